@@ -1,4 +1,4 @@
-"""What everything else stands on, open before the rest is even imported."""
+"""Holds what everything else stands on, opened before the rest is even imported."""
 
 from __future__ import annotations
 

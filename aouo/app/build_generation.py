@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from aouo.app.budgets import budget_of, pack_budgets, with_model
-from aouo.app.extensions import extended
-from aouo.app.guarding import Guarding, guarding
-from aouo.app.knowing import served_price
-from aouo.app.media import eyes_of
-from aouo.app.models import model_of
-from aouo.app.persona import PersonaFiles
-from aouo.app.proxied import secrets_of
+from aouo.app.models import budget_of, model_of, pack_budgets, served_price, with_model
+from aouo.app.senses import eyes_of, speech_of
 from aouo.app.shared import Shared
-from aouo.app.speech import speech_of
-from aouo.app.web_tools import outside
+from aouo.app.tools import RegistryOf, guarded_tools
 from aouo.config.settings import Settings
-from aouo.facts.notices import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
 from aouo.flow.generation import (
@@ -29,36 +21,22 @@ from aouo.flow.generation import (
     TurnLimits,
     Wish,
 )
-from aouo.guard.reach import Reach
 from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
-from aouo.speech.services import Voice
 from aouo.spending.quota import Quota
 from aouo.store import installs
-from aouo.tools.clarify import clarify
-from aouo.tools.db import db
-from aouo.tools.files import check_room
-from aouo.tools.load import load_skills, load_tools
-from aouo.tools.mcp_servers import Servers, supervised
-from aouo.tools.memory import memory
-from aouo.tools.msg import msg
-from aouo.tools.onboarding import onboarding_done
-from aouo.tools.pack_tools import Workshop, pack_tools
-from aouo.tools.persist import persist
-from aouo.tools.registry import Registry, Tool
-from aouo.tools.sessions import sessions
-from aouo.tools.skill_view import skill_view
-from aouo.tools.tts import tts
+from aouo.tools.mcp_servers import supervised
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
+from aouo.turn.extensions import extended
+from aouo.turn.persona import PersonaFiles
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.side_calls import SideCalls
-from aouo.web.egress import EgressProxy
-from aouo.web.offline import nobody_looks_up, nowhere
+from aouo.web.session import secrets_of
 
 
 async def build_generation(settings: Settings, shared: Shared) -> Generation:
@@ -67,13 +45,22 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
     Raises:
         SetupError: something the owner has to change.
     """
-    redactor = Redactor(secrets_of(settings))
-    guarding, sandbox = _guarding(settings, shared), _sandbox(settings, shared)
+    redactor = Redactor(secrets_of(settings.secrets()))
+    sandbox = Sandbox(settings.security.sandbox, home=shared.home.path)
     servers = await shared.stack.enter_async_context(
         supervised(settings.mcp.servers, shared.clock, shared.session)
     )
     speech = speech_of(settings, shared.session, shared.stack)
-    registry_of = _registries(settings, shared, guarding, sandbox, servers, speech.voice)
+    guard, registry_of = guarded_tools(
+        settings.security,
+        settings.tools,
+        shared,
+        scan_dirs=settings.packs.scan_dirs,
+        sandbox=sandbox,
+        servers=servers,
+        voice=speech.voice,
+        redact=redactor.text,
+    )
     packs = await _scanned(settings, shared)
     model = shared.model or await _model(settings, shared)
     quota = _quota(settings, shared, model)
@@ -95,12 +82,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         enabled=settings.tools.enabled,
         servers=servers,
         sandbox=sandbox,
-        guard=guarding.guard(
-            database=shared.database,
-            clock=shared.clock,
-            redact=redactor.text,
-            publish=shared.bus.publish,
-        ),
+        guard=guard,
         approvals=settings.security.approvals,
         model=model,
         other_model=_others(settings, shared),
@@ -144,10 +126,6 @@ def _transport(settings: Settings) -> Transport:
     return Transport(telegram.message_batch_ms / 1000, telegram.resend_unknown)
 
 
-def _sandbox(settings: Settings, shared: Shared) -> Sandbox:
-    return Sandbox(settings.security.sandbox, home=shared.home.path)
-
-
 async def _model(settings: Settings, shared: Shared) -> ChatModel:
     return await model_of(settings, shared.session, shared.stack, shared.clock, shared.dialects)
 
@@ -164,12 +142,10 @@ def _others(settings: Settings, shared: Shared) -> Callable[[str, str], Awaitabl
     return other
 
 
-def _installable(
-    settings: Settings, shared: Shared, registry_of: Callable[[Library], Registry]
-) -> Installable:
+def _installable(settings: Settings, shared: Shared, registry_of: RegistryOf) -> Installable:
     return Installable(
         partial(_scanned, settings, shared),
-        partial(as_if, shared.home, settings, shared.database),
+        partial(as_if, shared.home, settings.packs, settings.tools.enabled, shared.database),
         registry_of,
         settings.packs.trusted_keys,
     )
@@ -177,62 +153,9 @@ def _installable(
 
 async def _scanned(settings: Settings, shared: Shared) -> Library:
     """What is installed; what is edited where it lies goes on while it does not load."""
-    found = await scanned(shared.home, settings, shared.database)
+    found = await scanned(shared.home, settings.packs, settings.tools.enabled, shared.database)
     pinned = await shared.database.read(installs.all_of)
     return going_on(shared.library.now, found, shared.home, pinned)
-
-
-def _guarding(settings: Settings, shared: Shared) -> Guarding:
-    return guarding(
-        shared.home,
-        settings.security,
-        lambda: shared.library.now,
-        shared.stores,
-        database=shared.database,
-        clock=shared.clock,
-        scan_dirs=settings.packs.scan_dirs,
-    )
-
-
-def _registries(
-    settings: Settings,
-    shared: Shared,
-    guarding: Guarding,
-    sandbox: Sandbox,
-    servers: Servers,
-    voice: Voice | Lack,
-) -> Callable[[Library], Registry]:
-    """What makes the registry of all tools for the packs that there are."""
-    proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
-    shop = Workshop(
-        sandbox, shared.stores, Reach(guarding.fence, guarding.protection), guarding.sent, proxy
-    )
-    ours = [*_tools(settings, shared, voice), *guarding.tools, *shared.more_tools]
-    return lambda packs: Registry([*ours, *pack_tools(packs, shop)], servers.sources)
-
-
-def _tools(settings: Settings, shared: Shared, voice: Voice | Lack) -> list[Tool]:
-    session, clock, stores = shared.session, shared.clock, shared.stores
-
-    def library() -> Library:
-        return shared.library.now
-
-    return [
-        msg(),
-        skill_view(library),
-        memory(shared.keeping),
-        clarify(),
-        persist(stores.open, clock),
-        onboarding_done(shared.database, clock),
-        db(stores.open),
-        load_tools(),
-        load_skills(),
-        sessions(shared.database),
-        *outside(
-            settings.tools, library, stores, session=session, clock=clock, online=shared.online
-        ),
-        tts(voice, stores.folder, check_room),
-    ]
 
 
 def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
@@ -244,7 +167,7 @@ def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings, shared.clock, partial(served_price, model)),
         pack_budgets=lambda: pack_budgets(shared.library.now),
-        redactor=AsShown(secrets_of(settings)),
+        redactor=AsShown(secrets_of(settings.secrets())),
         reservations=shared.reservations,
     )
 

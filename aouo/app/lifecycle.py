@@ -1,36 +1,25 @@
-"""From open to stopped: what runs beside what, and in which order it ends."""
+"""Runs an App: takes over what was left, starts what runs side by side, ends it in order."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from aouo.app.idle import idle
-from aouo.app.knowing import Knowing
-from aouo.app.menu import show_menu
-from aouo.app.off_record import erase_unanswered
-from aouo.app.taken_off import end_what_is_theirs
+from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
-from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Button, Inbound, Person, Text, told
-from aouo.facts.ports import iso
-from aouo.flow.generation import Generation
+from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
-from aouo.installer.verbs import home_verbs
 from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
-from aouo.plumbing.verbs import Facts, Nothing, Stream, Verb
-from aouo.providers.fallback import FallbackModel
-from aouo.routing import lexer
-from aouo.sandbox.levels import in_words
+from aouo.plumbing.verbs import Facts, Nothing, Verb
+from aouo.telegram.channel import TelegramChannel
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -39,29 +28,6 @@ log = structlog.get_logger()
 DRAIN_S = 20.0
 FLUSH_S = 5.0
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """A terminal says `text`, or taps the button that sends `data`."""
-
-    chat: str = "local"
-    text: str = ""
-    data: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A terminal listens to its conversation."""
-
-    chat: str = "local"
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Somebody listens to the events of one session, "" = of all."""
-
-    session: str = ""
 
 
 class Runtime:
@@ -73,7 +39,6 @@ class Runtime:
         self._stop = asyncio.Event()
         self._since = time.time()
         self._takeover = Takeover()
-        self._knowing = Knowing(app.generations, app.clock, app.owner_notices)
         self.restart = False
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
@@ -94,25 +59,12 @@ class Runtime:
                 "status": Verb(Nothing, self._status),
                 "stop": Verb(Nothing, self._stop_verb),
                 "restart": Verb(Nothing, self._restart),
-                "say": Verb(Say, self._say),
-                "idle": Verb(Nothing, self._idle),
-                "chat": Stream(Chat, self._chat),
-                "watch": Stream(Watch, self._watch),
-                **home_verbs(app.packs, lambda: app.generations.library, app.schedules),
+                **app.verbs,
             }
         )
         try:
-            await app.packs.recover(self._takeover)
-            async with self._takeover.of("Ending what was of people taken off the list"):
-                await end_what_is_theirs(app.database, app.clock, _listed(app.generations.now))
-            waiting = await app.outbox.recover()
-            async with self._takeover.of("Erasing what was said off the record"):
-                await erase_unanswered(
-                    app.database, app.clock, app.home.media, app.outbox, self._takeover
-                )
-            for lane in await app.inbox.recover():
-                app.bell.ring(lane)
-            listening = control.listening(app.home, partial(self._takeover.add, _SOCKET))
+            waiting = await self._take_over()
+            listening = control.listening(app.shared.home, partial(self._takeover.add, _SOCKET))
             async with listening, asyncio.TaskGroup() as group:
                 ingress = await self._start(group, waiting)
                 await self._stop.wait()
@@ -123,45 +75,61 @@ class Runtime:
         finally:
             self.ended.set()
 
+    async def _take_over(self) -> int:
+        """End or go on with what a former process left; return how many messages wait."""
+        app, takeover = self._app, self._takeover
+        database, clock, media = app.shared.database, app.shared.clock, app.shared.home.media
+        await app.packs.recover(takeover)
+        now = app.generations.now
+        async with takeover.of("Ending what was of people taken off the list"):
+            listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
+            await end_what_is_theirs(database, clock, listed)
+        waiting = await app.outbox.recover()
+        async with takeover.of("Erasing what was said off the record"):
+            await erase_unanswered(database, clock, media, app.outbox, takeover.of)
+        await app.inbox.recover()
+        return waiting
+
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; Telegram is listened to already."""
-        app = self._app
-        ingress: list[asyncio.Task[None]] = []
-        self._lanes = group.create_task(app.lanes.run(), name="lanes")
-        self._outbox = group.create_task(app.outbox.run(), name="outbox")
-        self._background = [
-            group.create_task(app.inbox.close_bursts(), name="bursts"),
-            group.create_task(app.inbox.renew_leases(), name="leases"),
-            group.create_task(app.behind.run(), name="behind"),
-            group.create_task(app.tidying.run(), name="retention"),
-            group.create_task(app.titles.run(), name="titles"),
-            group.create_task(self._knowing.run(), name="knowing"),
-        ]
+        app, telegram = self._app, self._app.shared.telegram
+
+        def begin(name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+            return group.create_task(work, name=name)
+
+        self._lanes = begin("lanes", app.lanes.run())
+        self._outbox = begin("outbox", app.outbox.run())
+        self._background = [begin(name, work()) for name, work in app.background.items()]
         if os.getpid() == 1:
-            self._background.append(group.create_task(bury(app.clock), name="orphans"))
+            self._background.append(begin("orphans", bury(app.shared.clock)))
         if self._loaded.from_last_good:
             await app.owner_notices.tell(sentences.config_broken(self._loaded.problems))
         if self._takeover.unfinished:
             await app.owner_notices.tell(sentences.unfinished(self._takeover.told))
-        if app.telegram:
-            ingress.append(group.create_task(self._load(app), name="load"))
+        ingress = [begin("load", self._load(telegram))] if telegram else []
         log.info("started", packs=list(app.generations.library.names), waiting=waiting)
         self.ready.set()
         return ingress
 
-    async def _load(self, app: App) -> None:
-        assert app.telegram
-        await app.telegram.load()
+    async def _load(self, telegram: TelegramChannel) -> None:
+        await telegram.load()
+        menu_changed = self._app.refreshing.menu_changed
         while True:  # nobody waits for it: Telegram may be slow
-            app.refreshing.menu_changed.clear()
-            await show_menu(app.telegram, app.generations.library)
-            await app.refreshing.menu_changed.wait()
+            menu_changed.clear()
+            library = self._app.generations.library
+            menu = menu_of(library)
+            for name in menu.taken:
+                log.warning("command_collision", command=name, skill=library.commands()[name])
+            if menu.left_out:
+                log.warning("command_menu_full", left_out=list(menu.left_out))
+            await telegram.set_menu(menu.entries)
+            await menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
         log.info("stopping")
-        if self._app.telegram:
-            self._app.telegram.stop_listening()
+        if telegram := self._app.shared.telegram:
+            telegram.stop_listening()
         for task in ingress:
             task.cancel()
         self._app.lanes.close()
@@ -174,25 +142,11 @@ class Runtime:
 
     async def _status(self, request: Nothing) -> Facts:
         del request
-        app = self._app
-        waiting = await app.database.read(_waiting)
-        model = app.generations.now.model
         return {
             "pid": os.getpid(),
             "since": self._since,
             "uptime_s": round(time.time() - self._since),
-            "telegram": app.telegram.state if app.telegram else {"state": "off"},
-            "model": {"provider": model.provider, "model": model.model, "note": _note(model)},
-            "models": _models(model),
-            "concerns": self._knowing.told,
-            "packs": list(app.generations.library.names),
-            "broken_packs": {
-                name: [str(problem) for problem in problems]
-                for name, problems in app.generations.library.broken.items()
-            },
-            "mcp": app.generations.now.servers.facts(),
-            "sandbox": in_words(await app.generations.now.sandbox.level()),
-            "lanes": {"running": app.bell.at_work, "waiting": waiting.get("ready", 0)},
+            **await self._app.state(),
             "unfinished": [str(item) for item in self._takeover.unfinished],
             "config": {
                 "from_last_good": self._loaded.from_last_good,
@@ -211,55 +165,9 @@ class Runtime:
         self.stop()
         return {}
 
-    async def _chat(self, request: Chat) -> AsyncGenerator[Facts]:
-        """What is said in a terminal's conversation; ends when the other side goes."""
-        waiting, leave = self._app.terminal.watch(request.chat)
-        try:
-            yield {"kind": "ready"}
-            while True:
-                yield await waiting.get()
-        finally:
-            leave()
-
-    async def _watch(self, request: Watch) -> AsyncGenerator[Facts]:
-        """The events of one session, or of all, as they happen; ends when the other side goes."""
-        waiting, leave = self._app.bus.subscribe(session_id=request.session)
-        try:
-            yield {"kind": "ready"}
-            while True:
-                yield told(await waiting.get())
-        finally:
-            leave()
-
-    async def _idle(self, request: Nothing) -> Facts:
-        """Answers when everything that was said is answered."""
-        del request
-        await idle(self._app.database, self._app.clock)
-        return {}
-
-    async def _say(self, request: Say) -> Facts:
-        """A terminal says something, or taps the button that sends `data`."""
-        said = terminal_inbound(request.chat, request.text, data=request.data)
-        await self._app.inbox.submit(said)
-        return {}
-
-
-def _listed(generation: Generation) -> Collection[str]:
-    """Whoever may be answered, by id."""
-    owner = generation.owner.id
-    return {*map(str, generation.admission.people), *([owner] if owner else ())}
-
 
 class _Done(Exception):
     """The regular end of a task group."""
-
-
-def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
-    """What is typed or tapped in a terminal, as any other inbound."""
-    content = Button(data, text, "") if data else lexer.command(text) or Text(text)
-    return Inbound(
-        ConversationAddress("cli", chat_id), Person("owner", "owner"), content, origin="cli"
-    )
 
 
 async def _within(limit_s: float, task: asyncio.Task[None]) -> None:
@@ -268,31 +176,3 @@ async def _within(limit_s: float, task: asyncio.Task[None]) -> None:
     if late:
         task.cancel()
         await asyncio.wait([task])
-
-
-def _waiting(tx: Any) -> Mapping[str, int]:
-    from aouo.store import jobs
-
-    return jobs.count_by_state(tx)
-
-
-def _models(model: object) -> list[dict[str, Any]]:
-    """How each model fares, in the order of the configuration."""
-    return [
-        {
-            "provider": health.provider,
-            "model": health.model,
-            "failures": health.failures,
-            "last_failure": health.last,
-            "cooling_until": iso(health.until) if health.until else "",
-            "window_tokens": one.context_window,
-            "sees": one.sees,
-        }
-        for health, one in (
-            zip(model.health, model.models, strict=True) if isinstance(model, FallbackModel) else ()
-        )
-    ]
-
-
-def _note(model: object) -> str:
-    return str(getattr(model, "note", ""))

@@ -1,23 +1,28 @@
-"""Which model answers, made from the settings, and which ones step in for it."""
+"""Builds the models that answer, and what they may cost, from the settings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 
 import aiohttp
 
 from aouo.config.settings import OpenAI, Settings
+from aouo.config.settings import Price as PriceSetting
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.outbound.wording import small as wording_small
+from aouo.packs.library import Library
 from aouo.plumbing.zones import zone_of
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects
-from aouo.providers.fallback import FallbackModel
+from aouo.providers.fallback import FallbackModel, models_in
+from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import inquire
-from aouo.providers.known.knowing import KnownModel, OfService, facts_of
+from aouo.providers.known.knowing import Facts, KnownModel, OfService, facts_of
 from aouo.providers.service import Service
+from aouo.spending.money import Budget, PackBudget, Price, Prices
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -72,6 +77,12 @@ async def model_of(
     retries = 0 if wanted.backend == "local" else wanted.max_retries
     zone = zone_of(settings.cron.timezone)
     return FallbackModel([primary, *others], clock=clock, max_retries=retries, zone=zone)
+
+
+def with_model(settings: Settings, backend: str, model: str) -> Settings:
+    """The same settings, but this model answers alone."""
+    alone = {"backend": backend, "model": model, "fallback": ()}
+    return settings.model_copy(update={"provider": settings.provider.model_copy(update=alone)})
 
 
 class _Builder:
@@ -152,3 +163,69 @@ class _Builder:
         )
         self._stack.push_async_callback(model.aclose)
         return model
+
+
+def budget_of(
+    settings: Settings,
+    clock: Clock,
+    served: Callable[[str, str], Price | None] = lambda provider, model: None,
+) -> Budget:
+    """The owner's ceilings, with every price that is known: theirs first, then the catalogue's,
+    then what the model's server says (`served`), for it leaves out what large requests cost."""
+    budgets = settings.budgets
+    return Budget(
+        budgets.daily_usd,
+        budgets.per_person_daily_usd,
+        dict(budgets.per_pack_daily_usd),
+        Prices(
+            _prices(budgets.prices),
+            {name: _prices(custom.prices) for name, custom in settings.providers.items()},
+            lambda provider, model: (
+                _listed(settings, clock, provider, model) or served(provider, model)
+            ),
+        ),
+    )
+
+
+def served_price(model: ChatModel, provider: str, name: str) -> Price | None:
+    """What the server of one of the configured models says that it costs."""
+    for one in models_in(model):
+        if isinstance(one, KnownModel) and (one.provider, one.model) == (provider, name):
+            return price_told(one.facts)
+    return None
+
+
+def price_told(facts: Facts | None) -> Price | None:
+    """What a model's server says that it costs."""
+    told = facts.told if facts else None
+    return Price(*told.usd) if told and told.usd else None
+
+
+def pack_budgets(library: Library) -> Mapping[str, PackBudget]:
+    """What packs allow themselves; those without a ceiling are not there."""
+    budgets = {name: pack.manifest.budget for name, pack in library.packs.items()}
+    return {
+        name: PackBudget(own.daily_usd, own.daily_tokens)
+        for name, own in budgets.items()
+        if own.daily_usd or own.daily_tokens
+    }
+
+
+def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Price | None:
+    """What the catalogue of public services says a model costs now."""
+    try:
+        base_url = settings.provider_endpoint(provider).base_url
+    except SetupError:  # no service of the settings: a model of a test
+        return None
+    found = catalogue.listed(base_url, model, clock.now())
+    if found is None or not found.rates:
+        return None
+    each = [Price(rate.input, rate.cached, rate.output) for rate in found.rates]
+    above = tuple(
+        (rate.above_tokens, price) for rate, price in zip(found.rates[1:], each[1:], strict=True)
+    )
+    return Price(each[0].input, each[0].cached, each[0].output, above)
+
+
+def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:
+    return {model: Price(price.input, price.cached, price.output) for model, price in named.items()}

@@ -1,4 +1,4 @@
-"""The composition root: settings in, a running App out.
+"""Opens an App: the base, and everything that the settings make on it.
 
 The base comes first (database, HTTP session, Telegram's poll), so that a person is heard while
 the rest is still being imported and built in `wiring`.
@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import structlog
 
 from aouo.app.base import Base
-from aouo.app.proxied import session_through
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.clock import SystemClock
@@ -26,6 +24,7 @@ from aouo.plumbing.mounts import file_system, is_network
 from aouo.plumbing.waking import watch
 from aouo.store.opening import opened
 from aouo.telegram.channel import TelegramChannel
+from aouo.web.session import session_through
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -55,7 +54,7 @@ async def open_app(
     clock = clock or SystemClock()
     with one_setup_error():
         async with AsyncExitStack() as stack:
-            base = replace(await _base(home, settings, clock, stack), online=online)
+            base = await _base(home, settings, clock, stack, online=online)
             # In a thread, so that the poll's request leaves meanwhile.
             await asyncio.to_thread(import_module, "aouo.app.wiring")
             from aouo.app.wiring import build
@@ -63,7 +62,9 @@ async def open_app(
             yield await build(base, settings, model=model, more_tools=more_tools)
 
 
-async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
+async def _base(
+    home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack, *, online: bool
+) -> Base:
     if is_network(kind := file_system(home.path)):
         log.warning("home_on_network", file_system=kind, home=str(home.path))
     database = await stack.enter_async_context(opened(home.database, clock))
@@ -81,4 +82,4 @@ async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitSt
         telegram.start_listening(group)
         watching = group.create_task(watch(clock, telegram.ask_anew), name="waking")
         stack.callback(watching.cancel)
-    return Base(home, clock, database, session, telegram, stack)
+    return Base(home, clock, database, session, telegram, stack, online)

@@ -1,4 +1,4 @@
-"""Runs one home as a process: the lock, the log, signals, and the whole of the runtime between."""
+"""Runs one home as a process: the lock, the log, the signals, and the runtime between them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from contextlib import suppress
 import structlog
 
 from aouo.app.lifecycle import Runtime
-from aouo.app.proxied import secrets_of
 from aouo.app.root import open_app
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
+from aouo.web.session import secrets_of
 
 log = structlog.get_logger()
 
@@ -34,7 +34,7 @@ def start(home: Home, environ: Mapping[str, str]) -> None:
         settings = loaded.settings
         if refusals := settings.refusals():
             raise refusals[0]
-        redactor = Redactor(secrets_of(settings, environ))
+        redactor = Redactor(secrets_of(settings.secrets(), environ))
         with Logs(
             level=settings.log.level,
             form=settings.log.format,

@@ -1,4 +1,4 @@
-"""What lives as long as the process, whatever its settings are."""
+"""Holds what lives as long as the process, whatever its settings are."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from aouo.app.base import Base
-from aouo.app.memories import Memories
-from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel
 from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
+from aouo.packs.memories import Memories
 from aouo.packs.stores import PackStores
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.current import Current
@@ -38,19 +37,14 @@ class Shared(Base):
     estimator: Estimator
 
 
-def share(
-    base: Base, owner: Owner, *, model: ChatModel | None = None, more_tools: Sequence[Tool] = ()
-) -> Shared:
-    """Open it on the base; what has to be closed is closed with the base's stack.
-
-    Memory files of older times, which name nobody, are the `owner`'s.
-    """
+def share(base: Base, *, model: ChatModel | None = None, more_tools: Sequence[Tool] = ()) -> Shared:
+    """Open it on the base; what has to be closed is closed with the base's stack."""
     current = Current(Library({}, {}, {}))
 
     def library() -> Library:
         return current.now
 
-    stores = PackStores(base.home, library, base.clock, bot_owner=owner.data_name)
+    stores = PackStores(base.home, library, base.clock)
     base.stack.callback(stores.close)
     memories = Memories(library, stores.private)
     return Shared(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
+from typing import Any
 
 import structlog
 
 from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
-from aouo.app.chores import Titles
 from aouo.app.handling import flow_of
-from aouo.app.owner import OwnerNotices, letting_in
-from aouo.app.refreshing import Refreshing
-from aouo.app.retention import Tidying
 from aouo.app.shared import Shared, share
+from aouo.app.verbs import state, talking
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
@@ -26,28 +24,32 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
-from aouo.facts.ports import ChatModel, Clock, Messenger
+from aouo.facts.ports import ChatModel, Messenger
+from aouo.flow.chores.known_models import KnownModels
+from aouo.flow.chores.retention import Tidying
+from aouo.flow.chores.titles import Titles
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
+from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
+from aouo.installer.refreshing import Refreshing
+from aouo.installer.verbs import home_verbs
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.owner_notices import OwnerNotices, letting_in
 from aouo.outbound.terminal import TerminalMessenger
-from aouo.plumbing.bus import Bus
-from aouo.plumbing.home import Home
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.verbs import Facts, Verbs
 from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
-from aouo.store.database import Database
-from aouo.telegram.channel import TelegramChannel
 from aouo.tools.registry import Tool
 from aouo.triggers.schedules import Schedules
 
@@ -57,27 +59,27 @@ CONCURRENCY = 256
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """The parts that somebody outside has to reach; `app.lifecycle` runs them."""
+    """The parts that `app.lifecycle` runs, and that somebody outside has to reach.
 
-    home: Home
-    clock: Clock
-    database: Database
-    bus: Bus
-    bell: Bell
+    `background` runs for as long as the process, by name; `verbs` are those of the control socket
+    that need no more than these parts; `state` is what `aouo status` says of them.
+    """
+
+    shared: Shared
+    generations: Generations
+    refreshing: Refreshing
+    packs: Packs
     inbox: Inbox
-    behind: WaitingNotice
     lanes: Lanes
     outbox: Outbox
     running: Running
     terminal: TerminalMessenger
-    telegram: TelegramChannel | None
-    generations: Generations
+    owner_notices: OwnerNotices
     titles: Titles
     tidying: Tidying
-    owner_notices: OwnerNotices
-    packs: Packs
-    refreshing: Refreshing
-    schedules: Schedules
+    background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
+    verbs: Verbs
+    state: Callable[[], Awaitable[Facts]]
 
 
 async def build(
@@ -88,9 +90,9 @@ async def build(
     Raises:
         SetupError: something the owner has to change.
     """
-    owner = Owner.of(settings.telegram.owner)
-    shared = share(base, owner, model=model, more_tools=more_tools)
+    shared = share(base, model=model, more_tools=more_tools)
     first = await build_generation(settings, shared)
+    shared.stores.belong_to(first.owner.data_name)
     if lost := await first.quota.recover():
         log.warning("calls_written_off", calls=lost)
     running = Running()
@@ -170,8 +172,22 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )
     editing = Editing(database=database, clock=clock, outbox=outbox, wake=bell.ring)
-    refreshing = Refreshing(shared, generations)
-    packs = refreshing.packs(zones)
+    refreshing = Refreshing(shared.stores, generations)
+    packs = Packs(
+        PackKit(
+            home=home,
+            clock=clock,
+            database=database,
+            stores=shared.stores,
+            library=lambda: generations.library,
+            alone=generations.change,
+            scan=lambda pinned: generations.now.installable.as_if(pinned),
+            refresh=refreshing.refresh,
+            trusted_keys=lambda: generations.now.installable.trusted_keys,
+            zone_of=zones,
+            owner=owner,
+        )
+    )
     flow = flow_of(
         shared,
         generations,
@@ -190,34 +206,45 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             reached=partial(outbox.try_now, "tg"),
         )
         messengers["tg"] = CleanMessenger(telegram, redactor)
-    return App(
-        home=home,
-        clock=clock,
+    owner_notices = OwnerNotices(
         database=database,
-        bus=shared.bus,
-        bell=bell,
+        clock=clock,
+        outbox=outbox,
+        chat=lambda: owner().chat if telegram else None,
+    )
+    titles = Titles(database=database, clock=clock, bus=shared.bus, generations=generations)
+    tidying = Tidying(
+        database=database,
+        clock=clock,
+        folder=home.media,
+        days=lambda: generations.now.retention,
+    )
+    known_models = KnownModels(generations, clock, owner_notices)
+    schedules = Schedules(database=database, clock=clock, zone_of=zones)
+    return App(
+        shared=shared,
+        generations=generations,
+        refreshing=refreshing,
+        packs=packs,
         inbox=inbox,
-        behind=behind,
         lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY),
         outbox=outbox,
         running=running,
         terminal=terminal,
-        telegram=telegram,
-        generations=generations,
-        titles=Titles(database=database, clock=clock, bus=shared.bus, generations=generations),
-        tidying=Tidying(
-            database=database,
-            clock=clock,
-            folder=home.media,
-            days=lambda: generations.now.retention,
-        ),
-        owner_notices=OwnerNotices(
-            database=database,
-            clock=clock,
-            outbox=outbox,
-            chat=lambda: owner().chat if telegram else None,
-        ),
-        packs=packs,
-        refreshing=refreshing,
-        schedules=Schedules(database=database, clock=clock, zone_of=zones),
+        owner_notices=owner_notices,
+        titles=titles,
+        tidying=tidying,
+        background={
+            "bursts": inbox.close_bursts,
+            "leases": inbox.renew_leases,
+            "behind": behind.run,
+            "retention": tidying.run,
+            "titles": titles.run,
+            "knowing": known_models.run,
+        },
+        verbs={
+            **talking(shared, inbox, terminal),
+            **home_verbs(packs, lambda: generations.library, schedules),
+        },
+        state=lambda: state(shared, generations.now, known_models, bell),
     )

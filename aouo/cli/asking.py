@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aouo.cli.context import current_home, load
-from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home, is_locked, running_pid
 from aouo.plumbing.verbs import Facts
 
@@ -33,14 +33,14 @@ def asked(verb: str, *, timeout_s: float = 10, **arguments: object) -> Facts:
 
 
 async def _done_at_rest(home: Home, verb: str, arguments: Mapping[str, Any]) -> Facts:
-    from aouo.app.proxied import secrets_of
     from aouo.installer.verbs import at_rest
     from aouo.plumbing.logs import Logs, Nowhere
     from aouo.plumbing.redact import Redactor
+    from aouo.web.session import secrets_of
 
     home.create()
     settings = load(home).settings
-    redactor = Redactor(secrets_of(settings))
+    redactor = Redactor(secrets_of(settings.secrets()))
     with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
         async with at_rest(home, settings) as verbs:
             return await verbs[verb](arguments)

@@ -208,7 +208,7 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
     from aouo.cli.packs.unread import RELOAD, unread
     from aouo.installer.installed import scan_at_rest
 
-    library = scan_at_rest(home, settings)
+    library = scan_at_rest(home, settings.packs, settings.tools.enabled)
     for name, problems in library.broken.items():
         for problem in problems:
             yield Check(f"pack {name}", "fail", str(problem), _mending(home, name, problem))

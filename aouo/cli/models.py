@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from aouo.app.proxied import secrets_of
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.config.settings import Settings
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
+from aouo.web.session import secrets_of
 
 if TYPE_CHECKING:
-    from aouo.app.probing import Reply, Seen
+    from aouo.cli.doctoring.probing import Reply, Seen
     from aouo.spending.money import Price
 
 Facts: TypeAlias = dict[str, Any]
@@ -53,12 +53,12 @@ def test(ctx: click.Context, as_json: bool) -> None:
 
 
 def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> list[Facts]:
-    from aouo.app.probing import look, wanted_models
+    from aouo.cli.doctoring.probing import look, wanted_models
     from aouo.plumbing.clock import SystemClock
 
     clock = SystemClock()
     wanted = wanted_models(settings)
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         seen = asyncio.run(look(settings, wanted, clock, online=online, asks=tests, shows=tests))
     rows = [_row(settings, one, tests=tests) for one in seen]
     return rows + _speech(settings, tests=tests)
@@ -101,7 +101,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
     if seen.problem:
         return row | {"ok": False, "problem": f"{seen.problem} {seen.fix}".strip()}
     if seen.inquiry and seen.inquiry.why:
-        why = Redactor(secrets_of(settings)).text(seen.inquiry.why)
+        why = Redactor(secrets_of(settings.secrets())).text(seen.inquiry.why)
         row["problem"] = f"its server could not be asked: {why}"
     if tests and seen.tool:
         row |= _tested(seen, seen.tool)
@@ -109,8 +109,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 
 
 def _price(settings: Settings, seen: Seen) -> Facts:
-    from aouo.app.budgets import budget_of
-    from aouo.cli.doctoring.models import served
+    from aouo.app.models import budget_of, price_told
     from aouo.plumbing.clock import SystemClock
 
     provider, model = seen.wanted.backend, seen.wanted.model
@@ -120,7 +119,7 @@ def _price(settings: Settings, seen: Seen) -> Facts:
     source = "you" if own else "the catalogue"
     if provider == "local":
         source = "it runs here"
-    if price is None and (price := served(seen.facts)):
+    if price is None and (price := price_told(seen.facts)):
         source = "the server"
     return {
         "usd_per_million": _usd(price),

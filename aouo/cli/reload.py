@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.control import ask
+from aouo.plumbing.client import ask
 
 
 @click.command()

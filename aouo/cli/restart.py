@@ -7,8 +7,9 @@ import time
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.control import Answer, NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
+from aouo.plumbing.verbs import Facts
 
 
 @click.command()
@@ -26,7 +27,7 @@ def restart(timeout_s: float, as_json: bool) -> None:
         click.echo(f"Restarted: pid {after.get('pid', '?')}.")
 
 
-def _wait_for_another(home: Home, before: Answer, timeout_s: float) -> Answer:
+def _wait_for_another(home: Home, before: Facts, timeout_s: float) -> Facts:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         try:

@@ -9,9 +9,10 @@ from typing import cast
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.control import Answer, NotRunning, ask
 from aouo.cli.packs.unread import RELOAD, unread
+from aouo.plumbing.client import NotRunning, ask
 from aouo.plumbing.home import is_locked, running_pid
+from aouo.plumbing.verbs import Facts
 
 
 @click.command()
@@ -41,7 +42,7 @@ def status(as_json: bool) -> None:
         click.echo(line)
 
 
-def _lines(facts: Answer) -> Iterator[str]:
+def _lines(facts: Facts) -> Iterator[str]:
     yield (
         f"aouo is running: pid {facts.get('pid', '?')}, since {_moment(facts.get('since', '?'))}, "
         f"up {duration(float(facts.get('uptime_s', 0)))}"
@@ -56,7 +57,7 @@ def _lines(facts: Answer) -> Iterator[str]:
 def _spell(name: str, value: object) -> str:
     match value:
         case dict():
-            fields = cast("Answer", value)
+            fields = cast("Facts", value)
             if name == "config":
                 return _spell_config(fields)
             if name == "unread_packs":
@@ -87,7 +88,7 @@ def _unit(key: str, value: object) -> str:
     return _spell("", value)
 
 
-def _spell_config(fields: Answer) -> str:
+def _spell_config(fields: Facts) -> str:
     problems = "; ".join(map(str, fields.get("problems") or ()))
     if fields.get("from_last_good"):
         return f"BROKEN, the last good one is in force: {problems}"
@@ -96,7 +97,7 @@ def _spell_config(fields: Answer) -> str:
 
 def _spell_server(group: str, facts: object) -> str:
     """Return a server's state: `hub: up, 8 tools`, or why it is not up."""
-    fields = cast("Answer", facts)
+    fields = cast("Facts", facts)
     more = f"{fields['tools']} tools" if fields["state"] == "up" else fields.get("why", "")
     return f"{group.removeprefix('mcp:')}: {fields['state']}{f', {more}' if more else ''}"
 

@@ -9,7 +9,7 @@ import time
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home, is_locked, running_pid
 
 _PATIENCE_SHARE = 0.7

@@ -9,6 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from aouo.facts.commands import COMMANDS
+from aouo.packs.library import Library
+
 MAX_COMMANDS = 100
 MAX_DESCRIPTION_CHARS = 256
 MAX_BODY_BYTES = 7_800
@@ -36,6 +39,20 @@ def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> Menu:
         kept.pop()
     left_out = tuple(name for name, _ in lines[len(kept) :])
     return Menu(tuple(_cut(kept, _longest(kept))), taken, left_out)
+
+
+def menu_of(library: Library) -> Menu:
+    """The menu with the skills that are installed, in English: it is the same for everybody."""
+    skills = {name: _about(library, qualified) for name, qualified in library.commands().items()}
+    return menu([(entry.name, entry.line) for entry in COMMANDS.values()], skills)
+
+
+def _about(library: Library, qualified: str) -> str:
+    """What a skill does."""
+    name, _, skill = qualified.partition(":")
+    pack = library.get(name)
+    said = library.resolve_skill(name, skill).description
+    return pack.translations.text("en", said) if pack else said
 
 
 def _longest(kept: Sequence[tuple[str, str]]) -> int:

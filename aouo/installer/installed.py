@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import structlog
 
-from aouo.config.settings import Settings
+from aouo.config.settings import Packs
 from aouo.facts.errors import SetupError
 from aouo.packs import library as packs
 from aouo.packs.databases import unseen_rows
@@ -25,14 +25,15 @@ from aouo.store.reading import reading
 log = structlog.get_logger()
 
 
-def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
-    """Load what is installed; `pinned` are the content hashes it was installed with, by pack."""
+def scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, str]) -> Library:
+    """Load what is installed, as the owner's `section` on packs and the `tools` they enabled say;
+    `pinned` are the content hashes it was installed with, by pack."""
     library = packs.scan(
         home.packs,
-        map(Path, settings.packs.scan_dirs),
-        settings.packs.enabled,
+        map(Path, section.scan_dirs),
+        section.enabled,
         home.skills,
-        settings.tools.enabled,
+        tools,
         pinned,
     )
     unseen = {
@@ -54,36 +55,41 @@ def _unseen(pack: Pack, place: Path) -> Problem:
     return Problem(MANIFEST, 0, "schema.scope", message, "warning")
 
 
-def scan_at_rest(home: Home, settings: Settings, *, left_out_too: bool = False) -> Library:
+def scan_at_rest(
+    home: Home, section: Packs, tools: Sequence[str], *, left_out_too: bool = False
+) -> Library:
     """As the bot of this home would find it, whether it runs or not.
 
     `left_out_too`: also the packs that packs.enabled leaves out.
     """
     if left_out_too:
-        section = settings.packs.model_copy(update={"enabled": ()})
-        settings = settings.model_copy(update={"packs": section})
+        section = section.model_copy(update={"enabled": ()})
     if not home.database.exists():
-        return scan(home, settings, {})
+        return scan(home, section, tools, {})
     try:
         with reading(home.database) as tx:
             pinned = installs.all_of(tx)
     except SetupError:  # an older aouo wrote it, which pinned nothing
         pinned = {}
-    return scan(home, settings, {pack: install.digest for pack, install in pinned.items()})
+    return scan(home, section, tools, {pack: install.digest for pack, install in pinned.items()})
 
 
 async def as_if(
-    home: Home, settings: Settings, database: Database, pinned: Mapping[str, str]
+    home: Home,
+    section: Packs,
+    tools: Sequence[str],
+    database: Database,
+    pinned: Mapping[str, str],
 ) -> Library:
     """What would load if these packs were installed with these content hashes."""
     known = await database.read(installs.all_of)
     digests = {pack: install.digest for pack, install in known.items()}
-    return await asyncio.to_thread(scan, home, settings, {**digests, **pinned})
+    return await asyncio.to_thread(scan, home, section, tools, {**digests, **pinned})
 
 
-async def scanned(home: Home, settings: Settings, database: Database) -> Library:
+async def scanned(home: Home, section: Packs, tools: Sequence[str], database: Database) -> Library:
     """Load what is installed; a broken pack is said and left out."""
-    library = await as_if(home, settings, database, {})
+    library = await as_if(home, section, tools, database, {})
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
     for name, problems in library.warnings.items():

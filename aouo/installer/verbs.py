@@ -157,16 +157,18 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
     clock = SystemClock()
     zones = partial(zone_of, default=settings.cron.timezone)
     async with opened(home.database, clock) as database:
-        shelf = [await scanned(home, settings, database)]
+        look = partial(scanned, home, settings.packs, settings.tools.enabled, database)
+        shelf = [await look()]
 
         def library() -> Library:
             return shelf[0]
 
         async def refresh() -> None:
-            shelf[0] = await scanned(home, settings, database)
+            shelf[0] = await look()
 
         owner = Owner.of(settings.telegram.owner)
-        stores = PackStores(home, library, clock, bot_owner=owner.data_name)
+        stores = PackStores(home, library, clock)
+        stores.belong_to(owner.data_name)
         kit = PackKit(
             home=home,
             clock=clock,
@@ -174,7 +176,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             stores=stores,
             library=library,
             alone=lambda pack: nullcontext(),
-            scan=partial(as_if, home, settings, database),
+            scan=partial(as_if, home, settings.packs, settings.tools.enabled, database),
             refresh=refresh,
             trusted_keys=lambda: settings.packs.trusted_keys,
             zone_of=zones,

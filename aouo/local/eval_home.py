@@ -10,8 +10,6 @@ from datetime import datetime
 from pathlib import Path
 
 from aouo.app.models import model_of
-from aouo.app.proxied import session_through
-from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
 from aouo.config.settings import Settings
 from aouo.emulator import Emulator
@@ -27,7 +25,8 @@ from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home, write_atomically
 from aouo.sandbox.levels import Wish
 from aouo.store import routes
-from aouo.store.database import Tx
+from aouo.store.database import Database, Tx
+from aouo.web.session import session_through
 
 PERSON = 1001
 OWNER = f"tg_{PERSON}"  # as turns call a person in their private chat
@@ -100,12 +99,12 @@ async def real_model(settings: Settings, stack: AsyncExitStack) -> ChatModel:
     return await model_of(settings, session, stack, SystemClock())
 
 
-async def bind(app: App, pack: str) -> None:
+async def bind(database: Database, clock: Clock, pack: str) -> None:
     """Bind the person's chat to the pack, which is needed if others are installed too."""
-    now = stamp(app.clock)
+    now = stamp(clock)
     address = ConversationAddress("tg", str(PERSON))
 
     def write(tx: Tx) -> None:
         routes.set_pack(tx, routes.get_or_create(tx, address, "private", now), pack, now)
 
-    await app.database.transact(write)
+    await database.transact(write)

@@ -10,9 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from aouo.app.idle import idle
-from aouo.app.proxied import secrets_of
-from aouo.app.wiring import App
 from aouo.config.settings import Settings
 from aouo.emulator import ActRefused, Emulator, EmulatorClient
 from aouo.facts.errors import AouoError
@@ -33,9 +30,11 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import workshop
+from aouo.queue.idle import idle
 from aouo.sandbox.levels import Wish
 from aouo.store import usage
-from aouo.store.database import Tx
+from aouo.store.database import Database, Tx
+from aouo.web.session import secrets_of
 
 LIMIT_S = 60.0
 _LOOK_EVERY_S = 0.005
@@ -93,7 +92,8 @@ class _Play:
         found: Eval,
         *,
         emulator: Emulator,
-        app: App,
+        database: Database,
+        clock: Clock,
         stores: PackStores,
         pack: str,
         model: WatchedModel,
@@ -101,7 +101,8 @@ class _Play:
     ) -> None:
         self._eval = found
         self._emulator = emulator
-        self._app = app
+        self._database = database
+        self._clock = clock
         self._files = stores
         self._pack = pack
         self._model = model
@@ -128,7 +129,7 @@ class _Play:
             clock: Clock = Impatient() if script else SystemClock()
             model = WatchedModel(script or await real_model(loaded.settings, stack))
             stack.enter_context(home.lock())
-            redactor = Redactor(secrets_of(loaded.settings))
+            redactor = Redactor(secrets_of(loaded.settings.secrets()))
             stack.enter_context(Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()))
             people = emulator.client
             await people.create_user("Eve", user_id=PERSON, language=found.language)
@@ -136,11 +137,12 @@ class _Play:
                 running(home, loaded, clock=clock, model=model, online=script is None)
             )
             if beside:
-                await bind(app, pack.name)
+                await bind(app.shared.database, clock, pack.name)
             yield cls(
                 found,
                 emulator=emulator,
-                app=app,
+                database=app.shared.database,
+                clock=clock,
                 stores=stores,
                 pack=pack.name,
                 model=model,
@@ -151,7 +153,7 @@ class _Play:
         """Do one step, and compare its outcome with the expectations."""
         step = self._eval.steps[index]
         before = await self._shown()
-        spent = await self._app.database.read(usage.newest)
+        spent = await self._database.read(usage.newest)
         self._model.begin()
         if self._script:
             self._script.follow(step.model)
@@ -170,7 +172,7 @@ class _Play:
             memory={name: self._memory(name) for name in step.expect.memory},
             model_calls=self._model.requests,
             prompt_bytes=self._model.first_bytes,
-            cost_usd=await self._app.database.read(lambda tx: _cost(tx, spent)),
+            cost_usd=await self._database.read(lambda tx: _cost(tx, spent)),
             scripted=len(step.model) if self._script else -1,
         )
         try:
@@ -203,9 +205,8 @@ class _Play:
     async def _quiet(self) -> None:
         """Wait until everything is read, answered and shown, or a question is open."""
         while len(self._emulator.world.updates):
-            await self._app.clock.sleep(_LOOK_EVERY_S)
-        database, clock = self._app.database, self._app.clock
-        await idle(database, clock, asking=True, look_every_s=_LOOK_EVERY_S)
+            await self._clock.sleep(_LOOK_EVERY_S)
+        await idle(self._database, self._clock, asking=True, look_every_s=_LOOK_EVERY_S)
 
     async def _shown(self) -> dict[int, tuple[str, tuple[str, ...]]]:
         """Return what the bot shows now: message id → text and button labels."""

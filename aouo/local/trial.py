@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aouo.app.idle import idle
 from aouo.app.lifecycle import Runtime
-from aouo.app.proxied import secrets_of
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
 from aouo.emulator.client import ChatMessage, EmulatorClient
 from aouo.facts.errors import SetupError
+from aouo.facts.ports import Clock
+from aouo.installer.packs import Packs
 from aouo.local.dev_reload import take_up_edits
 from aouo.local.inside import running
 from aouo.local.model_service import local_service, without_services
@@ -30,7 +30,10 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import remove
 from aouo.providers.embedded.model import HONEST_NOTE
 from aouo.providers.fallback import Preparing
+from aouo.queue.idle import idle
 from aouo.store import jobs, turns
+from aouo.store.database import Database
+from aouo.web.session import secrets_of
 
 ADA, BEN = 1001, 1002
 ANSWER_S = 120.0
@@ -66,7 +69,7 @@ async def run(
     async with (
         local_service(service, tell) as served,
         _trial(home, environ, packs, tell, port, served, language) as (local, app, runtime),
-        _taking_up_edits(app, packs, tell),
+        _taking_up_edits(app.packs, app.shared.clock, packs, tell),
     ):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
@@ -82,15 +85,15 @@ async def run(
 
 @asynccontextmanager
 async def _taking_up_edits(
-    app: App, packs: Sequence[Path], tell: Callable[[str], None]
+    installed: Packs, clock: Clock, packs: Sequence[Path], tell: Callable[[str], None]
 ) -> AsyncGenerator[None]:
     async with asyncio.TaskGroup() as group:
         watching = group.create_task(
             take_up_edits(
                 packs,
-                clock=app.clock,
-                check=app.packs.stores.check,
-                refresh=app.packs.refresh,
+                clock=clock,
+                check=installed.stores.check,
+                refresh=installed.refresh,
                 tell=tell,
             )
         )
@@ -128,9 +131,10 @@ async def say(
         tell("ready; asking")
         asked = await people.say(ADA, ADA, f"/use {pack}")
         await people.next_message(ADA, after=asked.id, contains="answers here")
-        before = await app.database.read(jobs.count)  # the existing topics are jobs too
+        database, clock = app.shared.database, app.shared.clock
+        before = await database.read(jobs.count)  # the existing topics are jobs too
         asked = await people.say(ADA, ADA, text)
-        status = await _answered(app, at_least=before + 1)
+        status = await _answered(database, clock, at_least=before + 1)
         said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
         said = [m for m in said if not m.text.startswith(ABOUT_MODEL)]  # told to the owner besides
         runtime.stop()
@@ -152,14 +156,14 @@ class NoAnswer(SetupError):
     exit_code = 1
 
 
-async def _answered(app: App, *, at_least: int) -> str:
+async def _answered(database: Database, clock: Clock, *, at_least: int) -> str:
     """Wait until so many jobs exist and none is open; return the newest turn's status or ""."""
     try:
         async with asyncio.timeout(ANSWER_S):
-            await idle(app.database, app.clock, at_least=at_least)
+            await idle(database, clock, at_least=at_least)
     except TimeoutError:
         raise NoAnswer(f"No answer came within {ANSWER_S:g} s.") from None
-    return await app.database.read(turns.newest_status)
+    return await database.read(turns.newest_status)
 
 
 @asynccontextmanager
@@ -179,7 +183,7 @@ async def _trial(
         topics = [folder.name for folder in packs]
         async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local, served)
-            redactor = Redactor(secrets_of(loaded.settings))
+            redactor = Redactor(secrets_of(loaded.settings.secrets()))
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
                 async with running(home, loaded) as (app, runtime):

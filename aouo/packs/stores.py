@@ -22,7 +22,7 @@ class PackStores:
     """Opens what packs keep, once each; everything is closed together.
 
     A pack of scope `person` keeps a database and files for each tenant: the person in a private
-    chat, the conversation in a group. Others share theirs, but for memory (`app.tenant_folders`).
+    chat, the conversation in a group. Others share theirs, but for memory (`tenant_folders`).
     """
 
     def __init__(
@@ -30,13 +30,15 @@ class PackStores:
         home: Home,
         library: Callable[[], Library],
         clock: Clock,
-        *,
-        bot_owner: str = Owner().data_name,
     ) -> None:
         self._home = home
-        self._tenant_folders = TenantFolders(home, bot_owner)
+        self._tenant_folders = TenantFolders(home, Owner().data_name)
         self._library = library
         self._databases = PackDatabases(home, library, clock)
+
+    def belong_to(self, bot_owner: str) -> None:
+        """From now on memory files of older times, which name nobody, are `bot_owner`'s."""
+        self._tenant_folders.bot_owner = bot_owner
 
     def open(self, pack: str, tenant: str) -> PackStore:
         """See `PackDatabases.open`, as the others that only pass on."""

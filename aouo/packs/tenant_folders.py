@@ -29,7 +29,7 @@ class TenantFolders:
     def __init__(self, home: Home, bot_owner: str) -> None:
         """`bot_owner` gets memory files that lie in the data folder itself, of older times."""
         self._home = home
-        self._bot_owner = bot_owner
+        self.bot_owner = bot_owner
         self._lock = threading.Lock()
 
     def settle(self, pack: str, *, shared: bool) -> None:
@@ -66,7 +66,7 @@ class TenantFolders:
         for file in (common / name for name in NAMES.values()):
             if file.is_file() and not file.is_symlink():
                 moved += 1
-                own = private / self._bot_owner
+                own = private / self.bot_owner
                 own.mkdir(mode=0o700, exist_ok=True)
                 file.rename(_free(own / file.name))
                 sync_folder(own)

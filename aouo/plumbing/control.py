@@ -1,6 +1,6 @@
 """Serves `run/control.sock`, by which other processes of the owner control the running one.
 
-Each request is one line with a JSON object, each answer one or more; `cli.control` is the client.
+Each request is one line with a JSON object, each answer one or more; `client` is the client.
 """
 
 from __future__ import annotations

@@ -249,3 +249,8 @@ class FallbackModel:
             "to": f"{taken.provider}/{taken.model}",
         }
         log.warning("provider_failover", kind=type(error).__name__, **ends)
+
+
+def models_in(model: ChatModel) -> Sequence[ChatModel]:
+    """Each configured model, in order."""
+    return model.models if isinstance(model, FallbackModel) else (model,)

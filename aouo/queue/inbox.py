@@ -143,14 +143,15 @@ class Inbox:
 
         await self._commit(file)
 
-    async def recover(self) -> list[Lane]:
-        """Take back what a former process had claimed; return the lanes with work."""
+    async def recover(self) -> None:
+        """Take back what a former process had claimed; every lane with work is ready."""
 
         def take_back(tx: Tx) -> list[Lane]:
             jobs.void_claims(tx)
             return jobs.open_lanes(tx)
 
-        return await self._database.transact(take_back)
+        for lane in await self._database.transact(take_back):
+            self._ready(lane)
 
     async def claim(self, lane: Lane) -> Job | None:
         """The oldest job of a lane, None = nothing is ready; that costs no transaction."""

@@ -15,7 +15,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from aouo.app.idle import idle
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, Emulator
 from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
@@ -24,6 +23,7 @@ from aouo.installer.samples import sample_packs
 from aouo.local.inside import running
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs, Nowhere
+from aouo.queue.idle import idle
 from aouo.store import jobs
 from scripts.benchmarks.table import Row
 
@@ -79,9 +79,9 @@ async def _conversation(name: str, turns: int) -> Row:
                 asyncio.timeout(_WAIT_S),
             ):
                 for at in range(turns):
-                    before = await app.database.read(jobs.count)
+                    before = await app.shared.database.read(jobs.count)
                     await telegram.client.say(ADA, ADA, f"{at}: {_words(at)}")
-                    await idle(app.database, app.clock, at_least=before + 1)
+                    await idle(app.shared.database, app.shared.clock, at_least=before + 1)
         shown = await telegram.client.messages(ADA)
         answered = sum(one.from_bot and one.text.startswith(_BEGINNING) for one in shown)
         return _row(name, answered, service.figures())

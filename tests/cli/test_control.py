@@ -17,11 +17,10 @@ from typing import Any, TypeAlias
 import pytest
 from click.testing import CliRunner
 
-from aouo.cli import control
-from aouo.cli.control import NoAnswer, NotRunning, ask, stream
 from aouo.cli.main import aouo
 from aouo.cli.status import duration
-from aouo.local import conversing
+from aouo.plumbing import client
+from aouo.plumbing.client import NoAnswer, NotRunning, answers, ask
 from aouo.plumbing.home import Home, is_locked, reachable
 
 Handle: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]
@@ -136,8 +135,8 @@ def test_a_bot_that_has_the_lock_and_does_not_listen_yet_is_waited_for(
             begun.enter_context(bot(home, lambda _: [{"ok": True, **FACTS}]))
         return True
 
-    monkeypatch.setattr(control, "BEGINS_S", 60.0)
-    monkeypatch.setattr(control, "is_locked", locked)
+    monkeypatch.setattr(client, "BEGINS_S", 60.0)
+    monkeypatch.setattr(client, "is_locked", locked)
     with contextlib.ExitStack() as begun:
         assert ask(home, "status")["pid"] == FACTS["pid"]
         assert looked
@@ -146,7 +145,7 @@ def test_a_bot_that_has_the_lock_and_does_not_listen_yet_is_waited_for(
 def test_a_terminal_says_that_a_bot_does_not_listen(
     runner: CliRunner, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(conversing, "BEGINS_S", 0.1)
+    monkeypatch.setattr(client, "BEGINS_S", 0.1)
     with home.lock():
         result = runner.invoke(aouo, ["chat"])
 
@@ -155,7 +154,7 @@ def test_a_terminal_says_that_a_bot_does_not_listen(
 
 
 def test_who_ends_before_it_listens_is_not_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(control, "BEGINS_S", 1e9)
+    monkeypatch.setattr(client, "BEGINS_S", 1e9)
     lock = home.lock()
     with lock:
         pass
@@ -174,15 +173,15 @@ def test_a_socket_that_nobody_serves_counts_as_not_running(home: Home):
 
 
 @pytest.mark.parametrize(
-    ("answers", "words"),
+    ("said", "words"),
     [
         ([{"ok": False, "error": "No such verb.", "fix": "Update."}], "No such verb. Update."),
         ([], "closed the connection"),
         ([[]], "something else"),
     ],
 )
-def test_a_refusal_and_a_broken_answer_are_errors(home: Home, answers: list[Any], words: str):
-    with bot(home, lambda _: answers), pytest.raises(NoAnswer, match=words):
+def test_a_refusal_and_a_broken_answer_are_errors(home: Home, said: list[Any], words: str):
+    with bot(home, lambda _: said), pytest.raises(NoAnswer, match=words):
         ask(home, "reload")
 
 
@@ -199,12 +198,12 @@ def test_a_bot_that_is_silent_is_not_waited_for_forever(home: Home):
         silence.set()
 
 
-def test_a_stream_ends_when_it_is_done(home: Home):
+async def test_a_stream_ends_when_it_is_done(home: Home):
     lines = [{"n": 1}, {"ok": True, "n": 2}, {"done": True}, {"n": 3}]
     with bot(home, lambda _: lines) as asked:
-        answers = list(stream(home, "chat", pack="notes"))
+        found = [answer async for answer in answers(home, "chat", pack="notes")]
 
-    assert answers == [{"n": 1}, {"n": 2}]
+    assert found == [{"n": 1}, {"n": 2}]
     assert asked == [{"verb": "chat", "pack": "notes"}]
 
 

@@ -64,7 +64,8 @@ def installed(home: Home) -> dict[str, str]:
     """Name → version of what loads; nothing of a change may be left beside it."""
     left = [child.name for child in home.packs.iterdir() if child.name.startswith(".")]
     assert left == []
-    library = scan_at_rest(home, load_settings(home.path, {}).settings)
+    settings = load_settings(home.path, {}).settings
+    library = scan_at_rest(home, settings.packs, settings.tools.enabled)
     assert library.broken == {}
     return {name: found.manifest.version for name, found in library.packs.items()}
 

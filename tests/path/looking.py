@@ -71,7 +71,7 @@ async def in_steps(world: World, step_s: float, look: Callable[[], Awaitable[T]]
 async def _behind_what_is_stored(world: World) -> None:
     """Pass once through the threads of the runtime's database, after all that waits for them."""
     if world.bot:
-        database = world.bot.app.database
+        database = world.bot.app.shared.database
         await database.transact(lambda _: None)
         await database.read(lambda _: None)
 

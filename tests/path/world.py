@@ -126,11 +126,11 @@ class Running:
         def read(tx: Tx) -> list[dict[str, Any]]:
             return [dict(row) for row in tx.all(sql, *values)]  # pyright: ignore[reportArgumentType]
 
-        return await self.app.database.read(read)
+        return await self.app.shared.database.read(read)
 
     async def next_event(self, kind: type[Event]) -> Event:
         """The next event of a kind from now on; ask before what causes it."""
-        events, leave = self.app.bus.subscribe()
+        events, leave = self.app.shared.bus.subscribe()
         try:
             async with asyncio.timeout(WAIT_S):
                 while not isinstance(event := await events.get(), kind):

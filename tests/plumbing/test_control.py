@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from aouo.cli.control import NoAnswer, ask, stream
 from aouo.facts.errors import SetupError
+from aouo.plumbing.client import NoAnswer, answers, ask
 from aouo.plumbing.control import Control
 from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import BadRequest, Facts, Nothing, Stream, Verb, Verbs, parsed
@@ -63,12 +63,12 @@ async def serving(folder: Path) -> AsyncGenerator[Home]:
         yield home
 
 
-def items(home: Home, verb: str, **arguments: Any) -> tuple[list[Facts], str, str]:
+async def items(home: Home, verb: str, **arguments: Any) -> tuple[list[Facts], str, str]:
     """What a stream said before its end, its complaint and the cure."""
     said: list[Facts] = []
     try:
-        for item in stream(home, verb, **arguments):
-            said.append(item)  # noqa: PERF402 - kept even when the next one raises
+        async for item in answers(home, verb, **arguments):
+            said.append(item)  # noqa: PERF401 - kept even when the next one raises
     except NoAnswer as error:
         return said, error.problem, error.fix
     return said, "", ""
@@ -79,8 +79,8 @@ async def test_a_stream_that_breaks_says_why_and_the_next_request_is_answered(
 ) -> None:
     ready: list[Facts] = [{"kind": "ready"}]
     async with serving(tmp_path) as home:
-        broken = await asyncio.to_thread(items, home, "breaks")
-        refused = await asyncio.to_thread(items, home, "refuses")
+        broken = await items(home, "breaks")
+        refused = await items(home, "refuses")
         taken = await asyncio.to_thread(ask, home, "take", pack="notes", purge=True)
 
     assert broken == (ready, "That cannot be done: the disk is gone.", "")
@@ -93,8 +93,8 @@ async def test_a_bad_request_is_refused_in_a_sentence_by_verbs_and_streams(
 ) -> None:
     async with serving(tmp_path) as home:
         for verb in ("take", "counts"):
-            _, problem, _ = await asyncio.to_thread(items, home, verb)
-            _, wrong, _ = await asyncio.to_thread(items, home, verb, pack="a", purge="yes")
+            _, problem, _ = await items(home, verb)
+            _, wrong, _ = await items(home, verb, pack="a", purge="yes")
 
             assert problem == "The request lacks 'pack'."
             assert wrong == "'purge' has to be true or false."

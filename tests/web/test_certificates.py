@@ -15,11 +15,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from aouo.app.proxied import session_through
 from aouo.facts.errors import SetupError
 from aouo.telegram.api import ApiUnreachable, TelegramApi
 from aouo.telegram.http import AiohttpRequest, NotWritten
 from aouo.web.certificates import cure_of
+from aouo.web.session import session_through
 from tests.fakes.tls_server import Made, make, serving
 
 DAY = timedelta(days=1)
@@ -99,7 +99,7 @@ async def test_telegrams_road_says_it_in_the_log_the_status_and_for_the_next_try
 
 ASKS = """
 import asyncio, sys
-from aouo.app.proxied import session_through
+from aouo.web.session import session_through
 from aouo.web.certificates import cure_of
 
 async def main():

@@ -8,16 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aouo.app.proxied import secrets_of
 from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
+from aouo.web.session import secrets_of
 
 if TYPE_CHECKING:
-    from aouo.app.probing import Seen, Wanted
-    from aouo.providers.known.knowing import Facts
+    from aouo.cli.doctoring.probing import Seen, Wanted
     from aouo.spending.money import Price
 
 
@@ -31,7 +30,8 @@ class Asked:
 
 def models(settings: Settings, *, fast: bool) -> Asked:
     """Check each model that may answer, in the order of the configuration."""
-    from aouo.app.probing import wanted_models
+    from aouo.app.models import price_told
+    from aouo.cli.doctoring.probing import wanted_models
 
     wanted = tuple(dict.fromkeys(wanted_models(settings)))
     many = Counter(one.backend for one in wanted)
@@ -45,30 +45,22 @@ def models(settings: Settings, *, fast: bool) -> Asked:
     for one, check in found.items():
         checks += [check] if check else _said(names[one], seen[one])
     prices = {
-        (one.backend, one.model): served(looked.facts)
+        (one.backend, one.model): price_told(looked.facts)
         for one, looked in seen.items()
         if looked.inquiry and looked.inquiry.told
     }
     return Asked(tuple(checks), prices)
 
 
-def served(facts: Facts | None) -> Price | None:
-    """Return the price that a model's server names, None = none."""
-    from aouo.spending.money import Price
-
-    told = facts.told if facts else None
-    return Price(*told.usd) if told and told.usd else None
-
-
 def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:
     """Ask the models without a finding; the log is silent, since the findings say the same."""
-    from aouo.app.probing import look
+    from aouo.cli.doctoring.probing import look
     from aouo.plumbing.clock import SystemClock
 
     ready = [one for one, check in found.items() if check is None]
     if not ready:
         return ()
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         return asyncio.run(look(settings, ready, SystemClock(), asks=True))
 
 

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from yarl import URL
 
-from aouo.app.budgets import budget_of
-from aouo.app.models import configured
-from aouo.app.proxied import secrets_of, session_through
-from aouo.app.speech import own_ears
+from aouo.app.models import budget_of, configured
+from aouo.app.senses import own_ears
 from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings, SpeechToText
 from aouo.facts.errors import SetupError, ToolFailed
@@ -27,6 +25,7 @@ from aouo.spending.money import Price
 from aouo.tools.mcp_servers import Server, supervised
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment
+from aouo.web.session import secrets_of, session_through
 
 
 def budgets(settings: Settings, served: Mapping[tuple[str, str], Price | None]) -> Iterator[Check]:
@@ -127,7 +126,7 @@ def mcp_servers(settings: Settings) -> list[Check]:
                 asked = [group.create_task(_mcp(server)) for server in servers.sources]
             return [task.result() for task in asked]
 
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         return asyncio.run(look())
 
 

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 
 import aiohttp
 
-from aouo.app.proxied import secrets_of, session_through
 from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.redact import Redactor
 from aouo.web.certificates import cure_of
+from aouo.web.session import secrets_of, session_through
 
 _TIMEOUT_S = 5.0
 
@@ -142,5 +142,5 @@ def _get(
     except TimeoutError:
         return 0, f"no answer within {_TIMEOUT_S:g} s"
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        clean = Redactor(secrets_of(settings)).text(str(error))
+        clean = Redactor(secrets_of(settings.secrets())).text(str(error))
         return 0, cure_of(error) or f"{type(error).__name__}: {clean}".rstrip(": ")

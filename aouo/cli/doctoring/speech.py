@@ -13,8 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from aouo.app.proxied import secrets_of, session_through
-from aouo.app.speech import speech_of
+from aouo.app.senses import speech_of
 from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import (
@@ -28,6 +27,7 @@ from aouo.facts.errors import (
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
 from aouo.speech.services import Speaker, TermsAsked, Transcriber
+from aouo.web.session import secrets_of, session_through
 
 Part: TypeAlias = Literal["tts", "stt"]
 _RATE_HZ = 16_000
@@ -77,7 +77,7 @@ def tried(settings: Settings, *, asks: bool = True) -> list[Tried]:
                 found.append(await _ears(ears, one) if asks else one)
             return found
 
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         return asyncio.run(look())
 
 

@@ -11,9 +11,9 @@ import click
 
 from aouo.cli.asking import PATIENCE_S, Facts, asked
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.control import NotRunning, ask
 from aouo.facts.errors import PackError
 from aouo.packs.format.problems import did_you_mean
+from aouo.plumbing.client import NotRunning, ask
 from aouo.plumbing.home import Home, is_locked
 
 if TYPE_CHECKING:

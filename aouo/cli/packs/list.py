@@ -24,7 +24,7 @@ def list_(as_json: bool) -> None:
     """List the installed packs, also those that do not load."""
     home = current_home()
     settings = load(home).settings
-    library, waiting = scan_at_rest(home, settings), unread(home)
+    library, waiting = scan_at_rest(home, settings.packs, settings.tools.enabled), unread(home)
     if as_json:
         print_json({**_facts(library), "unread": waiting})
         return

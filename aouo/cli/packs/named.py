@@ -34,7 +34,7 @@ def installed() -> Library:
     """Return the packs of the home as the bot loads them, with those that it leaves out."""
     home = current_home()
     settings = load(home).settings
-    return scan_at_rest(home, settings, left_out_too=True)
+    return scan_at_rest(home, settings.packs, settings.tools.enabled, left_out_too=True)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
 
 _WORDS = {

@@ -11,9 +11,9 @@ from aouo.flow.files.media_reach import Openers, openers_of
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.onboarding import skill_of
 from aouo.guard.action import Action
-from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack
+from aouo.packs.memories import targets_of
 from aouo.tools.prepare import prepare
 from aouo.turn.context import Facts, PackView, SkillView
 from aouo.turn.toolbox import Toolbox
@@ -113,13 +113,6 @@ def _view_of(pack: Pack, active_skill: str) -> PackView:
         ),
         memory_targets=targets_of(pack),
     )
-
-
-def targets_of(pack: Pack) -> tuple[str, ...]:
-    """What the `memory` tool may name in this pack, () = what it always may."""
-    kept = pack.manifest.memory
-    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
-    return (*ALWAYS, *more) if more else ()
 
 
 def _skill_body(begun: Begun, generation: Generation) -> str:

@@ -11,8 +11,9 @@ from typing import Literal, Protocol
 import structlog
 
 from aouo.facts.errors import ProviderError
-from aouo.facts.ports import ChatModel
+from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
+from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import Inquiry
 from aouo.providers.known.told import Told, nearest
 from aouo.providers.known.windows import known, window_of
@@ -211,3 +212,16 @@ def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
         for one in request.messages
     )
     return replace(request, messages=messages)
+
+
+async def look_up(model: KnownModel, clock: Clock) -> int:
+    """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
+    found = await asyncio.to_thread(catalogue.listed, model.base_url, model.model, clock.now())
+    tokens = found.window_tokens if found else 0
+    model.facts = with_word(model.facts, None, tokens)
+    return tokens
+
+
+async def learn(model: KnownModel, clock: Clock) -> Inquiry:
+    """Ask a model's server and the catalogue."""
+    return await model.learn(await look_up(model, clock))

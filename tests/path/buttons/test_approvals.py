@@ -213,7 +213,7 @@ async def test_a_call_that_must_not_run_twice_does_not_once_it_was_allowed_and_m
     world.model.say("noted")
     async with world.running() as bot:
         await asked(bot)
-        await bot.app.database.transact(
+        await bot.app.shared.database.transact(
             lambda tx: tx.run("UPDATE gates SET state = 'answered', answer = 'allow', used = 1")
         )
     async with world.running() as bot:
@@ -282,7 +282,7 @@ async def test_a_tap_after_its_time_does_not_count_although_nobody_has_closed_th
     writes(world, docs / "a.txt")
     async with world.running() as bot:
         shown = await asked(bot)
-        await bot.app.database.transact(
+        await bot.app.shared.database.transact(
             lambda tx: tx.run("UPDATE gates SET expires_at = '2000-01-01T00:00:00.000Z'")
         )
         late = await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))

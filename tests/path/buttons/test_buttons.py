@@ -415,8 +415,8 @@ async def test_a_tap_that_means_nothing_here_is_answered_and_never_reaches_the_m
     tap = {"id": "77", "from": who, "chat_instance": "x", **fields}
     async with world.running() as bot:
         await bot.ask("hello")
-        assert bot.app.telegram
-        await bot.app.telegram._store([{"update_id": 10**6, "callback_query": tap}], 0)
+        assert bot.app.shared.telegram
+        await bot.app.shared.telegram._store([{"update_id": 10**6, "callback_query": tap}], 0)
         await eventually(lambda: world.people.calls("answerCallbackQuery"))
         await settled(bot)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.lifecycle import terminal_inbound
+from aouo.app.verbs import terminal_inbound
 from aouo.emulator import HOUSEHOLD
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Raw, Says, words_of
@@ -85,9 +85,9 @@ async def test_updates_of_other_kinds_are_logged_and_change_nothing(world: World
         await bot.people.say(ADA, ADA, "hello")
         await said(world, "hello")
         with capture_logs() as logs:
-            assert bot.app.telegram
+            assert bot.app.shared.telegram
             unknown = [{"update_id": 10**6 + n, "some_day": {"id": n}} for n in range(2)]
-            await bot.app.telegram._store(unknown, 0)
+            await bot.app.shared.telegram._store(unknown, 0)
             await bot.ask("next")
 
     ignored = [line["kind"] for line in logs if line["event"] == "update_ignored"]
@@ -109,8 +109,8 @@ async def test_a_message_with_odd_values_does_not_end_the_process(
     """It would come again at each start, and nobody would be answered any more."""
     async with world.running() as bot:
         await bot.ask("hello")
-        assert bot.app.telegram
-        await bot.app.telegram._store([_raw(**fields)], 0)
+        assert bot.app.shared.telegram
+        await bot.app.shared.telegram._store([_raw(**fields)], 0)
         await bot.ask("next")
 
     assert prompts(world) == ["hello", *heard, "next"]
@@ -119,8 +119,8 @@ async def test_a_message_with_odd_values_does_not_end_the_process(
 async def test_a_kind_that_is_not_known_yet_does_not_hide_the_message(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("hello")
-        assert bot.app.telegram
-        await bot.app.telegram._store([{"some_day": {}, **_raw(text="found")}], 0)
+        assert bot.app.shared.telegram
+        await bot.app.shared.telegram._store([{"some_day": {}, **_raw(text="found")}], 0)
         await said(world, "found")
 
 
@@ -148,13 +148,13 @@ async def test_a_kind_of_message_that_is_newer_than_we_are_is_answered(
     """Silence would look like a bot that is down; nothing of it reaches the model."""
     async with world.running() as bot:
         await bot.ask("hello")
-        assert bot.app.telegram
+        assert bot.app.shared.telegram
         raw = _raw(**fields)
         message = raw["message"]
         assert isinstance(message, dict)
         if "text" not in fields:
             del message["text"]
-        await bot.app.telegram._store([raw], 0)
+        await bot.app.shared.telegram._store([raw], 0)
         await said(world, "I cannot take in messages of this kind yet. Please write it as text.")
 
     assert prompts(world) == ["hello"]
@@ -164,9 +164,9 @@ async def test_a_link_behind_words_reaches_the_model(world: World) -> None:
     link = {"type": "text_link", "offset": 8, "length": 4, "url": "https://example.org/a"}
     async with world.running() as bot:
         await bot.ask("hello")
-        assert bot.app.telegram
+        assert bot.app.shared.telegram
         read = _raw(text="Read 😀 this", entities=[link])
-        await bot.app.telegram._store([read], 0)
+        await bot.app.shared.telegram._store([read], 0)
         await bot.ask("next")
 
     assert prompts(world)[1] == '[behind "this" is the link https://example.org/a]\nRead 😀 this'

@@ -74,7 +74,7 @@ class Stage:
         """Nothing is left to run or to send."""
 
         async def look() -> bool:
-            return not await self.app.database.read(
+            return not await self.app.shared.database.read(
                 lambda tx: (
                     tx.one("SELECT 1 FROM jobs WHERE state IN ('ready','gathering','running')")
                     or tx.one("SELECT 1 FROM deliveries WHERE state IN ('queued','sending')")
@@ -200,14 +200,14 @@ async def play(script: Sequence[Act], *, seed: int, trouble: bool, burst_ms: int
             *(fact(Act(place, ADA, "/use notes"), last + place) for place in range(len(PLACES)))
         )
         await on.quiet()
-        crossed = await on.app.database.read(
+        crossed = await on.app.shared.database.read(
             lambda tx: tx.all(
                 "SELECT r.id FROM conversation_routes AS r JOIN sessions AS s "
                 "ON s.id = r.session_id WHERE s.session_key <> 'tg:' || r.chat_id || "
                 "iif(r.thread_id = '', '', ':thread:' || r.thread_id) || ':pack:' || r.active_pack"
             )
         )
-        undone = await on.app.database.read(
+        undone = await on.app.shared.database.read(
             lambda tx: tx.all("SELECT * FROM jobs WHERE state <> 'done'")
         )
 

@@ -51,8 +51,8 @@ async def test_of_a_stranger_who_moves_a_group_no_name_is_kept(world: World) -> 
             "from": stranger,
             "migrate_to_chat_id": -1_000_000_009_999,
         }
-        assert bot.app.telegram
-        await bot.app.telegram._store([{"update_id": 10**6, "message": moved}], 0)
+        assert bot.app.shared.telegram
+        await bot.app.shared.telegram._store([{"update_id": 10**6, "message": moved}], 0)
         await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE outcome = 'moved'"))
         kept = str(await bot.rows("SELECT * FROM jobs")) + str(
             await bot.rows("SELECT * FROM updates")
@@ -80,7 +80,7 @@ async def put_notice(bot: Running) -> None:
     def notice(tx: Tx) -> Delivery:
         return deliveries.add(tx, address, "notice", sentences.say("by the way"), "")
 
-    bot.app.outbox.put(await bot.app.database.transact(notice))
+    bot.app.outbox.put(await bot.app.shared.database.transact(notice))
 
 
 async def has_moved(bot: Running, group: int) -> None:

@@ -182,7 +182,7 @@ async def test_what_no_table_takes_is_kept_by_its_id_and_its_sender_is_told(odd:
     with capture_logs() as logs:
         async with odd.running() as bot:
             await bot.ask("hello")
-            await bot.app.database.transact(
+            await bot.app.shared.database.transact(
                 lambda tx: tx.script(
                     [
                         "CREATE TRIGGER no_room BEFORE INSERT ON jobs "
@@ -256,13 +256,13 @@ async def test_ten_thousand_odd_updates_are_taken_in(odd: World) -> None:
     async with odd.running() as bot:
         await bot.ask("hello")
         bot.app.lanes.close()
-        assert bot.app.telegram
+        assert bot.app.shared.telegram
         async with aiohttp.ClientSession() as session:
             api = Telegram(session=session, base_url="http://127.0.0.1:9", token="1:a")
             poller = Poller(
                 api=api,
                 clock=FastClock(),
-                store=bot.app.telegram._store,
+                store=bot.app.shared.telegram._store,
                 recovered=lambda: None,
             )
             with pytest.raises(Enough):
@@ -282,7 +282,7 @@ async def _decided(bot: Running, lane: str) -> int:
     decided = 0
     while job := await bot.app.inbox.claim(Lane(lane)):
         decide(job.inbound, job.active_pack, Installed(bot.app.generations.library.names))
-        await bot.app.database.transact(
+        await bot.app.shared.database.transact(
             lambda tx, job=job: tx.run("UPDATE jobs SET state = 'done' WHERE id = ?", job.id)
         )
         decided += 1

@@ -55,8 +55,8 @@ async def test_two_minutes_without_telegram_are_waited_out_and_seen_in_the_statu
     """The pauses grow to 30 s: few calls, said at the first failure and when it is over."""
     async with world.running() as bot:
         await bot.ask("one")
-        assert bot.app.telegram
-        telegram = bot.app.telegram
+        assert bot.app.shared.telegram
+        telegram = bot.app.shared.telegram
         with capture_logs() as logs:
             await bot.people.fault("status", method="getUpdates", status=502, times=7)
             await bot.people.say(ADA, ADA, "two")

@@ -189,7 +189,7 @@ async def test_a_stale_session_pointer_heals_itself_and_is_logged(world: World) 
                 "(SELECT id FROM sessions WHERE session_key LIKE '%vocab')"
             )
 
-        await bot.app.database.transact(cross)
+        await bot.app.shared.database.transact(cross)
         with capture_logs() as logs:
             await bot.ask("buy bread")
         wrong = await crossed_keys(bot)

@@ -48,8 +48,8 @@ async def bring(bot: Running, number: int, text: str, **fields: Any) -> None:
         "entities": entities,
         **fields,
     }
-    assert bot.app.telegram
-    await bot.app.telegram._store([{"update_id": 10**6 + number, "message": message}], 0)
+    assert bot.app.shared.telegram
+    await bot.app.shared.telegram._store([{"update_id": 10**6 + number, "message": message}], 0)
 
 
 @pytest.mark.parametrize(

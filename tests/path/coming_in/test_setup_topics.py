@@ -369,8 +369,8 @@ async def test_a_process_that_ended_behind_a_creation_does_not_create_again(worl
             return bool(await topics(world, club))
 
         await bot.people.until(asked)
-        assert bot.app.telegram
-        bot.app.telegram.stop_listening()
+        assert bot.app.shared.telegram
+        bot.app.shared.telegram.stop_listening()
         await bot.people.until(created)
         lanes = next(task for task in asyncio.all_tasks() if task.get_name() == f"lane {club}")
         lanes.cancel()
@@ -392,7 +392,7 @@ async def test_a_topic_that_may_be_on_its_way_is_waited_for(world: World) -> Non
     async with world.running() as bot:
         club = await forum(world)
         address = ConversationAddress("tg", str(club))
-        await bot.app.database.transact(lambda tx: intend(tx, address, "notes", ""))
+        await bot.app.shared.database.transact(lambda tx: intend(tx, address, "notes", ""))
         await bot.people.say(ADA, club, "/setup_topics")
 
         async def asked() -> bool:

@@ -68,7 +68,7 @@ async def test_what_was_still_to_be_sent_to_them_is_not(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("hello")
         await settled(bot)
-        await bot.app.database.transact(
+        await bot.app.shared.database.transact(
             lambda tx: tx.run("UPDATE deliveries SET state = 'queued', message_id = 0")
         )
     before = await answers(world)

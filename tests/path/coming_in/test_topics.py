@@ -35,7 +35,7 @@ async def fast(world: World) -> None:
 async def paused(bot: Running, thread: int, chat: int = HOUSEHOLD) -> bool:
     """What schedules will ask before they begin anything."""
     address = ConversationAddress("tg", str(chat), str(thread))
-    return await bot.app.database.read(lambda tx: routes.is_paused(tx, address))
+    return await bot.app.shared.database.read(lambda tx: routes.is_paused(tx, address))
 
 
 # Titles

@@ -36,8 +36,8 @@ async def listening(world: World) -> AsyncGenerator[Running]:
 
 
 async def _address(bot: Running) -> str:
-    assert bot.app.telegram
-    return str(bot.app.telegram.state["listen"])
+    assert bot.app.shared.telegram
+    return str(bot.app.shared.telegram.state["listen"])
 
 
 async def _post(bot: Running, body: bytes | str, **headers: str) -> int:
@@ -318,16 +318,16 @@ async def test_a_telegram_that_is_not_reached_is_told_of_until_it_is_again(world
 
 
 async def _in_state(bot: Running, wanted: str) -> dict[str, str]:
-    assert bot.app.telegram
+    assert bot.app.shared.telegram
     await bot.people.calls()
-    state = bot.app.telegram.state
+    state = bot.app.shared.telegram.state
     return {key: str(value) for key, value in state.items()} if state["state"] == wanted else {}
 
 
 async def _failing(bot: Running) -> dict[str, object] | None:
-    assert bot.app.telegram
+    assert bot.app.shared.telegram
     await asyncio.sleep(0)
-    state = bot.app.telegram.state
+    state = bot.app.shared.telegram.state
     return state if state["last_error"] else None
 
 

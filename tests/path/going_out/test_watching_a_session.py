@@ -44,7 +44,7 @@ async def session_of(bot: Running, chat: int) -> str:
 async def test_a_turn_with_one_tool_call_is_told_in_seven_steps_in_order(world: World) -> None:
     ask_for_a_tool(world)
     async with world.running() as bot:
-        events, leave = bot.app.bus.subscribe()
+        events, leave = bot.app.shared.bus.subscribe()
         await bot.people.say(ADA, ADA, "what do you know of me?")
         await world.model.stalled.wait()
         world.model.release.set()
@@ -93,8 +93,8 @@ async def test_all_who_watch_a_session_are_told_and_those_of_another_are_not(
         await bot.ask("hello", user=BEN)
         mine = await session_of(bot, 1001)
         theirs = await session_of(bot, BEN)
-        watching = [bot.app.bus.subscribe(session_id=mine) for _ in range(3)]
-        elsewhere, leave = bot.app.bus.subscribe(session_id=theirs)
+        watching = [bot.app.shared.bus.subscribe(session_id=mine) for _ in range(3)]
+        elsewhere, leave = bot.app.shared.bus.subscribe(session_id=theirs)
         await bot.ask("and again")
         await settled(bot)
 

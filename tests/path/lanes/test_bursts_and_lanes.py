@@ -395,7 +395,7 @@ async def test_a_message_that_ended_the_process_three_times_is_set_aside(
             )
             tx.run("UPDATE turns SET status = 'open'")
 
-        await bot.app.database.transact(crash)
+        await bot.app.shared.database.transact(crash)
     with capture_logs() as logs:
         async with world.running() as bot:
             told = await bot.people.next_message(ADA, contains="three times")
@@ -478,7 +478,7 @@ async def test_a_turn_says_in_one_log_line_what_it_cost(world: World, clock: Fas
     """contract: `turn_done` is the canonical line."""
     async with world.running() as bot:
         with capture_logs() as logs:
-            events, leave = bot.app.bus.subscribe()
+            events, leave = bot.app.shared.bus.subscribe()
             await bot.ask("hello")
             while not isinstance(await events.get(), TurnSettled):
                 pass

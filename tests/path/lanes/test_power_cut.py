@@ -106,7 +106,8 @@ async def test_telegram_may_forget_what_is_on_disk_and_is_told_what_was_written_
         for text in ("one", "two", "/whereami"):
             await bot.ask(text)
         await settled(bot)
-        await bot.app.database.transact(lambda _: None)  # behind what told of the last commit
+        # After what told of the last commit.
+        await bot.app.shared.database.transact(lambda _: None)
         at_rest = disk.now
     forgotten = [
         (params["offset"], there.cursor)

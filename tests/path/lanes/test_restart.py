@@ -122,7 +122,7 @@ async def test_what_was_queued_and_never_sent_is_sent_by_the_next_life(world: Wo
         def unsend(tx: Tx) -> None:
             tx.run("UPDATE deliveries SET state = 'queued', message_id = 0")
 
-        await bot.app.database.transact(unsend)
+        await bot.app.shared.database.transact(unsend)
     async with world.running() as bot:
         await settled(bot)
 
@@ -132,7 +132,9 @@ async def test_what_was_queued_and_never_sent_is_sent_by_the_next_life(world: Wo
 async def test_what_was_being_sent_may_have_arrived_and_is_only_offered(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("hello")
-        await bot.app.database.transact(lambda tx: tx.run("UPDATE deliveries SET state='sending'"))
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE deliveries SET state='sending'")
+        )
     async with world.running() as bot:
         await bot.people.next_message(ADA, contains="may not have arrived")
         await settled(bot)
@@ -178,7 +180,9 @@ async def test_a_stop_ends_a_turn_that_no_lane_has_taken_up_again(world: World) 
         await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
         await cut_off(bot)
         await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE state = 'ready'"))
-        await bot.app.database.transact(lambda tx: tx.run("UPDATE jobs SET state = 'parked'"))
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE jobs SET state = 'parked'")
+        )
     async with world.running() as bot:
         await bot.ask("/stop")
         await settled(bot)

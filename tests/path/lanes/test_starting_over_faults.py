@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from aouo.app.retention import Tidying
-from aouo.cli.control import ask
 from aouo.config.settings import Retention
+from aouo.flow.chores.retention import Tidying
 from aouo.installer.unfinished import at_rest
+from aouo.plumbing.client import ask
 from aouo.plumbing.verbs import Nothing
 from aouo.store.database import Database
 from tests.fakes.clock import FastClock

@@ -118,7 +118,7 @@ async def test_a_long_conversation_is_summarised_and_the_words_come_back_when_un
     talk: World, model: Model
 ) -> None:
     async with talk.running() as bot:
-        events, leave = bot.app.bus.subscribe()
+        events, leave = bot.app.shared.bus.subscribe()
         await fill(talk, bot, model, 5)
         summarised = read(talk)
         rows = await bot.rows("SELECT * FROM summaries")
@@ -175,7 +175,9 @@ async def test_after_a_crash_behind_the_summary_memory_still_gets_the_facts_once
     """The row is written before the flush; here a process died in between."""
     async with talk.running() as bot:
         await fill(talk, bot, model, 5)
-        await bot.app.database.transact(lambda tx: tx.run("UPDATE summaries SET flushed_at = ''"))
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE summaries SET flushed_at = ''")
+        )
     async with talk.running() as bot:
         await say(talk, bot, model, "Go on")
         rows = await bot.rows("SELECT flushed_at FROM summaries")

@@ -11,6 +11,7 @@ from aouo.config.settings import Settings
 from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.going_out.test_streaming import ALSO_SLOW, waiting_tool
 from tests.path.looking import answers, said
+from tests.path.memory.test_memory import pack
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 SECRET = "the-key-of-tomorrow-3141"
@@ -23,7 +24,7 @@ async def swap(bot: Running, world: World, **sections: dict[str, Any]) -> None:
     for name, section in sections.items():
         tree[name] = tree.get(name, {}) | section
     refreshing = bot.app.refreshing
-    generation = await build_generation(Settings.model_validate(tree), refreshing.shared)
+    generation = await build_generation(Settings.model_validate(tree), bot.app.shared)
     await refreshing.swap(generation)
 
 
@@ -34,6 +35,18 @@ def answer(body: dict[str, Any]) -> Says:
         return Says(calls=(CallPart("skill_slow", {}),))
     secret = f", {SECRET}" if body["model"] == "newer" else ""
     return Says(f"{body['model']} heard: {heard}{secret}")
+
+
+async def test_memory_of_older_times_is_the_new_owners(world: World) -> None:
+    """Files that name nobody lie in the folder of a shared pack until it is used."""
+    folder = pack(world, "diary", "shared")
+    async with world.running() as bot:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "MEMORY.md").write_text("from before\n")
+        await swap(bot, world, telegram={"allowed_user_ids": [BEN], "owner_id": BEN})
+        bens = bot.app.shared.stores.private("diary", f"tg_{BEN}")
+
+    assert (bens / "MEMORY.md").read_text() == "from before\n"
 
 
 async def test_new_work_goes_by_new_settings_and_a_turn_that_runs_keeps_its_own(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from aouo.app.knowing import models_in
 from aouo.plumbing.verbs import Nothing
+from aouo.providers.fallback import models_in
 from aouo.providers.known.knowing import KnownModel
 from tests.fakes.gemini_server import GeminiServer
 from tests.fakes.model_server import Fails

@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from aouo.app.speech import speech_of
+from aouo.app.senses import speech_of
 from aouo.config.settings import Settings
 from aouo.emulator.models.sound import NOTE
 from aouo.facts.errors import SetupError

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.cli.control import ask
 from aouo.facts.transcript import ModelEvent, ModelRequest, TextDelta
+from aouo.plumbing.client import ask
 from tests.fakes.chat_model import EchoModel
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says, last_words

@@ -14,10 +14,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from aouo.app.proxied import session_through
 from aouo.cli.doctoring import models as doctor_models
 from aouo.config.file import load_settings
 from aouo.plumbing.home import Home
+from aouo.web.session import session_through
 from tests.fakes.model_server import ModelServer
 from tests.fakes.road import Road
 from tests.path.world import WAIT_S, World

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.proxied import session_through
 from aouo.telegram.api import TelegramApi
 from aouo.telegram.poller import Poller
+from aouo.web.session import session_through
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, eventually, said
@@ -32,7 +32,7 @@ async def road(world: World) -> AsyncGenerator[Road]:
 
 async def until_lost(bot: Running) -> dict[str, object]:
     """What the status says of Telegram as soon as it is not reached any more."""
-    telegram = bot.app.telegram
+    telegram = bot.app.shared.telegram
     assert telegram
 
     async def failing() -> dict[str, object]:
@@ -57,8 +57,8 @@ async def test_a_network_that_was_gone_for_an_hour_is_told_of_in_two_lines(
             clock.jump(3600)
             await road.up()
             await said(world, "two")
-            assert bot.app.telegram
-            now = bot.app.telegram.state
+            assert bot.app.shared.telegram
+            now = bot.app.shared.telegram.state
 
     events = [line["event"] for line in logs]
     assert (events.count("poll_failed"), events.count("poll_recovered")) == (1, 1)
@@ -71,7 +71,7 @@ async def test_a_message_that_was_tried_for_a_day_is_still_tried(world: World, r
     del road
     async with world.running() as bot:
         await bot.ask("one")
-        await bot.app.database.transact(
+        await bot.app.shared.database.transact(
             lambda tx: tx.run("UPDATE deliveries SET state = 'queued', attempts = 3000")
         )
     await world.people.fault("status", method="sendMessage", status=500, times=1)

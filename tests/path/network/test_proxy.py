@@ -8,11 +8,11 @@ import aiohttp
 import pytest
 from telegram.request import BaseRequest
 
-from aouo.app.proxied import secrets_of, session_through
 from aouo.config.settings import Settings
 from aouo.plumbing.redact import Redactor
 from aouo.telegram.api import ApiUnreachable, TelegramApi
 from aouo.telegram.http import AiohttpRequest, NotWritten
+from aouo.web.session import secrets_of, session_through
 from tests.fakes.proxy_server import ProxyServer
 from tests.path.looking import eventually, said
 from tests.path.world import ADA, World
@@ -226,4 +226,6 @@ async def test_a_plain_request_that_a_proxy_turns_away_was_not_sent(
 def test_a_password_of_a_proxy_is_known_to_the_redactor(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("HTTPS_PROXY", "http://ada:s3cretword@proxy.test:3128")
 
-    assert Redactor(secrets_of(Settings())).text("it is s3cretword!") == "it is [redacted]!"
+    assert (
+        Redactor(secrets_of(Settings().secrets())).text("it is s3cretword!") == "it is [redacted]!"
+    )

@@ -80,7 +80,7 @@ async def test_a_step_of_the_owner_s_sends_an_answer_back_before_anybody_reads_i
     world.model.say("Give me the salt.", chunks=5)
     world.model.say("The salt, please.", chunks=5)
     async with world.running() as bot:
-        events, leave = bot.app.bus.subscribe()
+        events, leave = bot.app.shared.bus.subscribe()
         answer = await bot.ask("table talk")
         await settled(bot)
         module = __import__(polite)

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from aouo.cli.control import NoAnswer, NotRunning, ask
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN
 from aouo.installer.installed import scan_at_rest
@@ -25,6 +24,7 @@ from aouo.installer.verbs import at_rest
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import content_hash, pack_archive
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
 from tests.path.lanes.test_kill_matrix import Run, killed_at
 from tests.path.lives import WAIT_S, Place, place
@@ -91,7 +91,8 @@ def problems_of(here: Place, wanted: str) -> list[str]:
     there = sorted(child.name for child in home.packs.iterdir())
     if there != (["notes", "shopping"] if wanted else ["notes"]):
         found.append(f"the folder of packs holds {there}")
-    library = scan_at_rest(home, load_settings(home.path, {}).settings)
+    settings = load_settings(home.path, {}).settings
+    library = scan_at_rest(home, settings.packs, settings.tools.enabled)
     pack = library.get("shopping")
     if (pack.manifest.version if pack else "") != wanted or library.broken:
         found.append(f"installed are {library.names}, broken {library.broken}")

@@ -12,12 +12,12 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aouo.cli.control import NoAnswer
 from aouo.installer.restoring import known
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.backup_file import FACTS, Known
 from aouo.packs.shipping.export import export_data
+from aouo.plumbing.client import NoAnswer
 from aouo.store.reading import reading
 from tests.path.lanes.test_kill_matrix import Run, killed_at
 from tests.path.lives import Place

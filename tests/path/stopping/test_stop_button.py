@@ -133,9 +133,9 @@ async def test_a_button_that_is_not_as_telegram_describes_it_stops_nothing_and_b
     world: World, stopped: dict[str, Any]
 ) -> None:
     async with world.running() as bot:
-        assert bot.app.telegram
+        assert bot.app.shared.telegram
         update = {"update_id": 10**6, "stopped_message_generation": stopped}
-        await bot.app.telegram._store([update], 0)
+        await bot.app.shared.telegram._store([update], 0)
         answer = await bot.ask("hello")
 
     assert answer.text == "hello"

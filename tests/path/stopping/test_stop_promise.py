@@ -83,7 +83,7 @@ async def cut_off_behind_a_stop(bot: Running) -> None:
     """The process ends between the promise and the end of the turn."""
     await cut_off(bot)
     await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE state = 'ready'"))
-    await bot.app.database.transact(
+    await bot.app.shared.database.transact(
         lambda tx: tx.run("UPDATE jobs SET stopped = 1 WHERE state = 'ready'")
     )
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from aouo.app.proxied import session_through
 from aouo.config.settings import McpServer
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.tools.mcp_servers import Server, supervised
+from aouo.web.session import session_through
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
 from tests.fakes.mcp_server import free_port

@@ -71,7 +71,7 @@ async def test_what_a_model_says_is_clean_wherever_it_goes(world: World, size: i
     text = f"Your key is {SECRET}, keep it. Bye"
     world.model.reply(streamed([text[at : at + size] for at in range(0, len(text), size)]))
     async with world.running() as bot:
-        events, leave = bot.app.bus.subscribe()
+        events, leave = bot.app.shared.bus.subscribe()
         await bot.people.say(ADA, ADA, "what is your key?")
         await said(world, "Your key is [redacted], keep it. Bye")
         await settled(bot)
@@ -174,7 +174,7 @@ async def test_a_call_is_made_with_what_is_left_of_its_arguments(
     world.model.call(tool, text)
     world.model.say("Done.")
     async with world.running() as bot:
-        events, leave = bot.app.bus.subscribe()
+        events, leave = bot.app.shared.bus.subscribe()
         await bot.people.say(ADA, ADA, "do it")
         await said(world, "Done.")
         await settled(bot)
@@ -204,7 +204,7 @@ async def test_words_before_a_call_are_clean_thoughts(world: World) -> None:
     world.model.reply(Says(f"I think of {SECRET}.", (read,), thoughts=f"hm, {SECRET}"))
     world.model.say("Done.")
     async with world.running() as bot:
-        events, leave = bot.app.bus.subscribe()
+        events, leave = bot.app.shared.bus.subscribe()
         await bot.ask("think")
         await settled(bot)
         told = drained(events)

@@ -195,7 +195,7 @@ async def test_a_call_that_a_stop_kept_from_beginning_was_proposed_and_has_one_e
     tooled(world, tool("order", "Orders.", Look, hang, mutates=True))
     world.model.calls(CallPart("order", {"at": "a"}), CallPart("order", {"at": "b"}))
     async with world.running() as bot:
-        events, leave = bot.app.bus.subscribe(ActionStarted, ActionCompleted)
+        events, leave = bot.app.shared.bus.subscribe(ActionStarted, ActionCompleted)
         await world.people.say(ADA, ADA, "Do it.")
         async with asyncio.timeout(WAIT_S):
             await began.wait()

@@ -1,4 +1,4 @@
-"""The owner's two files that say who the assistant is and how it works."""
+"""Reads the owner's two files that say who the assistant is and how it works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runtime's HTTP sessions: through a proxy where one is set, never over a line that slept.
+"""Makes HTTP sessions: through a proxy where one is set, never over a line that slept.
 
 `session_through` makes the same session for the runtime, `aouo doctor` and whoever asks a service.
 """
@@ -9,14 +9,13 @@ import asyncio
 import os
 import socket
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import aiohttp
 from yarl import URL
 
-from aouo.config.settings import Settings
 from aouo.facts.ports import Clock
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.waking import ahead_s, slept
@@ -54,14 +53,16 @@ def session_through(
     )
 
 
-def secrets_of(settings: Settings, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Every secret that is set, for the redactor: in the configuration, and for a proxy.
+def secrets_of(
+    configured: Iterable[str], environ: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Return every secret, for the redactor: those `configured`, and those of a proxy.
 
     Raises:
         SetupError: as for `session_through`.
     """
     proxies = of_environment(os.environ if environ is None else environ)
-    return (*settings.secrets(), *proxies.secrets)
+    return (*configured, *proxies.secrets)
 
 
 class _Roads(aiohttp.TCPConnector):

@@ -1,11 +1,10 @@
-"""Whose memory lies where: for (pack, person) in private chats, (pack, conversation) in groups."""
+"""Opens memory files: one set for a pack and a person, or for a pack and a group."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aouo.flow.answering.prepare import targets_of
 from aouo.memory.files import ALWAYS, MemoryFiles
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
@@ -48,3 +47,10 @@ class Memories:
         """What a prompt holds, by file name."""
         files = self.files(pack, tenant)
         return {name: files.shown(name) for name in files.names}
+
+
+def targets_of(pack: Pack) -> tuple[str, ...]:
+    """What the `memory` tool may name in this pack, () = what it always may."""
+    kept = pack.manifest.memory
+    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
+    return (*ALWAYS, *more) if more else ()

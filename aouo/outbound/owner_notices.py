@@ -1,4 +1,4 @@
-"""What the owner has to know reaches them where they are: in their private chat."""
+"""Tells the owner what they have to know, in their private chat."""
 
 from __future__ import annotations
 

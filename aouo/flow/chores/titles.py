@@ -1,4 +1,4 @@
-"""Titles for sessions: asked for when a turn is committed, given when nobody waits for anything."""
+"""Gives sessions titles: wanted when a turn is committed, given when nobody waits for anything."""
 
 from __future__ import annotations
 

@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 
 import aiohttp
 
-from aouo.app.budgets import with_model
-from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in, unsent
-from aouo.app.model_fixes import fix_of
-from aouo.app.models import configured, model_of
-from aouo.app.proxied import secrets_of, session_through
+from aouo.app.models import configured, model_of, with_model
+from aouo.cli.doctoring.model_fixes import fix_of
 from aouo.config.settings import Settings
 from aouo.facts.errors import AouoError, SetupError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
 from aouo.plumbing.redact import Redactor
+from aouo.providers.fallback import models_in
+from aouo.providers.known.concerns import Concern, concerns, key_of, unsent
 from aouo.providers.known.inquiry import Inquiry
-from aouo.providers.known.knowing import Facts, KnownModel
+from aouo.providers.known.knowing import Facts, KnownModel, learn, look_up
 from aouo.web.certificates import cure_of
+from aouo.web.session import secrets_of, session_through
 
 WITHIN_S = 60.0
 ROOM_TOKENS = 4_096
@@ -141,7 +141,9 @@ class _Looking:
         if isinstance(known, KnownModel):
             if self.asks and told and not told.loaded:  # now it is
                 seen = await self._learn(seen, known)
-            found = (*seen.concerns, *unsent(alone, known))
+            wish = alone.provider
+            left_out = unsent(known, temperature=wish.temperature, effort=wish.effort)
+            found = (*seen.concerns, *left_out)
             seen = replace(
                 seen, window_tokens=known.context_window, facts=known.facts, concerns=found
             )
@@ -180,7 +182,7 @@ class _Looking:
         except AouoError as error:
             cure = getattr(error, "cure", "") or cure_of(error)
             said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
-            clean = Redactor(secrets_of(self.settings)).text(said)
+            clean = Redactor(secrets_of(self.settings.secrets())).text(said)
             if cure:
                 return Reply(clean)
             reached = seen.inquiry is None or bool(seen.inquiry.status)

@@ -1,14 +1,19 @@
-"""Who speaks and who listens, made from the settings."""
+"""Builds what speaks, listens and looks at pictures from the settings."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+import aiohttp
+
 from aouo.config.settings import Settings, SpeechToText
 from aouo.facts.notices import Lack
 from aouo.providers.http import Session
+from aouo.providers.known.windows import window_of
 from aouo.speech.services import Backend, Ears, Speaker, SpeechService, Transcriber, Voice
+from aouo.spending.quota import Quota
+from aouo.turn.sight import Sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +89,26 @@ def _service(
         session=session,
         request_timeout_s=float(settings.provider.request_timeout_s),
     )
+
+
+def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) -> Sight | None:
+    """None = `gemini.vision_model` is empty, or there is no key for it."""
+    gemini = settings.gemini
+    key = gemini.api_key.get_secret_value()
+    if not gemini.vision_model or not key:
+        return None
+    from aouo.providers.gemini.model import GeminiModel  # few have it set up
+
+    provider = settings.provider
+    model = GeminiModel(
+        provider="gemini",
+        model=gemini.vision_model,
+        api_key=key,
+        base_url=gemini.base_url,
+        context_window=window_of(gemini.vision_model),
+        sees=True,
+        session=session,
+        request_timeout_s=float(provider.request_timeout_s),
+        stream_idle_timeout_s=float(provider.stream_idle_timeout_s),
+    )
+    return Sight(quota=quota, model=model)

@@ -1,4 +1,4 @@
-"""Steps that the owner adds: Python packages with an entry point in the group `aouo.pipelines`.
+"""Adds the owner's steps: Python packages with an entry point in the group `aouo.pipelines`.
 
 Such an entry point names a function that gets the built-in `Pipelines` and returns its own; see
 docs/extending.md. Packs cannot bring steps: they bring tools.

@@ -1,4 +1,4 @@
-"""What the owner may do about a model that did not answer a test: a line for each class.
+"""Says what may mend a model that did not answer a test: a line for each class of error.
 
 A proxy or a certificate on the way is told with its cure by `web.certificates.cure_of`.
 """

@@ -1,0 +1,137 @@
+"""Builds the tools of a generation, and what guards them, from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from aouo.app.shared import Shared
+from aouo.config.settings import Security, Tools
+from aouo.documents.reading import DocumentReader
+from aouo.facts.notices import Lack
+from aouo.guard.chain import Guard
+from aouo.guard.fence import Fence
+from aouo.guard.naming import Naming
+from aouo.guard.protection import Protection
+from aouo.guard.reach import Reach
+from aouo.guard.sent_files import SentFiles
+from aouo.packs.library import Library
+from aouo.sandbox.run import Sandbox
+from aouo.speech.services import Voice
+from aouo.tools.clarify import clarify
+from aouo.tools.db import db
+from aouo.tools.fetch import fetch
+from aouo.tools.files import check_room, list_dir, read_file, write_file
+from aouo.tools.load import load_skills, load_tools
+from aouo.tools.mcp_servers import Servers
+from aouo.tools.memory import memory
+from aouo.tools.msg import msg
+from aouo.tools.onboarding import onboarding_done
+from aouo.tools.pack_tools import Workshop, pack_tools
+from aouo.tools.persist import persist
+from aouo.tools.read_document import read_document
+from aouo.tools.registry import Registry, Tool
+from aouo.tools.results import Results, result_read
+from aouo.tools.sessions import sessions
+from aouo.tools.skill_view import skill_view
+from aouo.tools.tts import tts
+from aouo.tools.web_search import web_search
+from aouo.web.client import Web
+from aouo.web.egress import EgressProxy
+from aouo.web.offline import nobody_looks_up, nowhere
+
+RegistryOf: TypeAlias = Callable[[Library], Registry]
+"""Makes the registry of all tools for the packs that there are."""
+
+
+def guarded_tools(
+    security: Security,
+    tools: Tools,
+    shared: Shared,
+    *,
+    scan_dirs: Sequence[str],
+    sandbox: Sandbox,
+    servers: Servers,
+    voice: Voice | Lack,
+    redact: Callable[[str], str],
+) -> tuple[Guard, RegistryOf]:
+    """Build what the owner's settings and the packs' manifests ask for.
+
+    `scan_dirs` are folders beside the home in which packs lie.
+    """
+    home, stores, database, clock = shared.home, shared.stores, shared.database, shared.clock
+
+    def files_of(pack: str) -> tuple[str, ...]:
+        found = shared.library.now.get(pack)
+        return found.manifest.permissions.files if found else ()
+
+    sent = SentFiles(home.media)
+    fence = Fence(
+        allowed=security.allowed_paths,
+        mode=security.fence_mode,
+        files_of=files_of,
+        folder_of=stores.folder,
+        sent=sent,
+    )
+    packs_in = [Path(folder).expanduser() for folder in scan_dirs]
+    protection = Protection(home=home.path, folder_of=stores.folder, sent=sent, packs_in=packs_in)
+    results = Results(database=database, clock=clock)
+    guard = Guard(
+        database=database,
+        clock=clock,
+        bind=fence.bind,
+        judges=[protection.judge, fence.judge],
+        shelf=results,
+        redact=redact,
+        hidden=Naming(home=home.path, media=home.media, folder_of=stores.folder).hidden,
+        publish=shared.bus.publish,
+    )
+    proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
+    shop = Workshop(sandbox, stores, Reach(fence, protection), sent, proxy)
+    ours = [
+        *_without_paths(shared),
+        *_outside(tools, shared),
+        tts(voice, stores.folder, check_room),
+        read_file(stores.folder, sent.holds),
+        write_file(stores.folder, fence.root_of),
+        list_dir(stores.folder),
+        result_read(results),
+        *shared.more_tools,
+    ]
+    return guard, lambda packs: Registry([*ours, *pack_tools(packs, shop)], servers.sources)
+
+
+def _without_paths(shared: Shared) -> list[Tool]:
+    """The tools that name no file and reach nothing outside."""
+    stores, clock = shared.stores, shared.clock
+    return [
+        msg(),
+        skill_view(lambda: shared.library.now),
+        memory(shared.keeping),
+        clarify(),
+        persist(stores.open, clock),
+        onboarding_done(shared.database, clock),
+        db(stores.open),
+        load_tools(),
+        load_skills(),
+        sessions(shared.database),
+    ]
+
+
+def _outside(tools: Tools, shared: Shared) -> list[Tool]:
+    """The web and documents: a pack reads the hosts that it names; without a pack, all public."""
+
+    def hosts(pack: str) -> Sequence[str]:
+        found = shared.library.now.get(pack)
+        if not pack:
+            return ("*",)
+        return found.manifest.permissions.network if found else ()
+
+    reader = DocumentReader()
+    web = Web() if shared.online else Web(lookup=nobody_looks_up, admits=nowhere)
+    return [
+        fetch(hosts, web, reader),
+        web_search(tools.web_search, shared.session, shared.clock),
+        read_document(shared.stores.folder, reader),
+    ]

@@ -1,0 +1,1 @@
+"""What the runtime does by itself, beside the turns."""

@@ -1,0 +1,78 @@
+"""Keeps what is known of the configured models true: servers are asked beside everything else."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from aouo.facts.ports import Clock
+from aouo.flow.generations import Generations
+from aouo.outbound.owner_notices import OwnerNotices
+from aouo.outbound.wording import sentences
+from aouo.providers.fallback import models_in
+from aouo.providers.known.concerns import Concern, concerns, key_of
+from aouo.providers.known.inquiry import Inquiry
+from aouo.providers.known.knowing import KnownModel, learn
+
+log = structlog.get_logger()
+AGAIN_S = 86_400.0
+
+
+class KnownModels:
+    """Asks at the start, after the first answer of each model, and once a day.
+
+    At the start the catalogue stays closed: it costs memory, and the table of names was made
+    from it.
+    """
+
+    def __init__(self, generations: Generations, clock: Clock, owner_notices: OwnerNotices) -> None:
+        self._generations = generations
+        self._clock = clock
+        self._owner_notices = owner_notices
+        self._concerns: dict[str, tuple[Concern, ...]] = {}
+
+    @property
+    def told(self) -> list[str]:
+        """What the owner should know, as lines."""
+        found = dict.fromkeys(one for each in self._concerns.values() for one in each)
+        return [f"{one.what}. {one.fix}" for one in found]
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for at, model in enumerate(models_in(self._generations.now.model)):
+                if isinstance(model, KnownModel):
+                    group.create_task(self._follow(model, key_of(at)))
+
+    async def _follow(self, model: KnownModel, key: str) -> None:
+        try:
+            await self._keep_asking(model, key)
+        except Exception as error:  # what is not known by asking is known by name
+            log.exception("model_not_known", model=model.model, error=repr(error))
+
+    async def _keep_asking(self, model: KnownModel, key: str) -> None:
+        await self._tell(model, key, await model.learn())
+        await model.answered.wait()
+        while True:
+            await self._tell(model, key, await learn(model, self._clock))
+            await self._clock.sleep(AGAIN_S)
+
+    async def _tell(self, model: KnownModel, key: str, said: Inquiry) -> None:
+        today = self._clock.now().date()
+        window_set = bool(self._generations.now.limits.context_window)
+        found = tuple(concerns(model, said, key, today, window_set=window_set))
+        self._concerns[key] = found
+        log.info(
+            "model_known",
+            provider=model.provider,
+            model=model.model,
+            window_tokens=model.context_window,
+            window_from=model.facts.window_from,
+            sees=model.sees,
+            status=said.status,
+        )
+        for one in found:
+            if not one.urgent:
+                continue
+            told = sentences.model_concern(one.what, one.fix)
+            await self._owner_notices.tell(told, daily=False)

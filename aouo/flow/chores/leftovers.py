@@ -1,0 +1,79 @@
+"""Ends at a start what a former process left and nobody may answer: what was said off the record,
+and whatever is of people who were taken off the list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import structlog
+
+from aouo.facts import notices
+from aouo.facts.ports import Clock, stamp
+from aouo.facts.work import Delivery
+from aouo.flow import ending
+from aouo.flow.files import media_files
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.store import deliveries, jobs, off_record
+from aouo.store.database import Database, Tx
+
+log = structlog.get_logger()
+_WHY = "its person is not on the list any more"
+
+
+async def erase_unanswered(
+    database: Database,
+    clock: Clock,
+    folder: Path,
+    outbox: Outbox,
+    taking: Callable[[str], AbstractAsyncContextManager[None]],
+) -> None:
+    """Erase what was said off the record and not answered, and say so once in each conversation;
+    before anything is claimed. Its files in the media `folder` go inside a block of `taking`,
+    which tells of a failure and lets the start go on."""
+    now = stamp(clock)
+
+    def erase(tx: Tx) -> list[Delivery]:
+        told: list[Delivery] = []
+        for found in off_record.unanswered(tx):
+            jobs.drop(tx, found.job_id, "erased", now)
+            address = found.inbound.address
+            told += ending.end_turn(tx, found.job_id, address, "erased", now)
+            off_record.wipe(tx, found.job_id, found.inbound)
+            if not found.stopped:  # else its person was told, and wants no more of it
+                said, key = sentences.word(notices.Erased()), f"erased:{found.job_id}"
+                told.append(deliveries.add(tx, address, "notice", said, now, key=key))
+        return told
+
+    unanswered = await database.read(off_record.unanswered)
+    if not unanswered:
+        return
+    for found in unanswered:
+        async with taking("Removing files that were sent off the record"):
+            media_files.remove(folder, found.job_id)
+    rows = await database.transact(erase, durable=True)
+    log.info("off_record_erased", jobs=len(rows))
+    outbox.put(*rows)
+
+
+async def end_what_is_theirs(database: Database, clock: Clock, listed: Collection[str]) -> None:
+    """Drop the jobs of all but the `listed`, end their turns and send nothing of it; before
+    anything is claimed or sent. What is in the chats stays as it is."""
+    now = stamp(clock)
+
+    def end(tx: Tx) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for job_id, inbound in jobs.of_others(tx, listed):
+            jobs.drop(tx, job_id, _WHY, now)
+            ending.end_turn(tx, job_id, inbound.address, _WHY, now)
+            found[inbound.person.id] += 1
+        for person in deliveries.drop_of_others(tx, listed, now):
+            found[person] += 0
+        return found
+
+    for person, dropped in (await database.transact(end, durable=True)).items():
+        log.warning("person_taken_off", person=person, jobs=dropped)

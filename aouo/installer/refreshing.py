@@ -1,0 +1,37 @@
+"""Lets new work begin with another generation, and reads anew what is installed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aouo.flow.generation import Generation
+from aouo.flow.generations import Generations
+from aouo.installer.installed import changed
+from aouo.packs.stores import PackStores
+
+
+class Refreshing:
+    """Swaps generations; `menu_changed` is set when the menu of commands may say less or more."""
+
+    def __init__(self, stores: PackStores, generations: Generations) -> None:
+        self._stores = stores
+        self._generations = generations
+        self.menu_changed = asyncio.Event()
+        self._one_by_one = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Make the next generation of what lies on disk now.
+
+        One at a time: what was read earlier never takes the place of what was read later.
+        """
+        async with self._one_by_one:
+            now = self._generations.now
+            await self.swap(now.renewed(await now.installable.scanned()))
+
+    async def swap(self, generation: Generation) -> None:
+        """From now on new work begins with `generation`; packs that changed are opened anew."""
+        for name in changed(self._generations.library, generation.library):
+            await asyncio.to_thread(self._stores.release, name)
+        self._stores.belong_to(generation.owner.data_name)
+        self._generations.swap(generation)
+        self.menu_changed.set()
