@@ -14,11 +14,12 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp.client_reqrep import ConnectionKey
 
 from aouo.facts.errors import SetupError
 from aouo.telegram.api import ApiUnreachable, TelegramApi
 from aouo.telegram.http import AiohttpRequest, NotWritten
-from aouo.web.certificates import cure_of
+from aouo.web.certificates import asks_password, cure_of
 from aouo.web.session import session_through
 from tests.fakes.tls_server import Made, make, serving
 
@@ -100,7 +101,7 @@ async def test_telegrams_road_says_it_in_the_log_the_status_and_for_the_next_try
 ASKS = """
 import asyncio, sys
 from aouo.web.session import session_through
-from aouo.web.certificates import cure_of
+from aouo.web.certificates import asks_password, cure_of
 
 async def main():
     async with session_through() as session:
@@ -135,3 +136,18 @@ async def test_a_machine_without_authorities_is_told_what_to_install(
 
     wanted = "ca-certificates" if missing == "no authorities at all" else f"names {named}"
     assert wanted in said.decode()
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        ("Username and password authentication failure", True),
+        ("No acceptable authentication methods were offered", True),
+        ("Host unreachable", False),
+    ],
+)
+def test_what_a_socks_proxy_says_of_a_password_is_known(said: str, *, asks: bool) -> None:
+    """python-socks has no class for it."""
+    key = ConnectionKey("proxy.test", 1080, False, True, None, None, None)
+
+    assert asks_password(aiohttp.ClientProxyConnectionError(key, OSError(said))) is asks

@@ -122,13 +122,13 @@ async def test_a_name_that_nobody_can_look_up_has_no_addresses(host: str, found:
     assert list(await system_lookup(host, 80)) == found
 
 
-async def test_nothing_of_a_gate_is_at_work_once_it_is_closed() -> None:
+async def test_nothing_of_a_proxy_is_at_work_once_it_is_closed() -> None:
     """Nor a connection that stands open: its tool has ended."""
-    gate = Gate(lookup=system_lookup, admits=lambda _: True)
+    proxy = EgressProxy(lookup=system_lookup, admits=lambda _: True)
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     before = asyncio.all_tasks()
-    async with asyncio.timeout(WAIT_S), gate.open(listening, Permits("desk", [])):
+    async with asyncio.timeout(WAIT_S), proxy.open(listening, Permits("desk", [])):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET http://a.test/ HTTP/1.1\r\n")
         while asyncio.all_tasks() == before:  # noqa: ASYNC110 - nobody tells of a task

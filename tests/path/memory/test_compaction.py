@@ -295,7 +295,7 @@ async def test_what_a_compaction_cost_that_a_shutdown_cut_off_is_counted(
         await settled(bot)
         paid = await bot.rows("SELECT 1 FROM usage_events WHERE scope = 'summary'")
 
-    wishes = [one.split(" ")[0] for one in asides(talk)]
+    wishes = [one.split(" ")[0] for one in side_calls(talk)]
     assert (wishes, len(paid)) == (["Some", "Summarise"] * 2, 3)
 
 

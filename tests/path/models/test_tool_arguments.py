@@ -291,7 +291,7 @@ async def test_every_clarify_is_refused_in_words_or_waits_for_its_answer(
     world.clock = SkippingClock()
     asked = refused = 0
     async with world.running() as bot:
-        [tool] = bot.app.leases.now.registry.allowed(["clarify"], [])
+        [tool] = bot.app.generations.now.registry.allowed(["clarify"], [])
         odd = arguments(tool.spec())
         calls = st.one_of(odd, QUESTIONS, QUESTIONS).map(lambda text: CallPart("clarify", text))
         for number, call in enumerate(examples(calls, ASKED)):
