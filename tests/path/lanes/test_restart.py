@@ -118,6 +118,7 @@ async def test_a_turn_whose_pack_is_gone_asks_again_and_never_falls_through(worl
 async def test_what_was_queued_and_never_sent_is_sent_by_the_next_life(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("hello")
+        await settled(bot)
 
         def unsend(tx: Tx) -> None:
             tx.run("UPDATE deliveries SET state = 'queued', message_id = 0")
@@ -132,6 +133,7 @@ async def test_what_was_queued_and_never_sent_is_sent_by_the_next_life(world: Wo
 async def test_what_was_being_sent_may_have_arrived_and_is_only_offered(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("hello")
+        await settled(bot)
         await bot.app.shared.database.transact(
             lambda tx: tx.run("UPDATE deliveries SET state='sending'")
         )

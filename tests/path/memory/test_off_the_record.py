@@ -47,10 +47,10 @@ async def test_off_the_record_a_tool_that_would_change_something_is_refused(worl
     )
     world.model.say("I cannot keep that now.")
     async with world.running() as bot:
-        answer = await bot.ask(f"/otr remember {SECRET}")
+        await bot.people.say(ADA, ADA, f"/otr remember {SECRET}")
+        await said(world, "I cannot keep that now.")
         await settled(bot)
 
-        assert answer.text == "I cannot keep that now."
         refused, read = (
             words_of(message)
             for message in world.model.requests[-1]["messages"]
