@@ -27,7 +27,6 @@ from aouo.flow.generation import (
     Showing,
     Transport,
     TurnLimits,
-    Wish,
 )
 from aouo.guard.reach import Reach
 from aouo.installer.installed import as_if, going_on, scanned
@@ -53,8 +52,10 @@ from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
+from aouo.turn.caps import TurnCaps
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
+from aouo.turn.execute import Executor
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.side_calls import SideCalls
 from aouo.web.egress import EgressProxy
@@ -109,7 +110,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         side_calls=side_calls,
         quota=quota,
         limits=_limits(settings),
-        wish=_wish(settings),
+        executor=_executor(settings, shared, quota),
         showing=_showing(settings),
         senses=Senses(speech.ears, eyes_of(settings, shared.session, quota)),
         transport=_transport(settings),
@@ -129,9 +130,16 @@ def _limits(settings: Settings) -> TurnLimits:
     )
 
 
-def _wish(settings: Settings) -> Wish:
+def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
     provider = settings.provider
-    return Wish(provider.max_tokens, provider.temperature, provider.effort)
+    return Executor(
+        quota=quota,
+        estimator=shared.estimator,
+        max_tokens=provider.max_tokens,
+        temperature=provider.temperature,
+        effort=provider.effort,
+        caps=TurnCaps(settings.advanced.session_tokens_max),
+    )
 
 
 def _showing(settings: Settings) -> Showing:

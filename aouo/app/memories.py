@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aouo.flow.answering.prepare import targets_of
+from aouo.flow.answering.turns import targets_of
 from aouo.memory.files import ALWAYS, MemoryFiles
 from aouo.packs.library import Library
 from aouo.packs.load import Pack

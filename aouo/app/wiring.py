@@ -28,8 +28,6 @@ from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Clock, Messenger
 from aouo.flow.generations import Generations
-from aouo.flow.handlers.budget_refusals import BudgetRefusals
-from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
 from aouo.installer.packs import Packs
@@ -132,9 +130,6 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         messengers=messengers,
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
-    budget_refusals = BudgetRefusals(
-        database=database, clock=clock, outbox=outbox, generations=generations, wake=bell.ring
-    )
 
     def is_owner(inbound: Inbound) -> bool:
         return owner().is_owner(inbound)
@@ -169,7 +164,6 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner=owner,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )
-    editing = Editing(database=database, clock=clock, outbox=outbox, wake=bell.ring)
     refreshing = Refreshing(shared, generations)
     packs = refreshing.packs(zones)
     flow = flow_of(
@@ -179,9 +173,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         replies=replies,
         running=running,
-        budget_refusals=budget_refusals,
-        editing=editing,
-        zone=zones,
+        zone_of=zones,
     )
     if telegram:
         telegram.attach(

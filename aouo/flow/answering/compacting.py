@@ -11,19 +11,18 @@ from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
 from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
-from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.ports import Clock, Rendered
 from aouo.facts.work import Job, OpenTurn
 from aouo.flow.answering.begin import Begun
-from aouo.flow.answering.contexts import Contexts
+from aouo.flow.answering.turns import Turns
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
-from aouo.queue.lanes import Slot
-from aouo.queue.running import Deadline, Running, StopReason
-from aouo.store import jobs, routes, sessions, summaries
+from aouo.queue.running import Running, StopReason
+from aouo.store import routes, sessions, summaries
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
@@ -54,7 +53,7 @@ class Compacting:
         clock: Clock,
         outbox: Outbox,
         replies: Replies,
-        contexts: Contexts,
+        turns: Turns,
         running: Running,
         generations: Generations,
     ) -> None:
@@ -62,20 +61,20 @@ class Compacting:
         self._clock = clock
         self._outbox = outbox
         self._replies = replies
-        self._contexts = contexts
+        self._turns = turns
         self._running = running
         self._generations = generations
 
-    async def run(self, job: Job, focus: str, slot: Slot) -> None:
+    async def run(self, job: Job, focus: str) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
         try:
             async with self._generations.turn(job.active_pack, job.id) as generation:
-                await self._run(job, focus, slot, generation)
+                await self._run(job, focus, generation)
         except RouteRequiredError as error:
             await self._replies.park(job, error.requested)
 
-    async def _run(self, job: Job, focus: str, slot: Slot, generation: Generation) -> None:
+    async def _run(self, job: Job, focus: str, generation: Generation) -> None:
         if job.off_record:
             await self._replies.answer(job, notices.NoSummaryOffRecord())
             return
@@ -86,9 +85,7 @@ class Compacting:
         if generation.model.brief:
             await self._replies.answer(job, notices.CannotSummarise())
             return
-        deadline = Deadline(generation.limits.turn_timeout_s)
-        view = self._contexts.view(job, plan.begun, generation)
-        ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
+        ctx = self._turns.open(job, plan.begun, generation, generation.model).ctx
 
         async def work() -> Draft | Exception:
             try:
@@ -97,9 +94,9 @@ class Compacting:
             except (ProviderError, Refused, TimeoutError) as error:
                 return error
 
-        ended = await self._running.run(job.id, deadline, work)
+        ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
         if ended is StopReason.SHUTDOWN:
-            await self._give_back(job, ctx)
+            await self._replies.give_back(job, ctx.spent)
             return
         try:
             if isinstance(ended, Draft):
@@ -108,16 +105,6 @@ class Compacting:
                 await self._leave(job, ctx, ended)
         except StopAsked:
             await self._leave(job, ctx, StopReason.PERSON)
-
-    async def _give_back(self, job: Job, ctx: TurnContext) -> None:
-        """The process ends: the next one begins anew."""
-        now = stamp(self._clock)
-
-        def write(tx: Tx) -> None:
-            record_all(tx, ctx.spent, now)
-            jobs.release(tx, job)
-
-        await self._database.transact(write)
 
     async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
         fresh: list[str] = []
