@@ -19,7 +19,6 @@ from aouo.flow.generation import (
     Showing,
     Transport,
     TurnLimits,
-    Wish,
 )
 from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
@@ -30,8 +29,10 @@ from aouo.sandbox.run import Sandbox
 from aouo.spending.quota import Quota
 from aouo.store import installs
 from aouo.tools.mcp_servers import supervised
+from aouo.turn.caps import TurnCaps
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
+from aouo.turn.execute import Executor
 from aouo.turn.extensions import extended
 from aouo.turn.persona import PersonaFiles
 from aouo.turn.pipelines import Pipelines
@@ -91,7 +92,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         side_calls=side_calls,
         quota=quota,
         limits=_limits(settings),
-        wish=_wish(settings),
+        executor=_executor(settings, shared, quota),
         showing=_showing(settings),
         senses=Senses(speech.ears, eyes_of(settings, shared.session, quota)),
         transport=_transport(settings),
@@ -111,9 +112,16 @@ def _limits(settings: Settings) -> TurnLimits:
     )
 
 
-def _wish(settings: Settings) -> Wish:
+def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
     provider = settings.provider
-    return Wish(provider.max_tokens, provider.temperature, provider.effort)
+    return Executor(
+        quota=quota,
+        estimator=shared.estimator,
+        max_tokens=provider.max_tokens,
+        temperature=provider.temperature,
+        effort=provider.effort,
+        caps=TurnCaps(settings.advanced.session_tokens_max),
+    )
 
 
 def _showing(settings: Settings) -> Showing:

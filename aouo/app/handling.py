@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import tzinfo
+from functools import partial
 
 from aouo.app.shared import Shared
+from aouo.facts import notices
+from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
-from aouo.flow.answering.contexts import Contexts
+from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.renewing import Renewing
 from aouo.flow.answering.turns import Turns
+from aouo.flow.answering.words import Words
 from aouo.flow.files.intake import Intake
 from aouo.flow.generations import Generations
+from aouo.flow.handlers.answering_gates import answer_gate as answer_gate_of
 from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
@@ -20,9 +23,10 @@ from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.reacting import note_reaction
 from aouo.flow.handlers.remembering import Remembering
 from aouo.flow.handlers.setting_up import SettingUp
-from aouo.flow.handlers.taps import Taps
+from aouo.flow.handlers.table import on, table
+from aouo.flow.handlers.taps import taps_of
 from aouo.flow.handlers.topics import TopicEvents
-from aouo.flow.job import Flow
+from aouo.flow.job import Answering, Flow
 from aouo.flow.replies import Replies
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
@@ -30,7 +34,9 @@ from aouo.outbound.degrade import Capabilities
 from aouo.outbound.outbox import Outbox
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
+from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
+from aouo.triggers.scheduling import ZoneOf
 
 
 def flow_of(
@@ -40,46 +46,59 @@ def flow_of(
     outbox: Outbox,
     replies: Replies,
     running: Running,
-    budget_refusals: BudgetRefusals,
-    editing: Editing,
     packs: Packs,
-    zone: Callable[[], tzinfo],
+    zone_of: ZoneOf,
 ) -> Flow:
     """What handles a job, once it is claimed."""
-    clock, database, bus, waiting = shared.clock, shared.database, shared.bus, Waiting()
-    contexts = Contexts(
+    clock, database, waiting = shared.clock, shared.database, Waiting()
+    intake = Intake(
         database=database,
         clock=clock,
-        outbox=outbox,
-        bus=bus,
-        waiting=waiting,
-        capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
+        folder=shared.home.media,
+        files=shared.telegram,
+        show=outbox.action,
     )
+    editing = Editing(database=database, clock=clock, outbox=outbox, replies=replies)
+    budget_refusals = BudgetRefusals(
+        database=database, clock=clock, generations=generations, replies=replies
+    )
+    otr_memory = OtrMemory()
     turns = Turns(
         database=database,
         clock=clock,
         outbox=outbox,
-        bus=bus,
-        replies=replies,
+        bus=shared.bus,
+        waiting=waiting,
         running=running,
+        capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
+        otr_memory=otr_memory,
+        listen=editing.tell,
+    )
+    answering = Answering(
+        generations=generations,
+        running=running,
+        replies=replies,
         budget_refusals=budget_refusals,
-        contexts=contexts,
-        editing=editing,
-        intake=Intake(
-            database=database,
-            clock=clock,
-            folder=shared.home.media,
-            files=shared.telegram,
-            show=outbox.action,
-        ),
+        intake=intake,
+        words=Words(replies=replies, running=running, intake=intake),
         renewing=Renewing(
             database=database,
             clock=clock,
             outbox=outbox,
-            contexts=contexts,
+            replies=replies,
+            turns=turns,
             running=running,
         ),
-        generations=generations,
+        turns=turns,
+        commit=Commit(
+            database=database,
+            clock=clock,
+            outbox=outbox,
+            bus=shared.bus,
+            budget_refusals=budget_refusals,
+            otr_memory=otr_memory,
+            forget=intake.forget,
+        ),
     )
     setting_up = SettingUp(
         database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram
@@ -100,49 +119,69 @@ def flow_of(
         clock=clock,
         replies=replies,
         keeping=shared.keeping,
-        zone=zone,
+        zone=partial(zone_of, ""),
     )
     menus = Menus(
         database=database,
         clock=clock,
         replies=replies,
-        outbox=outbox,
         open_store=shared.stores.open,
-    )
-    taps = Taps(
-        replies=replies,
-        database=database,
-        clock=clock,
-        outbox=outbox,
-        waiting=waiting,
-        budget_refusals=budget_refusals,
-        editing=editing,
-        installing=installing,
-        remembering=remembering,
-        menus=menus,
     )
     compacting = Compacting(
         database=database,
         clock=clock,
         outbox=outbox,
         replies=replies,
-        contexts=contexts,
+        turns=turns,
         running=running,
         generations=generations,
     )
+    topics = TopicEvents(database=database, clock=clock, replies=replies)
+    answer_gate = partial(answer_gate_of, replies, waiting)
+    taps = taps_of(
+        replies,
+        database=database,
+        zone_of=zone_of,
+        answer_gate=answer_gate,
+        budget_refusals=budget_refusals,
+        editing=editing,
+        installing=installing,
+        menus=menus,
+        remembering=remembering,
+    )
     return Flow(
+        running=running,
         replies=replies,
-        turns=turns,
-        taps=taps,
+        topics=topics,
         commands={
             "compact": compacting.run,
-            "install": lambda job, rest, slot: installing.run(job, rest),
-            "memory": lambda job, rest, slot: remembering.run(job, rest),
-            "menu": lambda job, rest, slot: menus.open(job),
-            "setup_topics": lambda job, rest, slot: setting_up.run(job),
+            "install": installing.run,
+            "memory": remembering.run,
+            "menu": lambda job, rest: menus.open(job),
+            "setup_topics": lambda job, rest: setting_up.run(job),
         },
-        editing=editing,
-        topics=TopicEvents(database=database, clock=clock, replies=replies),
-        reacting=lambda job: note_reaction(database, clock, job),
-        standing=lambda job, standing: leave_chat(database, outbox, replies, job, standing),
+        handlers=table(
+            to.Decision,
+            on(to.RunTurn, answering.answer),
+            on(to.PickPack, lambda job, why: replies.park(job, why.gone)),
+            on(to.ObeyCommand, lambda job, said: replies.obey(job, said.name, said.rest)),
+            on(to.RefuseCommand, replies.refuse_command),
+            on(to.NameTopic, topics.name),
+            on(to.ShutTopic, topics.shut),
+            on(to.AnswerGate, answer_gate),
+            on(to.ObeyTap, lambda job, tapped: taps[type(tapped.tap)](job, tapped.tap)),
+            on(to.Refuse, replies.refuse),
+            on(to.MoveChat, lambda job, moved: replies.move_chat(job, moved.new_chat_id)),
+            on(to.ApplyEdit, lambda job, _: editing.apply(job)),
+            on(to.NoteReaction, lambda job, _: note_reaction(database, clock, job)),
+            on(to.StopDraft, lambda job, stop: replies.stop_draft(job, stop.draft_id)),
+            on(
+                to.NoteStanding,
+                lambda job, note: leave_chat(database, outbox, replies, job, note.standing),
+            ),
+            on(to.Explain, lambda job, it: replies.answer(job, notices.CannotTake(it.what))),
+            on(to.PutAside, lambda job, _: replies.set_unreadable_aside(job)),
+            on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
+        ),
+        forget=intake.forget,
     )

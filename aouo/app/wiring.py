@@ -29,8 +29,6 @@ from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.titles import Titles
 from aouo.flow.generations import Generations
-from aouo.flow.handlers.budget_refusals import BudgetRefusals
-from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
 from aouo.installer.kit import PackKit
@@ -134,9 +132,6 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         messengers=messengers,
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
-    budget_refusals = BudgetRefusals(
-        database=database, clock=clock, outbox=outbox, generations=generations, wake=bell.ring
-    )
 
     def is_owner(inbound: Inbound) -> bool:
         return owner().is_owner(inbound)
@@ -171,7 +166,6 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner=owner,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )
-    editing = Editing(database=database, clock=clock, outbox=outbox, wake=bell.ring)
     refreshing = Refreshing(shared.stores, generations)
     packs = Packs(
         PackKit(
@@ -195,9 +189,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         replies=replies,
         running=running,
-        budget_refusals=budget_refusals,
-        editing=editing,
-        zone=zones,
+        zone_of=zones,
     )
     if telegram:
         telegram.attach(

@@ -20,26 +20,37 @@ _NAME_CHARS = 60
 
 
 def cron(zone_of: ZoneOf) -> Handler:
-    """`/cron` lists; `/cron on ID` and `/cron off ID`, which its buttons send, switch and list."""
+    """`/cron` lists; `/cron on ID` and `/cron off ID` switch and list."""
 
-    def show(tx: Tx, call: CommandCall, library: Library) -> Result:
-        inbound = call.inbound
-        now = datetime.fromisoformat(call.now)
+    def obey(tx: Tx, call: CommandCall, library: Library) -> Result:
         verb, _, wanted = call.rest.strip().partition(" ")
         if verb in ("on", "off"):
-            _switch(tx, call, library, wanted.strip(), zone_of, on=verb == "on")
-        pack = library.get(pack_here(tx, call, library) or "")
-        if pack is not None:  # its defaults can be switched on wherever the pack is used
-            place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
-            scheduling.propose(tx, pack.manifest, place, now, zone_of, consent=False)
-        rows = schedules.of_conversation(tx, inbound.address)
-        lines = tuple(line_of(row, zone_of, here=pack.name if pack else "") for row in rows)
-        forbidden = ""
-        if pack and pack.manifest.cron_defaults and not pack.manifest.permissions.cron:
-            forbidden = pack.manifest.display_name
-        return Result(notices.Schedules(lines, forbidden))
+            return switched(tx, call, library, wanted.strip(), zone_of, on=verb == "on")
+        return _listed(tx, call, library, zone_of)
 
-    return show
+    return obey
+
+
+def switched(
+    tx: Tx, call: CommandCall, library: Library, schedule_id: str, zone_of: ZoneOf, *, on: bool
+) -> Result:
+    """Switch a schedule of this conversation on or off, and list them all."""
+    _switch(tx, call, library, schedule_id, zone_of, on=on)
+    return _listed(tx, call, library, zone_of)
+
+
+def _listed(tx: Tx, call: CommandCall, library: Library, zone_of: ZoneOf) -> Result:
+    inbound, now = call.inbound, datetime.fromisoformat(call.now)
+    pack = library.get(pack_here(tx, call, library) or "")
+    if pack is not None:  # its defaults can be switched on wherever the pack is used
+        place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
+        scheduling.propose(tx, pack.manifest, place, now, zone_of, consent=False)
+    rows = schedules.of_conversation(tx, inbound.address)
+    lines = tuple(line_of(row, zone_of, here=pack.name if pack else "") for row in rows)
+    forbidden = ""
+    if pack and pack.manifest.cron_defaults and not pack.manifest.permissions.cron:
+        forbidden = pack.manifest.display_name
+    return Result(notices.Schedules(lines, forbidden))
 
 
 def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> notices.ScheduleLine:

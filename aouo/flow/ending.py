@@ -1,6 +1,8 @@
-"""A turn ends that nobody is at work on: what it was showing goes, what it asked is closed."""
+"""Ends a turn that nobody is at work on: what it was showing goes, what it asked is closed."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
@@ -18,7 +20,8 @@ def end_turn(
     turn = turns.open_of(tx, job_id)
     if turn is None:
         return []
-    rows = _taken_away(tx, address, turn.id, now)
+    live = [row.message_id for row in deliveries.live_of(tx, turn.id)]
+    rows = taken_away(tx, address, turn.id, live, now)
     if turn.off_record:
         turns.close_erased(tx, turn.id, now)
     else:
@@ -30,8 +33,10 @@ def end_turn(
     return rows
 
 
-def _taken_away(tx: Tx, address: ConversationAddress, turn_id: str, now: str) -> list[Delivery]:
-    """Rows that take the messages away which a turn was filling."""
+def taken_away(
+    tx: Tx, address: ConversationAddress, turn_id: str, message_ids: Iterable[int], now: str
+) -> list[Delivery]:
+    """Rows that take messages away which a turn was filling."""
     return [
         deliveries.add(
             tx,
@@ -40,8 +45,8 @@ def _taken_away(tx: Tx, address: ConversationAddress, turn_id: str, now: str) ->
             Rendered(""),
             now,
             turn_id=turn_id,
-            key=f"unused:{turn_id}:{row.message_id}",
-            edits=row.message_id,
+            key=f"unused:{turn_id}:{message_id}",
+            edits=message_id,
         )
-        for row in deliveries.live_of(tx, turn_id)
+        for message_id in message_ids
     ]

@@ -5,7 +5,7 @@ New work begins with the generation of now, and a turn keeps the one it began wi
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from aouo.facts.notices import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
 from aouo.guard.chain import Guard
+from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
 from aouo.sandbox.run import Sandbox
@@ -22,6 +23,7 @@ from aouo.spending.quota import Quota
 from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Registry
 from aouo.turn.compaction import Compactor
+from aouo.turn.execute import Executor
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.side_calls import SideCalls
 from aouo.turn.sight import Sight
@@ -34,15 +36,6 @@ class TurnLimits:
     turn_timeout_s: float
     session_tokens_max: int
     context_window: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What each request asks of its model; None and "" = as the model does by itself."""
-
-    max_tokens: int
-    temperature: float | None
-    effort: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +99,16 @@ class Generation:
     side_calls: SideCalls
     quota: Quota
     limits: TurnLimits
-    wish: Wish
+    executor: Executor
     showing: Showing
     senses: Senses
     transport: Transport
     retention: Retention
+
+    def permitted(self, pack: str) -> Sequence[str]:
+        """The tools and groups that a turn of this pack, "" = of none, may call."""
+        found = self.library.get(pack)
+        return found.manifest.permissions.tools if found else DEFAULT_TOOLS
 
     def renewed(self, packs: Library) -> Generation:
         """The same with other packs."""

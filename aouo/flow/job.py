@@ -1,80 +1,92 @@
-"""One job from claim to settled: the path of a message on one screen."""
+"""Takes one job from its claim to its end: decided, then done, or answered by a turn.
+
+A reader follows a message here, from the claim to `run_turn`.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias, assert_never
+from contextlib import suppress
+from typing import TypeAlias
 
 import structlog
 
 from aouo.facts import notices
 from aouo.facts.commands import COMMANDS, Bypass, Runs, check_handled
 from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
-from aouo.facts.events import Standing
 from aouo.facts.work import Job
-from aouo.flow.answering.turns import Turns
-from aouo.flow.handlers.editing import Editing
-from aouo.flow.handlers.taps import Taps
+from aouo.flow.answering.commit import Commit
+from aouo.flow.answering.renewing import Renewing
+from aouo.flow.answering.turns import Turn, Turns
+from aouo.flow.answering.words import Words
+from aouo.flow.files.intake import Intake, has_files
+from aouo.flow.generations import Generations
+from aouo.flow.handlers.budget_refusals import BudgetRefusals
+from aouo.flow.handlers.table import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.replies import Replies
 from aouo.queue.lanes import Slot
+from aouo.queue.running import Running, StopReason
 from aouo.routing import decisions as to
 from aouo.routing.decide import decide
 from aouo.store.off_record import is_once
+from aouo.turn.context import Ending
+from aouo.turn.loop import run_turn
 
 log = structlog.get_logger()
 STARTS_MAX = 3
-Obeys: TypeAlias = Callable[[Job, str, Slot], Awaitable[None]]
+Obeys: TypeAlias = Callable[[Job, str], Awaitable[None]]
 """Carries out a command with the words after it, and settles its job."""
 
 
 class Flow:
-    """Handles one job at a time per lane; never raises but for cancellation."""
+    """Handles one job at a time per lane; never raises but for cancellation.
+
+    `commands` make calls, by name; `handlers` do what else was decided. `forget` removes the files
+    of a job that was off the record.
+    """
 
     def __init__(
         self,
         *,
+        running: Running,
         replies: Replies,
-        turns: Turns,
-        taps: Taps,
-        commands: Mapping[str, Obeys],
-        editing: Editing,
         topics: TopicEvents,
-        reacting: Callable[[Job], Awaitable[None]],
-        standing: Callable[[Job, Standing], Awaitable[None]],
+        commands: Mapping[str, Obeys],
+        handlers: Handlers,
+        forget: Callable[[Job], None],
     ) -> None:
-        self._replies = replies
-        self._turns = turns
-        self._taps = taps
         check_handled(commands, Runs.FLOW)
-        self._commands = commands
-        self._editing = editing
+        self._running = running
+        self._replies = replies
         self._topics = topics
-        self._reacting = reacting
-        self._standing = standing
+        self._commands = commands
+        self._handlers = handlers
+        self._forget = forget
 
     async def handle(self, job: Job, slot: Slot) -> None:
         """Decide what the job asks for, do it, settle it."""
-        inbound = job.inbound
-        fields: dict[str, object] = {"job": job.id, "conversation": str(inbound.address)}
-        if job.off_record or is_once(inbound):
+        fields: dict[str, object] = {"job": job.id, "conversation": str(job.inbound.address)}
+        if job.off_record or is_once(job.inbound):
             fields["off_record"] = True
-        with structlog.contextvars.bound_contextvars(**fields), self._turns.beginning(job):
+        with (
+            structlog.contextvars.bound_contextvars(**fields),
+            self._running.beginning(job.id, job.lane, slot),
+        ):
             try:
-                await self._unless_stopped(job, lambda: self._handle(job, slot))
+                try:
+                    await self._handle(job)
+                except StopAsked:
+                    await self._end_stopped(job)
             except LostClaim as error:
                 log.warning("claim_lost", error=str(error))
             except Exception as error:
                 log.exception("job_failed", error=repr(error))
                 await self._break(job)
 
-    async def _unless_stopped(self, job: Job, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await work()
-        except StopAsked:
-            await self._turns.end_stopped(job)
-
-    async def _handle(self, job: Job, slot: Slot) -> None:
+    async def _handle(self, job: Job) -> None:
         if job.stopped:
             raise StopAsked(f"job {job.id}")
         if job.starts > STARTS_MAX:
@@ -88,7 +100,20 @@ class Flow:
         # must not answer its own.
         answers = job.asked and job.lane.bypasses
         decision = decide(job.inbound, job.active_pack, installed, answers_gate=answers)
-        await self._carry_out(job, decision, slot)
+        match decision:
+            case _ if job.lane.bypasses and _leaves_question(decision):
+                await self._replies.leave_question(job)
+            case to.RunTurn() | to.PickPack() if job.lane.bypasses:
+                await self._replies.defer(job)  # the question it was to answer is closed by now
+            case to.ObeyCommand(name, rest) if name in self._commands:
+                await self._commands[name](job, rest)
+            case _:
+                await self._handlers[type(decision)](job, decision)
+
+    async def _end_stopped(self, job: Job) -> None:
+        """End a job whose person said /stop, wherever that met it."""
+        await self._replies.end_stopped(job, StopReason.PERSON)
+        self._forget(job)
 
     async def _break(self, job: Job) -> None:
         """Something of ours failed; say so, unless the job was settled before that.
@@ -98,82 +123,111 @@ class Flow:
         """
         notice, why = notices.Broken(f"job {job.id}"), "something broke"
         replies = self._replies
+
+        async def give_up() -> None:
+            try:
+                await replies.give_up(job, notice, state="done", why=why)
+            except StopAsked:
+                await self._end_stopped(job)
+
         ways: tuple[Callable[[], Awaitable[None]], ...] = (
-            lambda: self._unless_stopped(
-                job, lambda: replies.give_up(job, notice, state="done", why=why)
-            ),
+            give_up,
             lambda: replies.set_aside(job, notice, why, broken=True),
             lambda: replies.put_aside(job),
         )
-        for way in ways:
-            try:
-                await way()
-            except LostClaim:
-                return
-            except Exception as error:
-                log.exception("job_set_aside", error=repr(error))
-            else:
-                return
-
-    async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
-        replies, taps = self._replies, self._taps
-        match decision:
-            case to.RunTurn(again=True) if job.lane.bypasses:
-                await replies.leave_question(job)
-            case to.ObeyCommand(name) if job.lane.bypasses and _leaves_question(name):
-                await replies.leave_question(job)
-            case to.RunTurn() | to.PickPack() if job.lane.bypasses:
-                await replies.defer(job)  # the question it was to answer is closed by now
-            case to.RunTurn():
+        with suppress(LostClaim):
+            for way in ways:
                 try:
-                    await self._turns.run(job, decision, slot)
-                except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
-                    await replies.park(job, error.requested)
-                except NothingToRetry:
-                    await replies.answer(job, notices.NothingToRetry())
-                except ChosenBefore:
-                    await replies.done(job, "chosen before")
-            case to.PickPack(_, gone):
-                await replies.park(job, gone)
-            case to.ObeyCommand(name, rest) if name in self._commands:
-                await self._commands[name](job, rest, slot)
-            case to.ObeyCommand(name, rest):
-                await replies.obey(job, name, rest)
-            case to.RefuseCommand(name, ""):
-                await replies.answer(job, notices.UnknownCommand(name))
-            case to.RefuseCommand(name, pack):
-                await replies.answer(job, notices.SkillOfOtherPack(name, pack))
-            case to.NameTopic():
-                await self._topics.name(job, decision)
-            case to.ShutTopic(closed):
-                await self._topics.shut(job, closed=closed)
-            case to.AnswerGate():
-                await taps.answer_gate(job, decision)
-            case to.ObeyTap(tap):
-                await taps.obey(job, tap)
-            case to.Refuse():
-                await replies.refuse(job, decision)
-            case to.MoveChat(new_chat_id):
-                await replies.move_chat(job, new_chat_id)
-            case to.ApplyEdit():
-                await self._editing.apply(job)
-            case to.NoteReaction():
-                await self._reacting(job)
-            case to.StopDraft(draft_id):
-                await replies.stop_draft(job, draft_id)
-            case to.NoteStanding(standing):
-                await self._standing(job, standing)
-            case to.Explain(what):
-                await replies.answer(job, notices.CannotTake(what))
-            case to.PutAside():
-                log.error("job_unreadable")
-                why = "what came cannot be read"
-                await replies.set_aside(job, notices.CannotRead(), why)
-            case to.Ignore(reason):
-                await replies.done(job, reason)
-            case _:
-                assert_never(decision)
+                    await way()
+                except LostClaim:
+                    raise
+                except Exception as error:
+                    log.exception("job_set_aside", error=repr(error))
+                else:
+                    return
 
 
-def _leaves_question(command: str) -> bool:
-    return COMMANDS[command].bypass is Bypass.LEAVING
+def _leaves_question(decision: to.Decision) -> bool:
+    match decision:
+        case to.RunTurn(again=True):
+            return True
+        case to.ObeyCommand(name):
+            return COMMANDS[name].bypass is Bypass.LEAVING
+        case _:
+            return False
+
+
+class Answering:
+    """Answers jobs by turns."""
+
+    def __init__(
+        self,
+        *,
+        generations: Generations,
+        running: Running,
+        replies: Replies,
+        budget_refusals: BudgetRefusals,
+        intake: Intake,
+        words: Words,
+        renewing: Renewing,
+        turns: Turns,
+        commit: Commit,
+    ) -> None:
+        self._generations = generations
+        self._running = running
+        self._replies = replies
+        self._budget_refusals = budget_refusals
+        self._intake = intake
+        self._words = words
+        self._renewing = renewing
+        self._turns = turns
+        self._commit = commit
+
+    async def answer(self, job: Job, wanted: to.RunTurn) -> None:
+        """Run the job's turn and end it. A shutdown gives the job back, to be taken up by the next
+        process, and so does a change of its pack.
+
+        Raises:
+            StopAsked: /stop came before it began.
+        """
+        try:
+            async with self._generations.turn(wanted.pack, job.id) as generation:
+                begun_s = time.perf_counter()
+                model = await self._budget_refusals.model_for(job.inbound.address, generation)
+                ready = await self._words.taken_in(job, wanted, model, generation)
+                if ready and await self._renewing.goes_on(job, ready, generation, model):
+                    turn = await self._turns.begin(job, ready, generation, model)
+                    await self._run(turn, begun_s, pictured=has_files(job) or ready.again)
+        except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
+            await self._replies.park(job, error.requested)
+        except NothingToRetry:
+            await self._replies.answer(job, notices.NothingToRetry())
+        except ChosenBefore:
+            await self._replies.done(job, "chosen before")
+
+    async def _run(self, turn: Turn, begun_s: float, *, pictured: bool) -> None:
+        """Let a turn run beside what shows it, until it ends or is stopped; then end it."""
+        job, ctx, generation = turn.job, turn.ctx, turn.generation
+
+        async def work() -> Ending:
+            async with asyncio.TaskGroup() as group:
+                shows = group.create_task(turn.view.run())
+                try:
+                    return await run_turn(
+                        ctx, generation.pipelines, generation.executor, turn.calls
+                    )
+                finally:
+                    shows.cancel()
+
+        try:
+            if pictured:
+                ctx.images = await self._intake.images_of(job, ctx.model)
+            ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
+            if ended is StopReason.SHUTDOWN:
+                await self._replies.give_back(job, ctx.spent)
+                return
+            filled = await turn.view.settle()
+        except asyncio.CancelledError:
+            await self._replies.give_back(job, ctx.spent)
+            raise
+        await self._commit.end(turn, ended, filled, begun_s)

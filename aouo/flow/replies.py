@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import CommandCall, Commands, Look, Result
 from aouo.facts import notices
+from aouo.facts.accounts import Spent
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.commands import STOP
 from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
@@ -25,12 +26,15 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
-from aouo.routing.decisions import Refuse
+from aouo.routing.decisions import Refuse, RefuseCommand
 from aouo.routing.installed import Installed
 from aouo.store import chats, deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
+from aouo.turn.journal import record_all
 
 log = structlog.get_logger()
+Said: TypeAlias = Sequence[Rendered | Delivery]
+"""Messages that answer a job, and rows that are queued already."""
 
 
 class Replies:
@@ -96,36 +100,81 @@ class Replies:
         said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
+    async def refuse_command(self, job: Job, why: RefuseCommand) -> None:
+        """Say that nobody knows the command, or which pack's it is."""
+        unknown = notices.UnknownCommand(why.name)
+        notice = notices.SkillOfOtherPack(why.name, why.pack) if why.pack else unknown
+        await self.answer(job, notice)
+
+    async def answer_tap(
+        self,
+        job: Job,
+        work: Callable[[Tx, str], str | Sequence[Delivery]],
+        outcome: str,
+        *,
+        wakes: bool = False,
+        then: Callable[[], None] | None = None,
+    ) -> None:
+        """Settle a tap in one durable transaction with what it does, and let the person know.
+
+        `work` returns what shows that it is done, or one sentence: why it is not. `wakes`: jobs can
+        go on in the lanes where that is shown. `then` is called before the person is told.
+        """
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> tuple[str, Sequence[Delivery]]:
+            jobs.check_claim(tx, job)
+            done = work(tx, now)
+            problem, shown = (done, ()) if isinstance(done, str) else ("", done)
+            jobs.settle(tx, job, "done", problem or outcome, now)
+            return problem, shown
+
+        problem, shown = await self._database.transact(write, durable=True)
+        self._outbox.put(*shown)
+        for lane in {row.address.lane for row in shown} if wakes else ():
+            self._wake(lane)
+        if then:
+            then()
+        await self._outbox.answer_tap(job.inbound, problem)
+
+    async def begin_tap(self, job: Job, problem: str = "") -> bool:
+        """Let the person know before what they tapped is done, which takes a while; False: there
+        is a problem, which is all, and the job is settled."""
+        await self._outbox.answer_tap(job.inbound, problem)
+        if problem:
+            await self.done(job, problem)
+        return not problem
+
     async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
         """Say that a job cannot be answered; the turn it had begun ends with it.
 
         What that turn was showing is taken away: half an answer would look like one.
         """
-        rows: list[Delivery] = []
 
-        def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why, now)
-            return [sentences.word(notice)]
+        def work(tx: Tx, now: str) -> Said:
+            ended = ending.end_turn(tx, job.id, job.inbound.address, why, now)
+            return [sentences.word(notice), *ended]
 
         await self.settle(job, work, state=state)
-        self._outbox.put(*rows)
 
     async def set_aside(self, job: Job, notice: Notice, why: str, *, broken: bool = False) -> None:
         """Give a job up for good: its person is told, and the owner.
 
         `broken`: what its turn holds cannot be touched either, and stays as it is.
         """
-        rows: list[Delivery] = []
 
-        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+        def work(tx: Tx, now: str) -> Said:
             turn = None if broken else turns.open_of(tx, job.id)
-            if not broken:
-                rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why, now)
-            rows.extend(self._tell_owner(tx, job, notice, turn.id if turn else "", now))
-            return [sentences.word(notice)]
+            ended = ending.end_turn(tx, job.id, job.inbound.address, why, now) if turn else []
+            told = self._tell_owner(tx, job, notice, turn.id if turn else "", now)
+            return [sentences.word(notice), *ended, *told]
 
         await self.settle(job, work, state="aside", unless_stopped=not broken)
-        self._outbox.put(*rows)
+
+    async def set_unreadable_aside(self, job: Job) -> None:
+        """Give up a job of which nobody knows what it asks for."""
+        log.error("job_unreadable")
+        await self.set_aside(job, notices.CannotRead(), "what came cannot be read")
 
     def _tell_owner(self, tx: Tx, job: Job, said: Notice, turn_id: str, now: str) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
@@ -160,14 +209,29 @@ class Replies:
 
     async def end_stopped(self, job: Job, why: StopReason) -> None:
         """End a job without a word, and what its turn was showing."""
-        rows: list[Delivery] = []
+        await self.settle(
+            job,
+            lambda tx, now: ending.end_turn(tx, job.id, job.inbound.address, why.value, now),
+            outcome=why.value,
+            unless_stopped=False,
+        )
 
-        def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why.value, now)
-            return []
+    async def end_early(self, job: Job, why: StopReason) -> None:
+        """End a job that was stopped before its turn began; a shutdown gives it back."""
+        if why is StopReason.SHUTDOWN:
+            await self.give_back(job)
+        else:
+            await self.end_stopped(job, why)
 
-        await self.settle(job, work, outcome=why.value, unless_stopped=False)
-        self._outbox.put(*rows)
+    async def give_back(self, job: Job, spent: Sequence[Spent] = ()) -> None:
+        """Let a job be taken up anew, by the next process perhaps; what it `spent` is recorded."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            record_all(tx, spent, now)
+            jobs.release(tx, job)
+
+        await self._database.transact(write)
 
     async def done(self, job: Job, outcome: str) -> None:
         """Settle without a word."""
@@ -241,22 +305,21 @@ class Replies:
         The notice takes the place of the message `instead_of`, 0 = it is a new one.
         """
         results: list[Result] = []
-        rows: list[Delivery] = []
 
-        def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            results[:] = [handler(tx, CommandCall(job.inbound, rest, now, job.id))]
+        def work(tx: Tx, now: str) -> Said:
+            result = handler(tx, CommandCall(job.inbound, rest, now, job.id))
+            results[:] = [result]
             address, why = job.inbound.address, StopReason.PERSON.value
-            rows[:] = [
+            rows = [
                 row
-                for dropped in results[0].dropped  # one may have begun in a former process
+                for dropped in result.dropped  # one may have begun in a former process
                 for row in ending.end_turn(tx, dropped, address, why, now)
             ]
-            if results[0].stopped:
-                rows.extend(settled_cards.close_asked(tx, address, job.id, now))
-            return [sentences.word(results[0].notice)]
+            if result.stopped:
+                rows += settled_cards.close_asked(tx, address, job.id, now)
+            return [sentences.word(result.notice), *rows]
 
         await self.settle(job, work, instead_of=instead_of)
-        self._outbox.put(*rows)
         result = results[0]
         if result.stopped:
             self._running.stop(result.stopped, StopReason.PERSON)
@@ -283,7 +346,7 @@ class Replies:
         """A group became a supergroup: everything stored follows in one transaction."""
         address = job.inbound.address
 
-        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+        def work(tx: Tx, now: str) -> Said:
             chats.rename_chat(tx, address.platform, address.chat_id, new_chat_id)
             return []
 
@@ -295,7 +358,7 @@ class Replies:
     async def settle(
         self,
         job: Job,
-        work: Callable[[Tx, str], Sequence[Rendered]],
+        work: Callable[[Tx, str], Said],
         *,
         state: str = "done",
         outcome: str = "answered",
@@ -306,7 +369,7 @@ class Replies:
     ) -> None:
         """Run `work`, queue what it says and settle the job, all in one transaction.
 
-        `key` is what the keys of its rows begin with.
+        What it has queued itself is sent after that. `key` is what the keys of its rows begin with.
 
         Raises:
             StopAsked: `unless_stopped`, and its person said /stop.
@@ -328,13 +391,13 @@ class Replies:
                     key=f"{key}:{job.id}:{job.claim_number}:{n}",
                     edits=0 if n else instead_of,
                 )
-                for n, text in enumerate(said)
+                for n, text in enumerate(one for one in said if isinstance(one, Rendered))
             ]
             if job.off_record or off_record.is_once(job.inbound):
                 off_record.wipe(tx, job.id, job.inbound, waits=state == "parked")
                 for row in rows:
                     deliveries.hush(tx, row.id)
-            return rows
+            return rows + [row for row in said if isinstance(row, Delivery)]
 
         self._outbox.put(*await self._database.transact(write))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
 from typing import TypeVar
 
 from aouo.facts.address import Lane
+from aouo.queue.lanes import Slot
 
 T = TypeVar("T")
 
@@ -24,41 +24,17 @@ class StopReason(Enum):
     GONE = "nothing can be sent to the chat any more"
 
 
-class Deadline:
-    """A turn's wall clock; stands still while the turn waits for a person."""
-
-    def __init__(self, limit_s: float) -> None:
-        self._timeout = asyncio.timeout(limit_s)
-        self._left_s = limit_s
-        self.when_paused: Callable[[], None] = _nothing
-
-    @property
-    def timeout(self) -> asyncio.Timeout:
-        return self._timeout
-
-    @property
-    def paused(self) -> bool:
-        return self._timeout.when() is None
-
-    def pause(self) -> None:
-        loop = asyncio.get_running_loop()
-        when = self._timeout.when()
-        if when is not None:
-            self._left_s = max(0.0, when - loop.time())
-        self._timeout.reschedule(None)
-        self.when_paused()
-
-    def resume(self) -> None:
-        self._timeout.reschedule(asyncio.get_running_loop().time() + self._left_s)
-
-
 @dataclass(slots=True)
 class _Work:
-    """A job at work; it has a task and a clock while one of its parts runs."""
+    """A job at work in its slot; it has a task and a clock while one of its parts runs."""
 
     lane: Lane
+    slot: Slot
     task: asyncio.Task[object] | None = None
-    deadline: Deadline | None = None
+    timeout: asyncio.Timeout | None = None
+    left_s: float = 0.0
+    waiters: int = 0
+    place: AsyncExitStack = field(default_factory=AsyncExitStack)
     reason: StopReason | None = None
 
     def stop(self, reason: StopReason) -> None:
@@ -66,6 +42,20 @@ class _Work:
         self.reason = self.reason or reason
         if self.task:
             self.task.cancel()
+
+    @property
+    def is_paused(self) -> bool:
+        return self.timeout is not None and self.timeout.when() is None
+
+    def pause(self) -> None:
+        """Let the clock stand still, whether or not it does already."""
+        if self.timeout and (when := self.timeout.when()) is not None:
+            self.left_s = max(0.0, when - asyncio.get_running_loop().time())
+            self.timeout.reschedule(None)
+
+    def resume(self) -> None:
+        if self.timeout:
+            self.timeout.reschedule(asyncio.get_running_loop().time() + self.left_s)
 
 
 class Running:
@@ -77,9 +67,9 @@ class Running:
         self._shuts_down = False
 
     @contextmanager
-    def beginning(self, job_id: int, lane: Lane) -> Generator[None]:
+    def beginning(self, job_id: int, lane: Lane, slot: Slot) -> Generator[None]:
         """From the claim of a job to its end: a stop counts for all its parts."""
-        self._works[job_id] = work = _Work(lane)
+        self._works[job_id] = work = _Work(lane, slot)
         try:
             yield
         finally:
@@ -112,53 +102,60 @@ class Running:
     def give_back(self, job_ids: Collection[int], waiting: bool) -> None:
         """Let these jobs be taken up anew later; `waiting`: those only that wait on a person."""
         for work in map(self._works.get, job_ids):
-            if work and (not waiting or (work.deadline and work.deadline.paused)):
+            if work and (not waiting or work.is_paused):
                 work.stop(StopReason.SHUTDOWN)
 
     async def run(
-        self, job_id: int, deadline: Deadline, part: Callable[[], Awaitable[T]]
+        self, job_id: int, limit_s: float, part: Callable[[], Awaitable[T]]
     ) -> T | StopReason:
         """Run a part of a job, inside of `beginning`, as a task of its own; the reason instead of
-        its result when it was stopped.
+        its result when it was stopped, or took longer than `limit_s` without what it was parked.
 
         A cancellation from outside cancels the part and passes through.
         """
         work = self._works[job_id]
         if work.reason:
             return work.reason
-
-        async def bounded() -> T:
-            async with deadline.timeout:
-                return await part()
-
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(_outcome(bounded), name=f"job {job_id}")
-            work.task, work.deadline = task, deadline
-            deadline.when_paused = partial(self._paused, work)
+            task = group.create_task(_within(work, limit_s, part), name=f"job {job_id}")
+            work.task = task
             try:
                 await asyncio.wait([task])
             finally:
-                work.task = work.deadline = None
-                deadline.when_paused = _nothing
-        if task.cancelled():
-            return work.reason or StopReason.SHUTDOWN
-        result = task.result()
-        if isinstance(result, TimeoutError):
-            return StopReason.TIMEOUT
-        return result
+                work.task = None
+        return (work.reason or StopReason.SHUTDOWN) if task.cancelled() else task.result()
 
-    def _paused(self, work: _Work) -> None:
-        if self._shuts_down:
-            work.stop(StopReason.SHUTDOWN)
+    @asynccontextmanager
+    async def parked(self, job_id: int) -> AsyncGenerator[None]:
+        """Wait for a person in the part that runs: no slot is held, and the clock stands still.
+
+        Several may wait at once; the last one takes the slot again.
+        """
+        work = self._works[job_id]
+        work.waiters += 1
+        if work.waiters == 1:
+            work.pause()
+            if self._shuts_down:
+                work.stop(StopReason.SHUTDOWN)
+            await work.place.enter_async_context(work.slot.parked())
+        try:
+            yield
+        finally:
+            work.waiters -= 1
+            if not work.waiters:
+                try:
+                    await work.place.pop_all().aclose()
+                finally:
+                    if not work.waiters:
+                        work.resume()
 
 
-def _nothing() -> None:
-    pass
-
-
-async def _outcome(work: Callable[[], Awaitable[T]]) -> T | TimeoutError:
+async def _within(work: _Work, limit_s: float, part: Callable[[], Awaitable[T]]) -> T | StopReason:
     """A timeout is an outcome here, not a failure of the group."""
     try:
-        return await work()
-    except TimeoutError as error:
-        return error
+        async with asyncio.timeout(limit_s) as work.timeout:
+            return await part()
+    except TimeoutError:
+        return StopReason.TIMEOUT
+    finally:
+        work.timeout = None

@@ -40,7 +40,7 @@ class Calls:
     """Makes the calls of one turn. Those that only look may run beside each other."""
 
     def __init__(self, *, journal: Journal) -> None:
-        self._journal = journal
+        self.journal = journal
         self._proposed: dict[str, AuditEntry] = {}
         self._asked_for: Counter[tuple[str, str]] = Counter()
         self._times: dict[str, int] = {}  # by call id: how often the turn had asked for just this
@@ -53,7 +53,7 @@ class Calls:
         self._proposed = {action.call_id: turn.propose(action) for action in actions}
         idempotent = [action.idempotent for action in actions]
         try:
-            await self._journal.calls(turn, said, idempotent, tuple(self._proposed.values()))
+            await self.journal.calls(turn, said, idempotent, tuple(self._proposed.values()))
             for together in _batches(actions):
                 await self._make(turn, together)
         finally:
@@ -62,7 +62,7 @@ class Calls:
 
     async def take_up(self, turn: TurnContext) -> None:
         """Finish the calls that a crash cut off: at most once, unless the tool allows more."""
-        open_calls = await self._journal.intents(turn.facts.turn.id)
+        open_calls = await self.journal.intents(turn.facts.turn.id)
         said = [entry for entry in turn.said if isinstance(entry, AssistantSaid)]
         for call in (call for entry in said for call in entry.calls):
             if call.id in open_calls:
@@ -74,7 +74,7 @@ class Calls:
                 await self._make(turn, [action])
             else:
                 result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
-                await self._journal.result(turn, result, state="unknown", effect=True)
+                await self.journal.result(turn, result, state="unknown", effect=True)
 
     def _prepared(self, turn: TurnContext, call: ToolCall) -> Action:
         """The call as a value, refused if the turn asks for exactly this too often."""
@@ -123,7 +123,7 @@ class Calls:
         told = _TOLD if self._times[call.id] == TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
         state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
-        await self._journal.result(turn, result, state=state, effect=outcome.effect)
+        await self.journal.result(turn, result, state=state, effect=outcome.effect)
 
 
 def spent_by(turn: TurnContext, scope: str) -> Spent:

@@ -47,12 +47,11 @@ def _is_whole(arguments: str) -> bool:
 
 
 class Executor:
-    """Carries out dispatches of one turn."""
+    """Carries out the dispatches of turns."""
 
     def __init__(
         self,
         *,
-        calls: Calls,
         quota: Quota,
         estimator: Estimator,
         max_tokens: int,
@@ -60,7 +59,6 @@ class Executor:
         effort: str,
         caps: TurnCaps,
     ) -> None:
-        self._calls = calls
         self._quota = quota
         self._estimator = estimator
         self._max_tokens = max_tokens
@@ -68,8 +66,8 @@ class Executor:
         self._effort = effort
         self._caps = caps
 
-    async def dispatch(self, ctx: DispatchContext) -> None:
-        """Ask the model; make its calls; leave the answer in the context.
+    async def dispatch(self, ctx: DispatchContext, calls: Calls) -> None:
+        """Ask the model; let `calls` make what it asks for; leave the answer in the context.
 
         What is cut off before an answer, or within a call, is asked for once more with twice the
         room, as far as the window has it; not where its service gives no more, and never with less
@@ -102,18 +100,18 @@ class Executor:
                 await turn.view.start_over()
             ctx.request = replace(ctx.request, max_tokens=more)
             finished = await self._ask(ctx, ctx.request, least_tokens=had)
-        calls = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
-        ctx.said = replace(finished.said, calls=calls)
+        asked = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
+        ctx.said = replace(finished.said, calls=asked)
         ctx.usage, ctx.finish_reason = finished.usage, finished.reason
         within_window = room < 2 * self._max_tokens
         ctx.bounded_by = finished.bounded_by or ("window" if within_window else "setting")
         model = turn.model
         ctx.answered_by = (finished.provider or model.provider, finished.model or model.model)
-        if not calls:
+        if not asked:
             return
         if text := finished.said.text.strip():
             turn.thoughts.append(Thought("reasoning", text))
-        await self._calls.make(turn, ctx.said)
+        await calls.make(turn, ctx.said)
 
     def _room(self, ctx: DispatchContext, request: ModelRequest) -> int:
         """What the window leaves for thoughts and answer; never less than its reserve, for an

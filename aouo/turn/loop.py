@@ -8,13 +8,10 @@ from aouo.turn import pipelines
 from aouo.turn.calls import Calls
 from aouo.turn.context import Ack, DispatchContext, Ending, Nack, TurnContext
 from aouo.turn.execute import Executor
-from aouo.turn.journal import Journal
 from aouo.turn.pipelines import Pipelines
 
 
-async def run_turn(
-    ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls, journal: Journal
-) -> Ending:
+async def run_turn(ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls) -> Ending:
     """Return how the turn ended; whatever happens is an ending, but cancellation passes through.
 
     `turn_output` runs on an answer only, and cannot take it back.
@@ -24,7 +21,7 @@ async def run_turn(
         if not ctx.stopped:
             if ctx.facts.turn.resumes:
                 await calls.take_up(ctx)
-            await _dispatch(ctx, steps, executor, journal)
+            await _dispatch(ctx, steps, executor, calls)
     except Exception as error:  # noqa: BLE001 - a turn that fails has an ending too
         if isinstance(ctx.ending, Ack):  # what is paid for stands
             pipelines.log.exception("dispatch_output_failed", error=repr(error))
@@ -39,9 +36,7 @@ async def run_turn(
     return ctx.ending
 
 
-async def _dispatch(
-    ctx: TurnContext, steps: Pipelines, executor: Executor, journal: Journal
-) -> None:
+async def _dispatch(ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls) -> None:
     """Iterate until a step ends the turn; `dispatch_output` always has its say.
 
     What a service refuses without saying why may be too long: once a turn it is asked with less
@@ -57,7 +52,7 @@ async def _dispatch(
         if ctx.stopped:
             return
         try:
-            await executor.dispatch(dispatch)
+            await executor.dispatch(dispatch, calls)
         except PromptTooLong:
             if ctx.make_room and await ctx.make_room(True):
                 continue
@@ -78,7 +73,7 @@ async def _dispatch(
             return
         iteration += 1  # a request that nobody took was none
         if dispatch.again:
-            await journal.nudge(ctx, dispatch.said.text, dispatch.again.reason)
+            await calls.journal.nudge(ctx, dispatch.said.text, dispatch.again.reason)
             if dispatch.said.text:
                 ctx.said.append(AssistantSaid(dispatch.said.text))
             ctx.said.append(UserSaid(dispatch.again.reason))

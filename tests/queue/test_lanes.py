@@ -31,7 +31,7 @@ from aouo.outbound.flood_control import CALM_S, Bucket, Pace
 from aouo.queue import bursts
 from aouo.queue.edited import Said, rewritten, words_of
 from aouo.queue.lanes import Bell, Lanes, Slot
-from aouo.queue.running import Deadline, Running, StopReason
+from aouo.queue.running import Running, StopReason
 from tests.fakes.clock import FastClock
 
 WAIT_S = 30.0
@@ -187,57 +187,60 @@ async def forever() -> str:
 
 async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
     turns = Running()
-    with turns.beginning(1, Lane("a")):
+    with turns.beginning(1, Lane("a"), Slot(asyncio.Semaphore(0))):
         turns.stop(1, StopReason.PERSON)
-        ended = await turns.run(1, Deadline(5), forever)
+        ended = await turns.run(1, 5, forever)
 
     assert ended is StopReason.PERSON
 
 
 async def test_a_stop_that_met_no_turn_does_not_reach_the_next_one() -> None:
     turns = Running()
-    with turns.beginning(1, Lane("a")):
+    with turns.beginning(1, Lane("a"), Slot(asyncio.Semaphore(0))):
         turns.stop(1, StopReason.PERSON)
     turns.stop(1, StopReason.PERSON)
     for job in (1, 2):
-        with turns.beginning(job, Lane("a")):
-            ended = await turns.run(job, Deadline(5), lambda: asyncio.sleep(0, "done"))
+        with turns.beginning(job, Lane("a"), Slot(asyncio.Semaphore(0))):
+            ended = await turns.run(job, 5, lambda: asyncio.sleep(0, "done"))
 
         assert ended == "done"
 
 
-async def test_a_turn_ends_at_its_limit_but_not_while_it_is_paused() -> None:
-    limit = Deadline(0.02)
+async def test_a_turn_ends_at_its_limit_but_not_while_it_is_parked() -> None:
+    turns = Running()
 
     async def turn() -> str:
-        limit.pause()
-        await asyncio.sleep(0.05)
-        limit.resume()
+        async with turns.parked(1):
+            await asyncio.sleep(0.05)
         await asyncio.Event().wait()
         return "never"
 
     begun_s = asyncio.get_running_loop().time()
-    turns = Running()
-    with turns.beginning(1, Lane("a")):
-        ended = await turns.run(1, limit, turn)
+    with turns.beginning(1, Lane("a"), Slot(asyncio.Semaphore(0))):
+        ended = await turns.run(1, 0.02, turn)
 
     assert ended is StopReason.TIMEOUT
     assert asyncio.get_running_loop().time() - begun_s >= 0.06
 
 
-async def test_a_clock_that_is_stopped_twice_goes_on_with_the_time_that_was_left() -> None:
-    """Two questions of one turn may wait at once."""
-    deadline = Deadline(100.0)
-    async with deadline.timeout:
-        deadline.pause()
-        deadline.pause()
-        paused = deadline.paused
-        deadline.resume()
-        when = deadline.timeout.when()
+async def test_the_clock_of_a_turn_stands_still_until_the_last_of_its_questions_is_answered() -> (
+    None
+):
+    """Two questions of one turn may wait at once, and it takes one slot for both again."""
+    turns, free = Running(), asyncio.Semaphore(0)
 
-    assert paused
-    assert when is not None
-    assert 0 < when - asyncio.get_running_loop().time() <= 100.0
+    async def turn() -> bool:
+        async with turns.parked(1):
+            async with turns.parked(1):
+                pass
+            locked = free.locked()
+            await asyncio.sleep(0.05)
+        return not locked and free.locked()
+
+    with turns.beginning(1, Lane("a"), Slot(free)):
+        ended = await turns.run(1, 0.02, turn)
+
+    assert ended is True
 
 
 async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
@@ -246,9 +249,9 @@ async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
     async def broken() -> str:
         raise ValueError("broken")
 
-    with turns.beginning(1, Lane("a")):
+    with turns.beginning(1, Lane("a"), Slot(asyncio.Semaphore(0))):
         with pytest.raises(ExceptionGroup):
-            await turns.run(1, Deadline(5), broken)
+            await turns.run(1, 5, broken)
         turns.stop(1, StopReason.PERSON)  # there is nothing to cancel any more
 
 

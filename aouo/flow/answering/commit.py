@@ -1,16 +1,23 @@
-"""How a turn ends: one transaction that makes it history, queues what is said, settles its job."""
+"""Ends a turn: one transaction makes it history, queues what is said and settles its job."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
+from aouo.facts.errors import StopAsked
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
-from aouo.facts.work import Delivery, DeliveryKind, Job, OpenTurn
+from aouo.facts.work import Delivery, DeliveryKind, Job
+from aouo.flow.answering.otr_memory import OtrMemory
+from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
+from aouo.flow.answering.turns import Turn
+from aouo.flow.ending import taken_away
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.budget_refusals import Asking, BudgetRefusals, refusal_by
 from aouo.flow.handlers.editing import offer_untold
@@ -21,6 +28,7 @@ from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.outbound.wording import sentences
+from aouo.plumbing.bus import Bus
 from aouo.queue.running import StopReason
 from aouo.store import (
     audit,
@@ -36,15 +44,16 @@ from aouo.store import (
 )
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
-from aouo.turn.context import Ack, Facts, TurnContext
+from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.journal import record_all
+from aouo.turn.pipelines import settle
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 
 class Commit:
-    """Ends turns, by the generation that they began with."""
+    """Ends turns. `forget` removes the files of a job that was off the record."""
 
     def __init__(
         self,
@@ -52,27 +61,55 @@ class Commit:
         database: Database,
         clock: Clock,
         outbox: Outbox,
+        bus: Bus,
         budget_refusals: BudgetRefusals,
+        otr_memory: OtrMemory,
+        forget: Callable[[Job], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
+        self._bus = bus
         self._budget_refusals = budget_refusals
+        self._otr_memory = otr_memory
+        self._forget = forget
 
-    async def answer(
-        self,
-        job: Job,
-        ctx: TurnContext,
-        answer: Ack,
-        filled: Filled,
-        generation: Generation,
-    ) -> int:
-        """Make the whole turn history and queue its answer; returns how many messages that is.
+    async def end(
+        self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
+    ) -> None:
+        """End a turn that began at `begun_s` (`time.perf_counter`), and tell whoever watches."""
+        try:
+            shown = await self._write(turn, ended, filled)
+        except StopAsked:  # its person was told that it is stopped; it has to end so
+            ended = StopReason.PERSON
+            shown = await self._write(turn, ended, filled)
+        self._forget(turn.job)
+        if isinstance(ended, Ack):
+            self._otr_memory.add(turn.ctx.facts, said_by_person(turn.ctx), ended.text)
+        ms = (time.perf_counter() - begun_s) * 1000
+        tell(self._bus, turn.ctx, ended, shown=shown, ms=ms, now=stamp(self._clock))
+        await settle(turn.generation.pipelines.settled, turn.ctx, status_of(ended))
+
+    async def _write(self, turn: Turn, ended: Ending | StopReason, filled: Filled) -> int:
+        """Returns how many messages are queued.
 
         Raises:
-            StopAsked: its person was told that it is stopped; it has to end so.
+            StopAsked: it ends by its person's /stop, and by nothing else.
         """
-        text, facts = answer.text, ctx.facts
+        match ended:
+            case Ack():
+                return await self._answer(turn, ended, filled)
+            case Nack(error):
+                log_failure(error, turn.ctx)
+                return await self._fail(turn, error, filled)
+            case Abort(reason):
+                return await self._stop(turn, reason, filled)
+            case StopReason():
+                return await self._stop(turn, ended, filled)
+
+    async def _answer(self, turn: Turn, answer: Ack, filled: Filled) -> int:
+        """Make the whole turn history and queue its answer."""
+        text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
         tail = sentences.badge(badge) if badge else ""
         max_parts = generation.showing.max_parts if facts.address.platform == "tg" else 0
@@ -82,60 +119,36 @@ class Commit:
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             said = AssistantSaid(text, native=answer.native)
-            turns.close_ack(tx, facts.turn, said, ctx.thoughts, now)
+            turns.close_ack(tx, facts.turn, said, turn.ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
             if answer.shown or _said_already(tx, facts.turn.id, text):
-                return self._queue(tx, job, facts.turn.id, (), filled, now)
+                return _queued(tx, turn, (), filled, now)
             skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
             buttons = sentences.skip_onboarding() if skips else ()
-            return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
+            return _queued(tx, turn, messages, filled, now, buttons)
 
-        return await self._end(job, ctx, write, unless_stopped=True)
+        return await self._settle(turn, write, unless_stopped=True)
 
-    async def fail(
-        self,
-        job: Job,
-        ctx: TurnContext,
-        error: Exception,
-        filled: Filled,
-        generation: Generation,
-    ) -> int:
-        """Say what happened; history keeps the person's words and one line.
-
-        Raises:
-            StopAsked: as in `answer`.
-        """
-        asking = await self._budget_refusals.asking(job, error, ctx.facts.turn.id, generation)
+    async def _fail(self, turn: Turn, error: Exception, filled: Filled) -> int:
+        """Say what happened; history keeps the person's words and one line."""
+        job, turn_id, generation = turn.job, turn.ctx.facts.turn.id, turn.generation
+        asking = await self._budget_refusals.asking(job, error, turn_id, generation)
         for_owner = generation.owner.is_owner(job.inbound)
-        said = sentences.failure(error, ctx.facts.turn.id, for_owner=for_owner)
+        said = sentences.failure(error, turn_id, for_owner=for_owner)
         said += f" {sentences.ASKS_OWNER}" if asking else ""
-        line = sentences.failed_in_history
         return await self._without_answer(
-            job,
-            ctx,
+            turn,
             "nack",
             said,
-            lambda done: line(error, done),
+            partial(sentences.failed_in_history, error),
             filled,
-            generation,
-            refusal=refusal_by(error, ctx.facts.turn.id),
+            refusal=refusal_by(error, turn_id),
             asking=asking,
         )
 
-    async def stop(
-        self,
-        job: Job,
-        ctx: TurnContext,
-        reason: StopReason | str,
-        filled: Filled,
-        generation: Generation,
-    ) -> int:
+    async def _stop(self, turn: Turn, reason: StopReason | str, filled: Filled) -> int:
         """End a turn that was stopped. After its person's /stop nothing new is said: what they
-        have seen of the answer ends there.
-
-        Raises:
-            StopAsked: as in `answer`, where it was stopped for another reason.
-        """
+        have seen of the answer ends there."""
         why = reason.value if isinstance(reason, StopReason) else reason
         asked = reason is StopReason.PERSON
         if reason is StopReason.GONE:
@@ -146,129 +159,99 @@ class Commit:
             said = sentences.TIMED_OUT
         else:
             said = sentences.CUT_SHORT if _seen(filled) else ""
-        line = sentences.stopped_in_history
-        return await self._without_answer(
-            job,
-            ctx,
-            "aborted",
-            said,
-            lambda done: line(why, done),
-            filled,
-            generation,
-            asked=asked,
-        )
+        line = partial(sentences.stopped_in_history, why)
+        return await self._without_answer(turn, "aborted", said, line, filled, asked=asked)
 
     async def _without_answer(
         self,
-        job: Job,
-        ctx: TurnContext,
+        turn: Turn,
         status: Status,
         said: str,
         line: _Line,
         filled: Filled,
-        generation: Generation,
         *,
         refusal: Refusal | None = None,
         asking: Asking | None = None,
         asked: bool = False,
     ) -> int:
-        turn = ctx.facts.turn
+        ctx, row = turn.ctx, turn.ctx.facts.turn
         shown = "\n\n".join(filter(None, (_seen(filled), said)))
-        messages = _clean(messages_of_answer(shown, tail="") if said else (), generation)
+        messages = _clean(messages_of_answer(shown, tail="") if said else (), turn.generation)
         last = filled.cut_short()
         if asked and not last.drafted:
             messages = messages[: len(last.ids)]
         buttons: sentences.Rows = ()
         if refusal:
             raises_usd = 0 if asking else refusal.raise_usd
-            buttons = sentences.ways_on(turn.id, raises_usd, refusal.model)
+            buttons = sentences.ways_on(row.id, raises_usd, refusal.model)
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             for call in ctx.at_work:
                 if not gates.waits(tx, call.id):
                     turns.cut_off(tx, call.id, now)
-            turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
+            turns.close_without_answer(tx, row, status, line(turns.effects(tx, row.id)), now)
             if refusal:
                 budgets.refuse(tx, refusal, now)
             kind = "ending" if asked else "reply"
-            rows = self._queue(tx, job, turn.id, messages, last, now, buttons, kind=kind)
+            rows = _queued(tx, turn, messages, last, now, buttons, kind=kind)
             return [*rows, asking.add(tx, now)] if asking else rows
 
-        return await self._end(job, ctx, write, unless_stopped=not asked)
+        return await self._settle(turn, write, unless_stopped=not asked)
 
-    def _queue(
-        self,
-        tx: Tx,
-        job: Job,
-        turn_id: str,
-        messages: Sequence[Rendered],
-        filled: Filled,
-        now: str,
-        buttons: sentences.Rows = (),
-        *,
-        kind: DeliveryKind = "reply",
-    ) -> list[Delivery]:
-        """The texts replace the live messages one by one; what is more are new messages, and
-        messages that no text is for are taken away; `buttons` stand under the last message."""
-        deliveries.end_live(tx, turn_id, now)
-        first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
-        rows: list[Delivery] = []
-        texts = [message for message in messages if not message.media]
-        for number, message in enumerate(messages):
-            edits = filled.ids[number] if number < min(len(filled.ids), len(texts)) else 0
-            if number == len(messages) - 1:
-                message = replace(message, buttons=buttons)
-            if number == 0 and not edits:
-                message = replace(message, reply_to=first_reply)
-            rows.append(
-                deliveries.add(
-                    tx,
-                    job.inbound.address,
-                    kind,
-                    message,
-                    now,
-                    turn_id=turn_id,
-                    key=f"reply:{turn_id}:{number}",
-                    edits=edits,
-                )
-            )
-        unused = (*filled.ids[len(texts) :], *filled.stale_ids)
-        rows += [
-            deliveries.add(
-                tx,
-                job.inbound.address,
-                "notice",
-                Rendered(""),
-                now,
-                turn_id=turn_id,
-                key=f"unused:{turn_id}:{message_id}",
-                edits=message_id,
-            )
-            for message_id in unused
-        ]
-        return rows
-
-    async def _end(self, job: Job, ctx: TurnContext, work: _Work, *, unless_stopped: bool) -> int:
-        now = stamp(self._clock)
-        turn: OpenTurn = ctx.facts.turn
+    async def _settle(self, turn: Turn, work: _Work, *, unless_stopped: bool) -> int:
+        now, job, ctx = stamp(self._clock), turn.job, turn.ctx
+        row = ctx.facts.turn
 
         def write(tx: Tx) -> list[Delivery]:
             jobs.check_claim(tx, job, unless_stopped=unless_stopped)
             record_all(tx, ctx.spent, now)
             rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
-            rows += [] if turn.off_record else offer_untold(tx, job, now)
-            rows += settled_cards.close(tx, turn.id, now)
-            audit.close_of_turn(tx, turn.id, now)
-            sessions.touch(tx, turn.session_id, now)
-            traces.record(tx, turn.id, ctx.meter.steps)
+            rows += [] if row.off_record else offer_untold(tx, job, now)
+            rows += settled_cards.close(tx, row.id, now)
+            audit.close_of_turn(tx, row.id, now)
+            sessions.touch(tx, row.session_id, now)
+            traces.record(tx, row.id, ctx.meter.steps)
             jobs.settle(tx, job, "done", "turn", now)
-            if turn.off_record:
+            if row.off_record:
                 off_record.wipe(tx, job.id, job.inbound)
             return rows
 
         rows = await self._database.transact(write, brief=True)
         self._outbox.put(*rows)
         return len(rows)
+
+
+def _queued(
+    tx: Tx,
+    turn: Turn,
+    messages: Sequence[Rendered],
+    filled: Filled,
+    now: str,
+    buttons: sentences.Rows = (),
+    *,
+    kind: DeliveryKind = "reply",
+) -> list[Delivery]:
+    """The texts replace the live messages one by one; what is more are new messages, and
+    messages that no text is for are taken away; `buttons` stand under the last message."""
+    inbound, turn_id = turn.job.inbound, turn.ctx.facts.turn.id
+    deliveries.end_live(tx, turn_id, now)
+    first_reply = inbound.message_id if inbound.chat_kind == "group" else 0
+    rows: list[Delivery] = []
+    texts = [message for message in messages if not message.media]
+    for number, message in enumerate(messages):
+        edits = filled.ids[number] if number < min(len(filled.ids), len(texts)) else 0
+        if number == len(messages) - 1:
+            message = replace(message, buttons=buttons)
+        if number == 0 and not edits:
+            message = replace(message, reply_to=first_reply)
+        key = f"reply:{turn_id}:{number}"
+        rows.append(
+            deliveries.add(
+                tx, inbound.address, kind, message, now, turn_id=turn_id, key=key, edits=edits
+            )
+        )
+    unused = (*filled.ids[len(texts) :], *filled.stale_ids)
+    return [*rows, *taken_away(tx, inbound.address, turn_id, unused, now)]
 
 
 def _clean(messages: Sequence[Rendered], generation: Generation) -> Sequence[Rendered]:

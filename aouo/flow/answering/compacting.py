@@ -12,19 +12,18 @@ from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
 from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
-from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.ports import Clock, Rendered
 from aouo.facts.work import Job, OpenTurn
 from aouo.flow.answering.begin import Begun
-from aouo.flow.answering.contexts import Contexts
+from aouo.flow.answering.turns import Turns
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
-from aouo.queue.lanes import Slot
-from aouo.queue.running import Deadline, Running, StopReason
-from aouo.store import jobs, routes, sessions, summaries
+from aouo.queue.running import Running, StopReason
+from aouo.store import routes, sessions, summaries
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
@@ -55,7 +54,7 @@ class Compacting:
         clock: Clock,
         outbox: Outbox,
         replies: Replies,
-        contexts: Contexts,
+        turns: Turns,
         running: Running,
         generations: Generations,
     ) -> None:
@@ -63,20 +62,20 @@ class Compacting:
         self._clock = clock
         self._outbox = outbox
         self._replies = replies
-        self._contexts = contexts
+        self._turns = turns
         self._running = running
         self._generations = generations
 
-    async def run(self, job: Job, focus: str, slot: Slot) -> None:
+    async def run(self, job: Job, focus: str) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
         try:
             async with self._generations.turn(job.active_pack, job.id) as generation:
-                await self._run(job, focus, slot, generation)
+                await self._run(job, focus, generation)
         except RouteRequiredError as error:
             await self._replies.park(job, error.requested)
 
-    async def _run(self, job: Job, focus: str, slot: Slot, generation: Generation) -> None:
+    async def _run(self, job: Job, focus: str, generation: Generation) -> None:
         if job.off_record:
             await self._replies.answer(job, notices.NoSummaryOffRecord())
             return
@@ -87,36 +86,7 @@ class Compacting:
         if generation.model.brief:
             await self._replies.answer(job, notices.CannotSummarise())
             return
-        deadline = Deadline(generation.limits.turn_timeout_s)
-        view = self._contexts.view(job, plan.begun, generation)
-        ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
-
-        try:
-            ended = await self._drafted(job, ctx, plan, generation, focus, deadline)
-        except asyncio.CancelledError:
-            await self._give_back(job, ctx)
-            raise
-        if ended is StopReason.SHUTDOWN:
-            await self._give_back(job, ctx)
-            return
-        try:
-            if isinstance(ended, Draft):
-                await self._rotate(job, ctx, ended, generation)
-            else:
-                await self._leave(job, ctx, ended)
-        except StopAsked:
-            await self._leave(job, ctx, StopReason.PERSON)
-
-    async def _drafted(
-        self,
-        job: Job,
-        ctx: TurnContext,
-        plan: Plan,
-        generation: Generation,
-        focus: str,
-        deadline: Deadline,
-    ) -> Draft | Exception | StopReason:
-        """The summary, or why there is none."""
+        ctx = self._turns.open(job, plan.begun, generation, generation.model).ctx
 
         async def work() -> Draft | Exception:
             try:
@@ -125,17 +95,21 @@ class Compacting:
             except (ProviderError, Refused, TimeoutError) as error:
                 return error
 
-        return await self._running.run(job.id, deadline, work)
-
-    async def _give_back(self, job: Job, ctx: TurnContext) -> None:
-        """The process ends: the next one begins anew."""
-        now = stamp(self._clock)
-
-        def write(tx: Tx) -> None:
-            record_all(tx, ctx.spent, now)
-            jobs.release(tx, job)
-
-        await self._database.transact(write)
+        try:
+            ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
+        except asyncio.CancelledError:
+            await self._replies.give_back(job, ctx.spent)
+            raise
+        if ended is StopReason.SHUTDOWN:
+            await self._replies.give_back(job, ctx.spent)
+            return
+        try:
+            if isinstance(ended, Draft):
+                await self._rotate(job, ctx, ended, generation)
+            else:
+                await self._leave(job, ctx, ended)
+        except StopAsked:
+            await self._leave(job, ctx, StopReason.PERSON)
 
     async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
         fresh: list[str] = []

@@ -1,4 +1,4 @@
-"""A session near its limit of tokens goes on in a fresh one, before the next turn begins."""
+"""Lets a session near its limit of tokens go on in a fresh one, before the next turn begins."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from aouo.facts.history import Draft
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.facts.work import Delivery, Job
 from aouo.flow.answering.compacting import Plan, plan_of, rotate
-from aouo.flow.answering.contexts import Contexts
+from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
+from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
-from aouo.queue.lanes import Slot
-from aouo.queue.running import Deadline, Running, StopReason
+from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.compaction import KEPT_SHARE, budget_tokens, cut
-from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
 
 log = structlog.get_logger()
@@ -41,51 +40,53 @@ class Renewing:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        contexts: Contexts,
+        replies: Replies,
+        turns: Turns,
         running: Running,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._contexts = contexts
+        self._replies = replies
+        self._turns = turns
         self._running = running
 
-    async def run(
-        self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation, model: ChatModel
-    ) -> StopReason | None:
-        """Renew the session of the turn that is to begin, if it is time to.
+    async def goes_on(
+        self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
+    ) -> bool:
+        """Renew the session of the turn that is to begin, if it is time to; False: the job was
+        stopped meanwhile, and is settled or given back.
 
-        Whatever keeps it from that is logged, and the session goes on as it is. Returns why the
-        job ends before its turn, None = it goes on.
+        Whatever keeps it from being renewed is logged, and the session goes on as it is.
 
         Raises:
             StopAsked: its person said /stop.
         """
         plan = await self._plan(job, wanted, generation, model)
         if plan is None:
-            return None
-        deadline = Deadline(generation.limits.turn_timeout_s)
-        view = self._contexts.view(job, plan.begun, generation)
-        ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
-        ctx.model = model
-        draft = await self._drafted(job, ctx, plan, generation, deadline)
+            return True
+        turn = self._turns.open(job, plan.begun, generation, model)
+        draft = await self._drafted(turn, plan)
         if isinstance(draft, Draft):
             try:
-                row = await self._database.transact(lambda tx: self._write(tx, job, ctx, draft))
+                row = await self._database.transact(lambda tx: self._write(tx, turn, draft))
             except StopAsked:
-                await self._pay(ctx)
+                await self._pay(turn)
                 raise
             self._outbox.put(row)
             log.info("session_renewed", was=plan.begun.turn.session_id, messages=draft.messages)
-            return None
+            return True
         generation.compactor.rest(plan.begun.turn.session_id)
-        await self._pay(ctx)
-        return draft if draft is not StopReason.TIMEOUT else None
+        await self._pay(turn)
+        if draft is None or draft is StopReason.TIMEOUT:
+            return True
+        await self._replies.end_early(job, draft)
+        return False
 
-    async def _pay(self, ctx: TurnContext) -> None:
+    async def _pay(self, turn: Turn) -> None:
         """What was spent is spent, whatever came of it."""
         now = stamp(self._clock)
-        await self._database.transact(lambda tx: record_all(tx, ctx.spent, now))
+        await self._database.transact(lambda tx: record_all(tx, turn.ctx.spent, now))
 
     async def _plan(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -108,10 +109,9 @@ class Renewing:
             return None
         return await self._database.read(lambda tx: plan_of(tx, job))
 
-    async def _drafted(
-        self, job: Job, ctx: TurnContext, plan: Plan, generation: Generation, deadline: Deadline
-    ) -> Draft | StopReason | None:
+    async def _drafted(self, turn: Turn, plan: Plan) -> Draft | StopReason | None:
         """None = there is no summary."""
+        ctx, job, generation = turn.ctx, turn.job, turn.generation
         limits, compactor = generation.limits, generation.compactor
         scale = compactor.estimator.scale(ctx.model.provider, ctx.model.model)
         keep = min(
@@ -133,20 +133,19 @@ class Renewing:
                 return None
 
         try:
-            draft = await self._running.run(job.id, deadline, work)
+            draft = await self._running.run(job.id, limits.turn_timeout_s, work)
         except asyncio.CancelledError:
-            await self._pay(ctx)
-            await self._database.transact(lambda tx: jobs.release(tx, job))
+            await self._replies.give_back(job, ctx.spent)
             raise
         if isinstance(draft, Draft):
             return replace(draft, through_message_id=plan.entries[-1].id)
         return draft
 
-    def _write(self, tx: Tx, job: Job, ctx: TurnContext, draft: Draft) -> Delivery:
-        now = stamp(self._clock)
+    def _write(self, tx: Tx, turn: Turn, draft: Draft) -> Delivery:
+        job, now = turn.job, stamp(self._clock)
         jobs.check_claim(tx, job, unless_stopped=True)
-        record_all(tx, ctx.spent, now)
-        _, summary = rotate(tx, ctx, draft, now)
+        record_all(tx, turn.ctx.spent, now)
+        _, summary = rotate(tx, turn.ctx, draft, now)
         said = sentences.word(notices.Renewed(draft.messages, summary))
         key = f"summary:{summary}"
         return deliveries.add(tx, job.inbound.address, "notice", said, now, key=key)

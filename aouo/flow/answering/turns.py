@@ -1,57 +1,58 @@
-"""Runs the turn of one job: begins or takes it up, lets it work, ends it in one transaction."""
+"""Begins turns, and builds in one place all that a turn stands on."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 
 import structlog
 
-from aouo.facts import notices
-from aouo.facts.errors import StopAsked
-from aouo.facts.events import Album, Attached, TurnStarted
+from aouo.facts.errors import RouteRequiredError, ToolFailed
+from aouo.facts.events import TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun, begin
-from aouo.flow.answering.commit import Commit
-from aouo.flow.answering.contexts import Contexts
-from aouo.flow.answering.prepare import openers
-from aouo.flow.answering.renewing import Renewing
-from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
-from aouo.flow.files.intake import Audience, Intake
+from aouo.flow.answering.otr_memory import OtrMemory
+from aouo.flow.files.media_files import folder_of
 from aouo.flow.generation import Generation
-from aouo.flow.generations import Generations
-from aouo.flow.handlers.budget_refusals import BudgetRefusals
-from aouo.flow.handlers.editing import Editing
-from aouo.flow.handlers.onboarding import may_begin
-from aouo.flow.replies import Replies
+from aouo.flow.handlers.onboarding import may_begin, skill_of
+from aouo.flow.questions.approving import Approving, elsewhere
+from aouo.flow.questions.waiting import PersonWait
+from aouo.guard.action import Action, Outcome
+from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.pages import Filled
+from aouo.packs.load import Pack
+from aouo.packs.memories import targets_of
 from aouo.plumbing.bus import Bus
-from aouo.queue.lanes import Slot
-from aouo.queue.running import Deadline, Running, StopReason
+from aouo.queue.gates import Waiting
+from aouo.queue.running import Running
 from aouo.routing.decisions import RunTurn
-from aouo.store import jobs
-from aouo.store.database import Database, Tx
-from aouo.store.off_record import is_once
-from aouo.turn.calls import Calls
-from aouo.turn.caps import TurnCaps
-from aouo.turn.context import Abort, Ack, Ending, Nack, TurnContext
-from aouo.turn.execute import Executor
-from aouo.turn.journal import Journal, record_all
-from aouo.turn.loop import run_turn
-from aouo.turn.pipelines import settle
+from aouo.store.database import Database
+from aouo.tools.prepare import prepare
+from aouo.tools.registry import ToolContext
+from aouo.tools.results import NAME as RESULT_READ
+from aouo.turn.calls import Calls, spent_by
+from aouo.turn.context import Facts, PackView, SkillView, TurnContext
+from aouo.turn.journal import Journal
+from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()
-_MISSED = "a file could not be taken in"
-_READS_NO_SKILLS = "the model reads no skills"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn at work: its job, the generation it keeps, what it knows, shows and calls."""
+
+    job: Job
+    generation: Generation
+    ctx: TurnContext
+    view: LiveView
+    calls: Calls
 
 
 class Turns:
-    """Runs turns; see `flow.job` for when."""
+    """Makes turns; `listen` tells one what its person has changed of their words meanwhile."""
 
     def __init__(
         self,
@@ -60,188 +61,33 @@ class Turns:
         clock: Clock,
         outbox: Outbox,
         bus: Bus,
-        replies: Replies,
+        waiting: Waiting,
         running: Running,
-        budget_refusals: BudgetRefusals,
-        contexts: Contexts,
-        intake: Intake,
-        renewing: Renewing,
-        editing: Editing,
-        generations: Generations,
+        capabilities: Mapping[str, Capabilities],
+        otr_memory: OtrMemory,
+        listen: Callable[[TurnContext, Job], Awaitable[None]],
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
         self._bus = bus
-        self._replies = replies
+        self._waiting = waiting
         self._running = running
-        self._budget_refusals = budget_refusals
-        self._editing = editing
-        self._generations = generations
-        self._contexts = contexts
-        self._intake = intake
-        self._renewing = renewing
-        self._commit = Commit(
-            database=database,
-            clock=clock,
-            outbox=outbox,
-            budget_refusals=budget_refusals,
-        )
+        self._capabilities = capabilities
+        self._otr_memory = otr_memory
+        self._listen = listen
 
-    def beginning(self, job: Job) -> AbstractContextManager[None]:
-        """See `Running.beginning`."""
-        return self._running.beginning(job.id, job.lane)
-
-    async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
-        """Answer one job. A shutdown gives the job back, to be taken up by the next process, and so
-        does a change of its pack.
+    async def begin(
+        self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
+    ) -> Turn:
+        """Begin the job's turn, or take it up, and tell whoever watches.
 
         Raises:
-            RouteRequiredError: its pack is not loaded any more.
-            StopAsked: /stop came before it began.
+            LostClaim, StopAsked, NothingToRetry, ChosenBefore: as `begin.begin`.
+            RouteRequiredError: as `open`.
         """
-        async with self._generations.turn(wanted.pack, job.id) as generation:
-            await self._run(job, wanted, slot, generation)
-
-    async def end_stopped(self, job: Job) -> None:
-        """End a job whose person said /stop, wherever that met it."""
-        await self._replies.end_stopped(job, StopReason.PERSON)
-        self._forget(job)
-
-    async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
-        begun_s = time.perf_counter()
-        model = await self._budget_refusals.model_for(job.inbound.address, generation)
-        ready = await self._ready(job, wanted, model, generation)
-        if ready is None:
-            return
-        wanted = ready
-        if why := await self._renewing.run(job, wanted, slot, generation, model):
-            await self._end_early(job, why)
-            return
-        begun = await begin(
-            self._database,
-            job,
-            wanted,
-            stamp(self._clock),
-            onboards=may_begin(wanted.pack, model, generation),
-        )
-        self._tell_begun(begun)
-        view = self._contexts.view(job, begun, generation)
-        deadline = Deadline(generation.limits.turn_timeout_s)
-        ctx = self._contexts.context(job, begun, generation, view, slot, deadline)
-        ctx.model = model
-        ctx.listen = lambda: self._editing.tell(ctx, job)
-        try:
-            if _has_files(job) or wanted.again:
-                ctx.images = await self._intake.images_of(job, model)
-            ended = await self._work(job, ctx, view, deadline, generation)
-            if ended is StopReason.SHUTDOWN:
-                await self._give_back(job, ctx)
-                return
-            filled = await view.settle()
-        except asyncio.CancelledError:
-            await self._give_back(job, ctx)
-            raise
-        try:
-            shown = await self._settle(job, ctx, ended, filled, generation)
-        except StopAsked:
-            ended = StopReason.PERSON
-            shown = await self._settle(job, ctx, ended, filled, generation)
-        self._forget(job)
-        if isinstance(ended, Ack):
-            self._contexts.otr_memory.add(ctx.facts, said_by_person(ctx), ended.text)
-        ms = (time.perf_counter() - begun_s) * 1000
-        tell(self._bus, ctx, ended, shown=shown, ms=ms, now=stamp(self._clock))
-        await settle(generation.pipelines.settled, ctx, status_of(ended))
-
-    async def _ready(
-        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
-    ) -> RunTurn | None:
-        """What the turn is to answer, None = there will be none, and the person was told."""
-        if wanted.skill and model.brief:
-            notice = notices.ReadsNoSkills(wanted.skill.rpartition(":")[2])
-            await self._replies.give_up(job, notice, state="done", why=_READS_NO_SKILLS)
-            self._forget(job)
-            return None
-        if _has_files(job) and not wanted.again:
-            taken = await self._take_in(job, wanted, model, generation)
-            return None if taken is None else replace(wanted, said=taken)
-        if not wanted.said.strip() and not wanted.again:
-            await self._replies.answer(job, notices.EmptyMessage())
-            return None
-        return wanted
-
-    async def _take_in(
-        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
-    ) -> str | None:
-        """The words of the files that came, None = there will be no turn."""
-        deadline = Deadline(generation.limits.turn_timeout_s)
-        off_record = job.off_record or wanted.off_record
-        may_open = openers(wanted.pack, generation, off_record=off_record)
-        reader = Audience(model, wanted.pack, may_open, generation.senses, generation.quota)
-        try:
-            taken = await self._running.run(
-                job.id, deadline, lambda: self._intake.take_in(job, wanted.said, reader)
-            )
-        except asyncio.CancelledError:
-            await self._release(job)
-            raise
-        match taken:
-            case str():
-                return taken
-            case StopReason.TIMEOUT:
-                await self._replies.give_up(
-                    job, notices.FilesTookTooLong(), state="done", why=_MISSED
-                )
-            case StopReason():
-                await self._end_early(job, taken)
-                return None
-            case notice:
-                await self._replies.give_up(job, notice, state="done", why=_MISSED)
-        self._forget(job)
-        return None
-
-    async def _end_early(self, job: Job, why: StopReason) -> None:
-        """It was stopped before its turn began; a shutdown gives it back."""
-        if why is StopReason.SHUTDOWN:
-            await self._release(job)
-        else:
-            await self._replies.end_stopped(job, why)
-            self._forget(job)
-
-    async def _release(self, job: Job) -> None:
-        """The process ends before the turn began: what is done of its files is written down."""
-        await self._database.transact(lambda tx: jobs.release(tx, job))
-
-    def _forget(self, job: Job) -> None:
-        """Nothing stays of a file that was sent off the record."""
-        if _has_files(job) and (job.off_record or is_once(job.inbound)):
-            self._intake.forget(job)
-
-    async def _work(
-        self,
-        job: Job,
-        ctx: TurnContext,
-        view: LiveView,
-        deadline: Deadline,
-        generation: Generation,
-    ) -> Ending | StopReason:
-        """Let the turn run beside what shows it, until it ends or is stopped."""
-        journal = Journal(database=self._database, clock=self._clock, job=job)
-        calls = Calls(journal=journal)
-        executor = _executor(generation, calls)
-
-        async def work() -> Ending:
-            async with asyncio.TaskGroup() as group:
-                shows = group.create_task(view.run())
-                try:
-                    return await run_turn(ctx, generation.pipelines, executor, calls, journal)
-                finally:
-                    shows.cancel()
-
-        return await self._running.run(job.id, deadline, work)
-
-    def _tell_begun(self, begun: Begun) -> None:
+        onboards = may_begin(wanted.pack, model, generation)
+        begun = await begin(self._database, job, wanted, stamp(self._clock), onboards=onboards)
         if begun.resumed:
             log.info("turn_resumed", turn_id=begun.turn.id)
             self._outbox.put(begun.resumed)
@@ -252,54 +98,178 @@ class Turns:
                 "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key
             )
         self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
+        turn = self.open(job, begun, generation, model)
+        turn.ctx.listen = lambda: self._listen(turn.ctx, job)
+        return turn
 
-    async def _give_back(self, job: Job, ctx: TurnContext) -> None:
-        """The process ends: the turn stays open and the next process takes it up."""
-        now = stamp(self._clock)
-
-        def write(tx: Tx) -> None:
-            record_all(tx, ctx.spent, now)
-            jobs.release(tx, job)
-
-        await self._database.transact(write)
-
-    async def _settle(
-        self,
-        job: Job,
-        ctx: TurnContext,
-        ended: Ending | StopReason,
-        filled: Filled,
-        generation: Generation,
-    ) -> int:
-        """End the turn in one transaction; returns how many messages are queued by it.
+    def open(self, job: Job, begun: Begun, generation: Generation, model: ChatModel) -> Turn:
+        """Build what the turn that has begun stands on.
 
         Raises:
-            StopAsked: it ends by its person's /stop, and by nothing else.
+            RouteRequiredError: the turn's pack is not loaded any more.
         """
-        match ended:
-            case Ack():
-                return await self._commit.answer(job, ctx, ended, filled, generation)
-            case Nack(error):
-                log_failure(error, ctx)
-                return await self._commit.fail(job, ctx, error, filled, generation)
-            case Abort(reason):
-                return await self._commit.stop(job, ctx, reason, filled, generation)
-            case StopReason():
-                return await self._commit.stop(job, ctx, ended, filled, generation)
+        facts = _facts_of(job, begun, generation)
+        toolbox = Toolbox(
+            generation.registry,
+            permitted=generation.permitted(facts.pack.name),
+            enabled=generation.enabled,
+            skills=tuple(skill.name for skill in facts.pack.skills),
+            skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
+            off_record=facts.turn.off_record,
+            pack=facts.pack.name,
+            onboarding=facts.turn.skill == skill_of(facts.pack.name),
+            memory_targets=facts.pack.memory_targets,
+        )
+        view = self._view(job, begun, generation)
+        person_wait = PersonWait(
+            database=self._database,
+            clock=self._clock,
+            outbox=self._outbox,
+            waiting=self._waiting,
+            running=self._running,
+            job=job,
+            turn_id=facts.turn.id,
+            view=view,
+        )
+        owner = generation.owner
+        approving = Approving(
+            person_wait,  # whoever sits at a terminal is the owner
+            owner=facts.person.id if facts.address.platform == "cli" else owner.id,
+            chat=owner.chat_apart(facts.address),
+            asks_for=elsewhere(job.inbound),
+            limits=generation.approvals,
+        )
+        tool_context = ToolContext(
+            adapter=view,
+            session_id=facts.turn.session_id,
+            session_key=facts.session_key,
+            pack=facts.pack.name,
+            asker=person_wait,
+            tenant=facts.tenant,
+            load_tools=toolbox.load_tools,
+            load_skills=toolbox.load_skills,
+            turn_id=facts.turn.id,
+            media=folder_of(facts.address),
+            off_record=facts.turn.off_record,
+            spend=lambda scope, provider, model, ms: ctx.spend(
+                replace(spent_by(ctx, scope), provider=provider, model=model, duration_ms=ms)
+            ),
+        )
+
+        async def call_tool(action: Action, proposed: bool) -> Outcome:
+            run = toolbox.runner(action.call.name, tool_context)
+            outcome = await generation.guard.call(action, run, approving, proposed=proposed)
+            if outcome.kept:
+                toolbox.reveal((RESULT_READ,))
+            return outcome
+
+        ctx = TurnContext(
+            facts,
+            model=model,
+            view=view,
+            toolbox=toolbox,
+            prepare=lambda call: prepare(
+                call,
+                toolbox.named(call.name),
+                origin=facts.origin,
+                pack=facts.pack.name,
+                turn_id=facts.turn.id,
+                tenant=facts.tenant,
+                session_id=facts.turn.session_id,
+                off_record=facts.turn.off_record,
+                media=folder_of(facts.address),
+            ),
+            propose=generation.guard.propose,
+            call_tool=call_tool,
+            day=generation.quota.day(),
+            recalled=self._otr_memory.of(facts),
+            publish=self._bus.publish,
+        )
+        journal = Journal(database=self._database, clock=self._clock, job=job)
+        return Turn(job, generation, ctx, view, Calls(journal=journal))
+
+    def _view(self, job: Job, begun: Begun, generation: Generation) -> LiveView:
+        """What the turn shows in its conversation while it runs."""
+        address, showing = job.inbound.address, generation.showing
+        return LiveView(
+            outbox=self._outbox,
+            database=self._database,
+            clock=self._clock,
+            address=address,
+            turn_id=begun.turn.id,
+            streaming=address.platform == "tg" and showing.streaming != "off",
+            drafts=showing.streaming == "draft"
+            and job.inbound.chat_kind == "private"
+            and not address.thread_id,
+            max_parts=showing.max_parts,
+            capabilities=self._capabilities.get(address.platform, Capabilities()),
+            said_id=job.inbound.message_id,
+            reply=job.inbound.chat_kind == "group",
+            live=begun.live,
+            redactor=generation.redactor,
+            for_owner=generation.owner.is_owner(job.inbound),
+            names_tools=showing.names_tools,
+        )
 
 
-def _has_files(job: Job) -> bool:
-    return isinstance(job.inbound.content, Attached | Album)
+def _facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
+    """The turn's facts; the pack is the one it began with, whatever happens meanwhile.
 
-
-def _executor(generation: Generation, calls: Calls) -> Executor:
-    wish = generation.wish
-    return Executor(
-        calls=calls,
-        quota=generation.quota,
-        estimator=generation.compactor.estimator,
-        max_tokens=wish.max_tokens,
-        temperature=wish.temperature,
-        effort=wish.effort,
-        caps=TurnCaps(generation.limits.session_tokens_max),
+    Raises:
+        RouteRequiredError: that pack is not loaded any more.
+    """
+    inbound, turn = job.inbound, begun.turn
+    pack = generation.library.get(turn.pack)
+    if turn.pack and pack is None:
+        raise RouteRequiredError(generation.library.names, turn.pack)
+    return Facts(
+        turn=turn,
+        session_key=begun.session_key,
+        tenant=begun.tenant,
+        onboarding=begun.onboarding,
+        address=inbound.address,
+        person=inbound.person,
+        origin=inbound.origin,
+        chat_kind=inbound.chat_kind,
+        pack=_view_of(pack, turn.skill) if pack else PackView(),
+        skill_body=_skill_body(begun, generation),
     )
+
+
+def _view_of(pack: Pack, active_skill: str) -> PackView:
+    """The pack as a turn sees it; the active skill is elsewhere in the prompt."""
+    manifest = pack.manifest
+    context = manifest.context
+    eager = context.skill_loading == "eager"
+    return PackView(
+        name=pack.name,
+        display_name=manifest.display_name,
+        description=manifest.description,
+        soul_additions=pack.soul_additions,
+        rules_additions=pack.rules_additions,
+        skills=tuple(
+            SkillView(skill.name, skill.description, skill.triggers, skill.body if eager else "")
+            for skill in pack.skills.values()
+            if skill.qualified != active_skill
+        ),
+        examples=pack.examples,
+        history_messages=context.history_window,
+        memory_policy=context.memory_policy,
+        prompt_tokens_max=context.max_tokens,
+        turn_tokens_max=manifest.budget.turn_tokens,
+        platforms=tuple(
+            "tg" if name == "telegram" else name for name in manifest.permissions.platforms
+        ),
+        memory_targets=targets_of(pack),
+    )
+
+
+def _skill_body(begun: Begun, generation: Generation) -> str:
+    """The active skill's text; a skill that is gone, or of another pack, is no skill."""
+    if not begun.turn.skill:
+        return ""
+    try:
+        skill = generation.library.resolve_skill(begun.turn.pack, begun.turn.skill)
+    except ToolFailed:
+        return ""
+    return f"{skill.display_name}\n{skill.body}"

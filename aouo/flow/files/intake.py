@@ -54,6 +54,7 @@ from aouo.speech.services import Heard, TermsAsked
 from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
+from aouo.store.off_record import is_once
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -165,8 +166,9 @@ class Intake:
         return await asyncio.to_thread(self._load, kept)
 
     def forget(self, job: Job) -> None:
-        """Remove the files of a job that was off the record."""
-        media_files.remove(self._folder, job.id)
+        """Remove the files of a job, if it was off the record."""
+        if has_files(job) and (job.off_record or is_once(job.inbound)):
+            media_files.remove(self._folder, job.id)
 
     async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
         if self._files is None:
@@ -284,6 +286,11 @@ class Intake:
             except OSError as error:
                 log.warning("picture_gone", path=one.path, error=str(error))
         return tuple(images)
+
+
+def has_files(job: Job) -> bool:
+    """Whether something besides text came with it."""
+    return isinstance(job.inbound.content, Attached | Album)
 
 
 def _refuse_early(item: Attachment, reader: Audience) -> None:

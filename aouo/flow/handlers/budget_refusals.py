@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
@@ -11,18 +10,18 @@ import structlog
 
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
-from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Inbound, Text
 from aouo.facts.notices import Notice
-from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
+from aouo.facts.ports import ChatModel, Clock, Rendered, iso
 from aouo.facts.taps import LeaveUnanswered, RaiseBudget, UseCheaperModel
 from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
 from aouo.flow.questions import settled_cards
 from aouo.flow.questions.approving import elsewhere
-from aouo.outbound.outbox import Outbox
+from aouo.flow.replies import Replies
 from aouo.outbound.wording import sentences
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.database import Database, Tx
@@ -65,15 +64,13 @@ class BudgetRefusals:
         *,
         database: Database,
         clock: Clock,
-        outbox: Outbox,
         generations: Generations,
-        wake: Callable[[Lane], None],
+        replies: Replies,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._outbox = outbox
         self._generations = generations
-        self._wake = wake
+        self._replies = replies
 
     async def asking(
         self, job: Job, error: Exception, turn_id: str, generation: Generation
@@ -126,27 +123,20 @@ class BudgetRefusals:
 
     async def tap(self, job: Job, tap: BudgetTap) -> None:
         """Decide a refusal, or explain why not."""
-        inbound = job.inbound
-        now, day = stamp(self._clock), self._generations.now.quota.day()
-        turn_id = tap.turn_id
+        inbound, turn_id = job.inbound, tap.turn_id
+        day = self._generations.now.quota.day()
 
-        def write(tx: Tx) -> tuple[str, list[Delivery]]:
-            jobs.check_claim(tx, job)
-            jobs.settle(tx, job, "done", "a budget's button", now)
+        def work(tx: Tx, now: str) -> str | list[Delivery]:
             refusal = budgets.refusal_of(tx, turn_id)
             asked = jobs.of_turn(tx, turn_id)
             if refusal is None or asked is None or not self._belongs(inbound, asked.address):
-                return sentences.TAP_UNKNOWN, []
+                return sentences.TAP_UNKNOWN
             if objection := self._objection(tap, refusal, asked, inbound):
-                return objection, []
+                return objection
             decided = self._decide(tx, tap, refusal, asked, day, now)
-            return "", _shown(tx, turn_id, decided, inbound, asked.address, now)
+            return _shown(tx, turn_id, decided, inbound, asked.address, now)
 
-        text, rows = await self._database.transact(write, durable=True)
-        self._outbox.put(*rows)
-        for lane in {row.address.lane for row in rows}:
-            self._wake(lane)
-        await self._outbox.answer_tap(inbound, text)
+        await self._replies.answer_tap(job, work, "a budget's button", wakes=True)
 
     def _belongs(self, tapped: Inbound, asked_at: ConversationAddress) -> bool:
         """Whether the button can have been in this chat."""

@@ -1,19 +1,18 @@
-"""Edited messages: what waits is replaced, a running turn is told, an answer is offered anew."""
+"""Applies edits: what waits is replaced, a running turn is told, an answer is offered anew."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import structlog
 
 from aouo.facts import notices
-from aouo.facts.address import Lane
 from aouo.facts.events import Album, Attached, Command, Content, Edited, Inbound, Text
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.taps import AnswerEdited
 from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
+from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.queue import edited
@@ -28,23 +27,15 @@ log = structlog.get_logger()
 
 
 class Editing:
-    """Applies edits, each in one transaction with the job that brought it.
-
-    `wake` is told the lane whose jobs became ready.
-    """
+    """Applies edits, each in one transaction with the job that brought it."""
 
     def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        wake: Callable[[Lane], None],
+        self, *, database: Database, clock: Clock, outbox: Outbox, replies: Replies
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._wake = wake
+        self._replies = replies
         self._fresh: set[int] = set()
 
     async def apply(self, job: Job) -> None:
@@ -87,25 +78,15 @@ class Editing:
 
     async def tap(self, job: Job, tap: AnswerEdited) -> None:
         """Answer the new words, because the person wants it; or explain why not."""
-        inbound, now = job.inbound, stamp(self._clock)
+        address, edits = job.inbound.address, job.inbound.message_id
 
-        def write(tx: Tx) -> str | Delivery:
-            jobs.check_claim(tx, job)
-            problem = _take(tx, tap.offer_id, inbound, now)
-            jobs.settle(tx, job, "done", problem or "answers an edited message", now)
-            if problem:
+        def work(tx: Tx, now: str) -> str | list[Delivery]:
+            if problem := _take(tx, tap.offer_id, job.inbound, now):
                 return problem
             said = sentences.word(notices.AnsweringEdited())
-            return deliveries.add(
-                tx, inbound.address, "notice", said, now, edits=inbound.message_id
-            )
+            return [deliveries.add(tx, address, "notice", said, now, edits=edits)]
 
-        said = await self._database.transact(write, durable=True)
-        problem = said if isinstance(said, str) else ""
-        if isinstance(said, Delivery):
-            self._outbox.put(said)
-            self._wake(inbound.address.lane)
-        await self._outbox.answer_tap(inbound, problem)
+        await self._replies.answer_tap(job, work, "answers an edited message", wakes=True)
 
 
 def offer_untold(tx: Tx, job: Job, now: str) -> list[Delivery]:

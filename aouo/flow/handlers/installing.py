@@ -1,4 +1,4 @@
-"""`/install`: a pack from an address or a file, a card of what it may do, the owner's yes."""
+"""Installs packs by `/install`: from an address or a file, with a card and the owner's yes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from aouo.facts.notices_install import (
 )
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Files
-from aouo.facts.taps import AcceptPack, DeclinePack
+from aouo.facts.taps import AcceptPack, DeclinePack, OfferPack
 from aouo.facts.work import Job
 from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
@@ -139,18 +139,15 @@ class Installing:
         await self._shop.accept(change.id, job.inbound.person.id)
         return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
 
-    async def offer(self, job: Job, pack: str) -> None:
+    async def offer(self, job: Job, tap: OfferPack) -> None:
         """Show the card of a pack that comes with aouo, or explain why not."""
         objection = ""
         if not self._owner().is_owner(job.inbound):
             objection = sentences.TAP_FOR_THE_OWNER
-        elif pack not in self._bundled():
+        elif tap.pack not in self._bundled():
             objection = sentences.TAP_UNKNOWN
-        await self._outbox.answer_tap(job.inbound, objection)
-        if objection:
-            await self._replies.done(job, "an install card's button")
-            return
-        await self.run(job, pack)
+        if await self._replies.begin_tap(job, objection):
+            await self.run(job, tap.pack)
 
     async def decide(self, job: Job, tap: AcceptPack | DeclinePack) -> None:
         """Carry out the owner's answer to a card, or explain why not."""
@@ -163,9 +160,7 @@ class Installing:
             objection = sentences.TAP_UNKNOWN
         elif (change.state, type(tap)) not in _OPEN:
             objection = sentences.TAP_EXPIRED
-        await self._outbox.answer_tap(inbound, objection)
-        if objection or change is None:
-            await self._replies.done(job, "an install card's button")
+        if not await self._replies.begin_tap(job, objection) or change is None:
             return
         notice = await self._answered(job, change, yes=isinstance(tap, AcceptPack))
         await self._replies.answer(job, notice, instead_of=inbound.message_id)

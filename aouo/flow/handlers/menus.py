@@ -1,4 +1,4 @@
-"""Pages of a pack's menu: answered without a model, from the pack's own database."""
+"""Shows the pages of a pack's menu without a model, from the pack's own database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from aouo.facts.events import Button
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
-from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import LINES_MAX, Page
@@ -51,13 +50,11 @@ class Menus:
         database: Database,
         clock: Clock,
         replies: Replies,
-        outbox: Outbox,
         open_store: Callable[[str, str], PackStore],
     ) -> None:
         self._database = database
         self._clock = clock
         self._replies = replies
-        self._outbox = outbox
         self._open_store = open_store
 
     async def open(self, job: Job, page_id: str = "") -> None:
@@ -67,7 +64,7 @@ class Menus:
         """
         content = job.inbound.content
         if job.lane.bypasses:
-            await self._outbox.answer_tap(job.inbound)
+            await self._replies.begin_tap(job)
         library = self._replies.library
         place = await self._place(job)
         if place.tapped and place.pack is not None and place.tapped != place.pack:

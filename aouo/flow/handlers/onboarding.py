@@ -1,16 +1,13 @@
-"""When a pack's first conversation is at work, and the button that skips it."""
+"""Decides when a pack's first conversation is at work, and obeys the button that skips it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from aouo.facts import notices
-from aouo.facts.ports import ChatModel, Rendered
+from aouo.facts.ports import ChatModel
 from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
-from aouo.flow.replies import Replies
+from aouo.flow.replies import Replies, Said
 from aouo.outbound import choices
-from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, onboarding, routes, turns
 from aouo.store.database import Tx
@@ -44,12 +41,12 @@ def chosen(
     return (own if asked and skill else ""), False
 
 
-async def skip(replies: Replies, outbox: Outbox, job: Job) -> None:
-    """The person wants to go on without it; the button goes."""
+async def skip(replies: Replies, job: Job) -> None:
+    """Go on without it, as the person wants to; the button goes."""
     inbound = job.inbound
-    rows: list[Delivery] = []
 
-    def work(tx: Tx, now: str) -> Sequence[Rendered]:
+    def work(tx: Tx, now: str) -> Said:
+        rows: list[Delivery] = []
         shown = deliveries.of_message(tx, inbound.address, inbound.message_id)
         pack = turns.pack_of(tx, shown.turn_id) if shown else ""
         if not pack and (route := routes.find(tx, inbound.address)):
@@ -58,12 +55,10 @@ async def skip(replies: Replies, outbox: Outbox, job: Job) -> None:
         if shown and shown.message.buttons:
             key = f"skipped:{shown.id}"
             message = choices.chosen(shown.message, "")
-            rows[:] = [
-                deliveries.add(
-                    tx, inbound.address, "chosen", message, now, key=key, edits=inbound.message_id
-                )
+            edits = inbound.message_id
+            rows += [
+                deliveries.add(tx, inbound.address, "chosen", message, now, key=key, edits=edits)
             ]
-        return [sentences.word(notices.OnboardingSkipped(skipped))]
+        return [sentences.word(notices.OnboardingSkipped(skipped)), *rows]
 
     await replies.settle(job, work)
-    outbox.put(*rows)

@@ -1,4 +1,4 @@
-"""/memory and its buttons: showing whole files, and taking changes back."""
+"""Obeys /memory and its buttons: shows whole files, and takes changes back."""
 
 from __future__ import annotations
 

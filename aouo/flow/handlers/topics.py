@@ -1,4 +1,4 @@
-"""What topics are called, which pack that gives them, and whether they are open."""
+"""Keeps what topics are called, which pack that gives them, and whether they are open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
 from aouo.outbound.wording import sentences
-from aouo.routing.decisions import NameTopic
+from aouo.routing.decisions import NameTopic, ShutTopic
 from aouo.routing.installed import pack_of
 from aouo.store import jobs, routes, topics
 from aouo.store.database import Database, Tx
@@ -75,13 +75,13 @@ class TopicEvents:
         title, pack = await self._database.transact(write)
         return replace(job, active_pack=pack, inbound=replace(inbound, title=title))
 
-    async def shut(self, job: Job, *, closed: bool) -> None:
+    async def shut(self, job: Job, shut: ShutTopic) -> None:
         """Remember that a topic was closed or opened again: `routes.is_paused` tells of it."""
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
             inbound = job.inbound
             routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
-            routes.set_paused(tx, inbound.address, "closed" if closed else "", now)
+            routes.set_paused(tx, inbound.address, "closed" if shut.closed else "", now)
             return []
 
-        await self._replies.settle(job, work, outcome="closed" if closed else "opened again")
+        await self._replies.settle(job, work, outcome="closed" if shut.closed else "opened again")

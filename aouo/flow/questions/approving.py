@@ -14,15 +14,13 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Elsewhere
 from aouo.facts.ports import Rendered, iso
-from aouo.facts.work import Delivery, Gate, Job
-from aouo.flow.generation import Generation
+from aouo.facts.work import Delivery, Gate
 from aouo.flow.questions.waiting import PersonWait
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
 from aouo.outbound.wording import sentences
 from aouo.store import gates, grants
 from aouo.store.database import Tx
-from aouo.turn.context import Facts
 
 log = structlog.get_logger()
 KIND = "approval"
@@ -43,64 +41,50 @@ _NOT_REACHED = (
 _CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
 
 
-def approving_of(
-    job: Job, facts: Facts, person_wait: PersonWait, generation: Generation
-) -> Approving:
-    """The owner's approvals for one turn; whoever sits at a terminal is the owner."""
-    address, owner = facts.address, generation.owner
-    person = facts.person.id if address.platform == "cli" else owner.id
-    asked = Asked(person, owner.chat_apart(address), elsewhere(job.inbound))
-    return Approving(person_wait, asked, generation.approvals)
-
-
 def elsewhere(inbound: Inbound) -> Elsewhere:
     """Who is asked for, as the owner reads it in their own chat."""
     return Elsewhere(inbound.person.name or inbound.person.id, inbound.group, inbound.title)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The `owner` by id, their private chat if the turn is elsewhere, and whose turn it is."""
-
-    owner: str
-    chat: ConversationAddress | None
-    waiting: Elsewhere
-
-
 _Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
 
 
+@dataclass(frozen=True, slots=True)
 class Approving:
     """One turn's way to ask the owner; see `guard.approval.Approver`.
+
+    `owner` is their id, `chat` their private one if the turn is elsewhere, `asks_for` whose turn it
+    is.
 
     The gate holds the digest of the call and of where its paths lead, and only that is allowed
     by it. A yes is marked as used before the call begins, so that after a crash it is known
     whether the call may have happened.
     """
 
-    def __init__(self, person_wait: PersonWait, asked: Asked, limits: Approvals) -> None:
-        self._person_wait = person_wait
-        self._asked = asked
-        self._limits = limits
+    person_wait: PersonWait
+    owner: str
+    chat: ConversationAddress | None
+    asks_for: Elsewhere
+    limits: Approvals
 
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
         """Wait for the owner's word; silence, and nobody being there, is a no."""
         if not is_attended(action.origin):
             return Blocked(UNATTENDED)
-        opened = await self._person_wait.database.transact(
+        opened = await self.person_wait.database.transact(
             lambda tx: self._open(tx, action, ask), durable=True
         )
         if isinstance(opened, Allowed | Blocked):
             return opened
         gate, card = opened
-        gate = await self._person_wait.answered(gate, card, _told if self._asked.chat else None)
+        gate = await self.person_wait.answered(gate, card, _told if self.chat else None)
         log.info("approval_settled", tool=action.tool, state=gate.state, answer=gate.answer)
         if gate.state == "answered":
             return await self._act(action, ask, gate)
         if gate.answer == gates.NOT_REACHED:
             log.warning("owner_not_reached", tool=action.tool, pack=action.pack)
             return Blocked(_NOT_REACHED)
-        return Blocked(_NO_ANSWER.format(f"{self._limits.wait_s:g}"))
+        return Blocked(_NO_ANSWER.format(f"{self.limits.wait_s:g}"))
 
     def _open(self, tx: Tx, action: Action, ask: Ask) -> _Opened:
         """The gate that asks, or why there is none to open."""
@@ -110,13 +94,12 @@ class Approving:
         if not known:
             if ask.folder and grants.covers(tx, action.pack, action.tool, ask.folder):
                 return Allowed("the owner allowed it for good")
-            hour_ago = iso(self._person_wait.clock.now() - _HOUR)
+            hour_ago = iso(self.person_wait.clock.now() - _HOUR)
             asked = gates.opened_since(tx, KIND, hour_ago)
-            if asked >= self._limits.per_hour:
+            if asked >= self.limits.per_hour:
                 return Blocked(_TOO_MANY.format(asked))
-        wait = timedelta(seconds=self._limits.wait_s)
-        asked = self._asked
-        gate = self._person_wait.gate(KIND, asked.owner, action.call_id, wait)
+        wait = timedelta(seconds=self.limits.wait_s)
+        gate = self.person_wait.gate(KIND, self.owner, action.call_id, wait)
         card = sentences.word(
             notices.ApprovalAsked(
                 gate.id,
@@ -125,23 +108,23 @@ class Approving:
                 ask.subject,
                 ask.writes_bytes,
                 answers(ask),
-                asked.waiting if asked.chat else None,
+                self.asks_for if self.chat else None,
             )
         )
         gate = replace(gate, question=card.text, options=answers(ask), digest=action.binding)
-        return self._person_wait.ask(tx, gate, card, asked.chat)
+        return self.person_wait.open(tx, gate, card, self.chat)
 
     async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
         if gate.answer == DENY:
             return Blocked(_DENIED)
-        now = iso(self._person_wait.clock.now())
+        now = iso(self.person_wait.clock.now())
 
         def write(tx: Tx) -> None:
             gates.use(tx, gate.id)
             if gate.answer == ALWAYS and ask.folder:
                 grants.add(tx, action.pack, action.tool, ask.folder, gate.person, now)
 
-        await self._person_wait.database.transact(write, durable=True)
+        await self.person_wait.database.transact(write, durable=True)
         return Allowed(f"the owner said {gate.answer}")
 
 

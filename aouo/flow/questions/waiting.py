@@ -1,35 +1,39 @@
-"""Waiting for a human in the middle of a turn: a durable gate, no slot held, the clock stopped."""
+"""Lets a turn wait for a person: a durable gate, no slot held, the clock stopped."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.ports import Clock, Rendered, iso
-from aouo.facts.work import Delivery, Gate
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import ButtonSpec, Clock, Rendered, iso
+from aouo.facts.taps import Choose, encode
+from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.questions import settled_cards
 from aouo.outbound.live import LiveView
+from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
 from aouo.queue.gates import Waiting
-from aouo.queue.lanes import Slot
-from aouo.queue.running import Deadline
+from aouo.queue.running import Running
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
 from aouo.store.gates import NOT_REACHED
 
+EXPIRES_AFTER = timedelta(hours=24)
 Tells: TypeAlias = Callable[[bool], Rendered]
 """What is told where the turn is: the card that asks has arrived elsewhere, or never will."""
 
 
 class PersonWait:
-    """One turn's way to wait; several of its calls may wait beside each other.
+    """One turn's way to ask and to wait; several of its calls may wait beside each other.
 
     The question is a row before it is shown, so after a crash the same call finds it again,
-    answered or not.
+    answered or not. See `tools.registry.Asker`.
     """
 
     def __init__(
@@ -39,23 +43,36 @@ class PersonWait:
         clock: Clock,
         outbox: Outbox,
         waiting: Waiting,
-        address: ConversationAddress,
+        running: Running,
+        job: Job,
         turn_id: str,
-        slot: Slot,
-        deadline: Deadline,
         view: LiveView,
     ) -> None:
         self.database = database
         self.clock = clock
         self._outbox = outbox
         self._waiting = waiting
-        self._address = address
+        self._running = running
+        self._job = job
+        self._address = job.inbound.address
         self._turn_id = turn_id
-        self._slot = slot
-        self._deadline = deadline
         self._view = view
         self._waiters = 0
-        self._place = AsyncExitStack()
+
+    async def ask(self, call_id: str, question: str, options: Sequence[str]) -> str:
+        """Ask the turn's person; returns the chosen option or their own words.
+
+        Raises:
+            ToolFailed: nobody answered in time, the question was closed, or it cannot be shown.
+        """
+        gate = self.gate("clarify", self._job.inbound.person.id, call_id, EXPIRES_AFTER)
+        gate = replace(gate, question=question, options=tuple(options))
+        card = _card(gate)
+        gate, row = await self.database.transact(lambda tx: self.open(tx, gate, card), durable=True)
+        gate = await self.answered(gate, row)
+        if gate.state == "answered":
+            return gate.answer
+        raise ToolFailed("The person did not answer; the question is closed.")
 
     def gate(self, kind: str, person: str, call_id: str, expires_after: timedelta) -> Gate:
         """A gate of this turn that asks nothing yet; only `person` may answer it."""
@@ -75,7 +92,7 @@ class PersonWait:
             expires_at=expires_at,
         )
 
-    def ask(
+    def open(
         self, tx: Tx, gate: Gate, card: Rendered, to: ConversationAddress | None = None
     ) -> tuple[Gate, Delivery]:
         """Write the gate and its message, or find what this call wrote before a crash.
@@ -160,23 +177,16 @@ class PersonWait:
 
     @asynccontextmanager
     async def _parked(self) -> AsyncGenerator[None]:
-        """The first who waits parks the turn, the last one takes its place again."""
-        self._waiters += 1
-        if self._waiters == 1:
-            self._deadline.pause()
+        """Nothing of the turn is shown until the last who waits goes on."""
+        async with self._running.parked(self._job.id):
+            self._waiters += 1
             self._view.stand_by()
-            await self._place.enter_async_context(self._slot.parked())
-        try:
-            yield
-        finally:
-            self._waiters -= 1
-            if not self._waiters:
-                self._view.go_on()
-                try:
-                    await self._place.pop_all().aclose()
-                finally:
-                    if not self._waiters:
-                        self._deadline.resume()
+            try:
+                yield
+            finally:
+                self._waiters -= 1
+                if not self._waiters:
+                    self._view.go_on()
 
     async def _expire(self, gate: Gate) -> None:
         """Close the question when its time is over; an answer until then wins."""
@@ -192,3 +202,24 @@ def _settled(tx: Tx, gate: Gate, state: str, answer: str) -> Gate:
     settled = gates.get(tx, gate.id)
     assert settled is not None
     return settled
+
+
+def _card(gate: Gate) -> Rendered:
+    """The question with its buttons, as one message.
+
+    Raises:
+        ToolFailed: it is none, or several.
+    """
+    if not (parts := render(gate.question)):
+        raise ToolFailed("The message of clarify holds nothing that can be shown.")
+    part, *more = parts
+    if more:
+        raise ToolFailed(
+            "The message of clarify is longer than one message can be. Show the long part with "
+            "msg and ask a short question."
+        )
+    rows = tuple(
+        (ButtonSpec(label, encode(Choose(gate.id, number))),)
+        for number, label in enumerate(gate.options)
+    )
+    return Rendered(part.text, part.entities, rows)

@@ -21,7 +21,6 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Job
 from aouo.flow.job import Flow
-from aouo.queue.lanes import Slot
 from aouo.store import gates
 from aouo.store.database import Tx
 from aouo.telegram.messenger import TelegramMessenger
@@ -74,12 +73,12 @@ def test_a_job_that_is_settled_without_a_word_is_noticed(monkeypatch: pytest.Mon
     handle = Flow._handle
     handled = Counter[str]()
 
-    async def forgetful(self: Flow, job: Job, slot: Slot) -> None:
+    async def forgetful(self: Flow, job: Job) -> None:
         handled["all"] += 1
         if handled["all"] % 100 == 0:
             await self._replies.done(job, "forgotten")
         else:
-            await handle(self, job, slot)
+            await handle(self, job)
 
     monkeypatch.setattr(Flow, "_handle", forgetful)
     verdict = Verdict()

@@ -13,7 +13,6 @@ import pytest
 
 from aouo.emulator import FAMILY
 from aouo.flow.answering.compacting import Compacting
-from aouo.flow.answering.turns import Turns
 from aouo.flow.job import Flow
 from aouo.flow.replies import Replies
 from aouo.outbound.live import LiveView
@@ -248,7 +247,7 @@ async def test_a_file_off_the_record_goes_with_its_turn_that_was_given_back(
 ) -> None:
     """/stop comes while a change of the pack gives the turn back."""
     monkeypatch.setattr("aouo.flow.generations.PATIENCE_S", 0.1)
-    gives_back = Held(monkeypatch, Turns, "_give_back")
+    gives_back = Held(monkeypatch, Replies, "give_back")
     world.config.update(SEES)
     world.model.reply(Says("no", stall_after=0))
     async with world.running() as bot:

@@ -1,0 +1,76 @@
+"""Finds out what a turn is to answer, before it begins: its words, and what its files say."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from aouo.facts import notices
+from aouo.facts.notices import Notice
+from aouo.facts.ports import ChatModel
+from aouo.facts.work import Job
+from aouo.flow.files.intake import Audience, Intake, has_files
+from aouo.flow.files.media_reach import openers_of
+from aouo.flow.generation import Generation
+from aouo.flow.replies import Replies
+from aouo.queue.running import Running, StopReason
+from aouo.routing.decisions import RunTurn
+
+_MISSED = "a file could not be taken in"
+_READS_NO_SKILLS = "the model reads no skills"
+
+
+class Words:
+    """Takes in what turns are to answer."""
+
+    def __init__(self, *, replies: Replies, running: Running, intake: Intake) -> None:
+        self._replies = replies
+        self._running = running
+        self._intake = intake
+
+    async def taken_in(
+        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
+    ) -> RunTurn | None:
+        """What the turn is to answer; None = there will be no turn, and the job is settled or
+        given back."""
+        if wanted.skill and model.brief:
+            notice = notices.ReadsNoSkills(wanted.skill.rpartition(":")[2])
+            return await self._give_up(job, notice, _READS_NO_SKILLS)
+        if has_files(job) and not wanted.again:
+            return await self._with_files(job, wanted, model, generation)
+        if not wanted.said.strip() and not wanted.again:
+            await self._replies.answer(job, notices.EmptyMessage())
+            return None
+        return wanted
+
+    async def _with_files(
+        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
+    ) -> RunTurn | None:
+        permitted = generation.permitted(wanted.pack)
+        allowed = generation.registry.allowed(permitted, generation.enabled, wanted.pack)
+        openers = openers_of(allowed, off_record=job.off_record or wanted.off_record)
+        reader = Audience(model, wanted.pack, openers, generation.senses, generation.quota)
+        limit_s = generation.limits.turn_timeout_s
+        try:
+            taken = await self._running.run(
+                job.id, limit_s, lambda: self._intake.take_in(job, wanted.said, reader)
+            )
+        except asyncio.CancelledError:
+            await self._replies.give_back(job)
+            raise
+        match taken:
+            case str():
+                return replace(wanted, said=taken)
+            case StopReason.TIMEOUT:
+                return await self._give_up(job, notices.FilesTookTooLong(), _MISSED)
+            case StopReason():
+                await self._replies.end_early(job, taken)
+                if taken is not StopReason.SHUTDOWN:
+                    self._intake.forget(job)
+                return None
+            case notice:
+                return await self._give_up(job, notice, _MISSED)
+
+    async def _give_up(self, job: Job, notice: Notice, why: str) -> None:
+        await self._replies.give_up(job, notice, state="done", why=why)
+        self._intake.forget(job)

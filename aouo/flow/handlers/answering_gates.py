@@ -1,0 +1,103 @@
+"""Settles questions: by a tap on their buttons, or by a text that answers one."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from aouo.facts import taps
+from aouo.facts.events import Inbound
+from aouo.facts.work import Delivery, Gate, Job
+from aouo.flow.questions import settled_cards
+from aouo.flow.questions.approving import KIND as APPROVAL
+from aouo.flow.replies import Replies
+from aouo.outbound.wording import sentences
+from aouo.queue.gates import Waiting
+from aouo.routing.decisions import AnswerGate
+from aouo.store import deliveries, gates
+from aouo.store.database import Tx
+
+Answer: TypeAlias = AnswerGate | taps.Choose | taps.Approve
+_MOST_DIGITS = 18
+
+
+class _NotAsked(Exception):
+    """No question is open to these words any more."""
+
+
+async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answer) -> None:
+    """Settle a question, wake its turn, and show the outcome where it was asked."""
+    inbound = job.inbound
+    settled: list[Gate] = []
+
+    def work(tx: Tx, now: str) -> str | list[Delivery]:
+        gate = _gate_of(tx, given, inbound)
+        if gate is None and isinstance(given, AnswerGate):
+            raise _NotAsked
+        problem, answer = _judge(gate, given, inbound, now)
+        if problem or gate is None:
+            return problem
+        gates.settle(tx, gate.id, "answered", answer)
+        if not isinstance(given, AnswerGate):
+            deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
+        settled[:] = filter(None, (gates.get(tx, gate.id),))
+        return [row for gate in settled for row in settled_cards.show(tx, gate, now)]
+
+    def tell() -> None:
+        for gate in settled:
+            waiting.tell(gate)
+
+    try:
+        await replies.answer_tap(job, work, "answered a question", then=tell)
+    except _NotAsked:  # closed a moment ago: these words are no answer
+        await replies.defer(job)
+
+
+def _gate_of(tx: Tx, given: Answer, inbound: Inbound) -> Gate | None:
+    """A tap names its question; words answer the one that is open for this person here."""
+    if isinstance(given, AnswerGate):
+        return gates.open_for(tx, inbound.address, inbound.person.id)
+    return gates.get(tx, given.gate_id)
+
+
+def _judge(gate: Gate | None, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
+    """(why not, the answer): a text is a label, a number or free words."""
+    if gate is None:
+        return sentences.TAP_UNKNOWN, ""
+    if gate.kind == APPROVAL:
+        return _judge_approval(gate, given, inbound, now)
+    if gate.person != inbound.person.id:
+        return sentences.TAP_NOT_YOURS, ""
+    if gate.state == "closed":
+        return sentences.TAP_STOPPED, ""
+    if gate.state != "open":
+        return sentences.TAP_EXPIRED, ""
+    match given:
+        case taps.Choose(option=option) if option < len(gate.options):
+            return "", gate.options[option]
+        case taps.Choose() | taps.Approve():
+            return sentences.TAP_UNKNOWN, ""
+        case AnswerGate(text):
+            return "", _meant(text.strip(), gate.options)
+
+
+def _meant(text: str, options: tuple[str, ...]) -> str:
+    if _is_number(text) and 1 <= int(text) <= len(options):
+        return options[int(text) - 1]
+    return next((option for option in options if option.casefold() == text.casefold()), text)
+
+
+def _judge_approval(gate: Gate, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
+    """(why not, the answer): only a tap of the owner's counts, and only in time."""
+    if gate.person != inbound.person.id:
+        return sentences.TAP_FOR_THE_OWNER, ""
+    if gate.state == "closed":
+        return sentences.TAP_STOPPED, ""
+    if gate.state != "open" or gate.expires_at <= now:
+        return sentences.TAP_EXPIRED, ""
+    if not isinstance(given, taps.Approve) or given.answer not in gate.options:
+        return sentences.TAP_UNKNOWN, ""
+    return "", given.answer
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
