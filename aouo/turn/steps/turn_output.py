@@ -1,4 +1,4 @@
-"""The step after the answer: it redacts secrets before the answer is committed."""
+"""The step after a turn's answer: it takes secrets out before the answer is committed."""
 
 from __future__ import annotations
 
