@@ -1,4 +1,4 @@
-"""What is installed, as it lies on disk now."""
+"""Loads the library from what is installed on disk now."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 
 def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
-    """Load what is installed; `pinned` are the content hashes it was installed with, by pack."""
+    """Load the installed packs; `pinned` are the content hashes they were installed with."""
     library = packs.scan(
         home.packs,
         map(Path, settings.packs.scan_dirs),
@@ -44,7 +44,7 @@ def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
 
 
 def _unseen(pack: Pack, place: Path) -> Problem:
-    """What the owner reads after `schema.scope` changed."""
+    """Return the warning that the owner reads after `schema.scope` changed."""
     person = pack.manifest.schema.scope == "person"
     was, whose = ("shared", "everybody shared") if person else ("person", "each person kept apart")
     message = (
@@ -55,9 +55,9 @@ def _unseen(pack: Pack, place: Path) -> Problem:
 
 
 def scan_at_rest(home: Home, settings: Settings, *, left_out_too: bool = False) -> Library:
-    """As the bot of this home would find it, whether it runs or not.
+    """Load the packs as the bot of this home would, whether it runs or not.
 
-    `left_out_too`: also the packs that packs.enabled leaves out.
+    `left_out_too`: also those that packs.enabled leaves out.
     """
     if left_out_too:
         section = settings.packs.model_copy(update={"enabled": ()})
@@ -75,14 +75,14 @@ def scan_at_rest(home: Home, settings: Settings, *, left_out_too: bool = False) 
 async def as_if(
     home: Home, settings: Settings, database: Database, pinned: Mapping[str, str]
 ) -> Library:
-    """What would load if these packs were installed with these content hashes."""
+    """Load the packs as if those in `pinned` were installed with these content hashes."""
     known = await database.read(installs.all_of)
     digests = {pack: install.digest for pack, install in known.items()}
     return await asyncio.to_thread(scan, home, settings, {**digests, **pinned})
 
 
 async def scanned(home: Home, settings: Settings, database: Database) -> Library:
-    """Load what is installed; a broken pack is said and left out."""
+    """Load the installed packs; a broken one is logged and left out."""
     library = await as_if(home, settings, database, {})
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
@@ -95,9 +95,9 @@ async def scanned(home: Home, settings: Settings, database: Database) -> Library
 
 
 def going_on(old: Library, new: Library, home: Home, pinned: Collection[str]) -> Library:
-    """`new`, but what is edited where it lies goes on as it was while it does not load.
+    """Return `new`; a pack that is edited in place and does not load stays as it was in `old`.
 
-    A pack that was installed does not: its files are not what the owner agreed to.
+    An installed pack does not stay: its files are not those that the owner agreed to.
     """
     kept = {
         name: pack
@@ -112,6 +112,6 @@ def _is_edited_there(folder: Path, home: Home) -> bool:
 
 
 def changed(old: Library, new: Library) -> tuple[str, ...]:
-    """The packs that are not in both, or not the same in both."""
+    """Return the names of packs that differ, or that only one library has."""
     names = {*old.names, *new.names}
     return tuple(sorted(name for name in names if old.get(name) != new.get(name)))
