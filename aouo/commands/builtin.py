@@ -1,4 +1,4 @@
-"""What our commands do in the transaction that settles them; `facts.commands` has their names."""
+"""Runs built-in commands in the transaction that settles them; `facts.commands` names them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SESSIONS_SHOWN = 8
 
 
 def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
-    """`/stop`; the owner may stop anybody's turn."""
+    """Make the handler of `/stop`; the owner may stop anybody's turn."""
 
     def stop(tx: Tx, call: CommandCall, library: Library) -> Result:
         del library
@@ -114,7 +114,7 @@ def use(tx: Tx, call: CommandCall, library: Library) -> Result:
 
 
 def bind(tx: Tx, call: CommandCall, library: Library, pack: str, skill: str = "") -> Result:
-    """Bind the conversation; what waited for a pack is replayed."""
+    """Bind the conversation to a pack, and replay the messages that waited for one."""
     route = _route(tx, call)
     routes.set_pack(tx, route, pack, call.now, skill=skill)
     if pack == route.active_pack:
@@ -127,7 +127,7 @@ def bind(tx: Tx, call: CommandCall, library: Library, pack: str, skill: str = ""
 
 
 def new(tx: Tx, call: CommandCall, library: Library) -> Result:
-    """A truly fresh session, without the skill of the one before; going back is explicit."""
+    """Begin an empty session without the active skill; the old one is reached by `/sessions`."""
     route = _route(tx, call)
     pack = route.active_pack or (library.names[0] if len(library.names) == 1 else "")
     session_id = sessions.create(tx, call.inbound.address, pack, call.now)
@@ -168,7 +168,7 @@ def open_session(tx: Tx, call: CommandCall, token: str) -> Result:
 
 
 def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], ...]:
-    """(name, shown name) of what is installed."""
+    """Return (name, shown name) of each installed pack."""
     return tuple(
         (name, pack.translations.text(language, pack.manifest.display_name))
         for name in library.names
@@ -177,7 +177,7 @@ def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], 
 
 
 def abouts(library: Library, language: str = "") -> tuple[str, ...]:
-    """What each of them is, in a line."""
+    """Return one line of description for each installed pack."""
     return tuple(
         " ".join(pack.translations.text(language, pack.manifest.description).split())
         for pack in (library.packs[name] for name in library.names)
@@ -185,7 +185,7 @@ def abouts(library: Library, language: str = "") -> tuple[str, ...]:
 
 
 def _about(pack: Pack | None, language: str) -> str:
-    """What a pack is, if it can say so in that language."""
+    """Return a pack's translated name and description, "" = it has no translation of them."""
     if pack is None:
         return ""
     written = (pack.manifest.display_name, pack.manifest.description)
@@ -194,7 +194,7 @@ def _about(pack: Pack | None, language: str) -> str:
 
 
 def pack_here(tx: Tx, call: CommandCall, library: Library) -> str | None:
-    """The pack that a conversation is with, "" = none is installed, None = it has to be chosen."""
+    """Return the conversation's pack, "" = none is installed, None = one has to be chosen."""
     route = routes.find(tx, call.inbound.address)
     if route and route.active_pack:
         return route.active_pack if library.get(route.active_pack) else None
@@ -216,4 +216,4 @@ HANDLERS: Mapping[str, Handler] = {
     "whereami": whereami,
     "id": own_id,
 }
-"""Those that need nothing but the packs."""
+"""The handlers that need nothing but the library."""

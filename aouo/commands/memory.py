@@ -1,4 +1,4 @@
-"""The card of /memory: what a pack remembers here, where it came from, and its buttons."""
+"""Builds the card of /memory: what a pack remembers here, where it came from, and its buttons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def card(
     edited: tuple[str, ...] = (),
     emptied: str = "",
 ) -> notices.MemoryShown:
-    """What the files hold now, the newest changes, and what an undo would take back."""
+    """Return what the files hold now, the newest changes, and the change that can be undone."""
     tenant = tenant_of(tx, call.inbound)
     newest = versions.newest(tx, pack, tenant, _CHANGES)
     undo = versions.undoable(tx, pack, tenant)
@@ -78,7 +78,7 @@ def _new_in(lines: list[str], others: list[str]) -> tuple[str, ...]:
 
 
 def _message_here(call: CommandCall, version: Version) -> int:
-    """The message to answer with the card: the one that the newest change came from."""
+    """Return the message of this chat that the change came from, 0 = none, for the card's reply."""
     address, cause = call.inbound.address, version.cause
     here = (cause.platform, cause.chat_id) == (address.platform, address.chat_id)
     return cause.message_id if here and cause.origin == "tool" else 0

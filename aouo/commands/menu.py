@@ -1,4 +1,4 @@
-"""The command menu of the chat: ours, then the skills', cut to what Telegram takes. Pure.
+"""Builds the chat's command menu, built-in ones first, cut to what Telegram accepts. Pure.
 
 Source: core.telegram.org/bots/api#setmycommands, and reference, "Outbound" (the whole body).
 """
@@ -20,8 +20,8 @@ _SHORTEST_CHARS = 3
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """(name, description) in order; the names of skills that one of ours has taken; the names
-    for which there was no room."""
+    """The menu's (name, description) in order; `taken` are skills' names that a built-in command
+    has, `left_out` names for which there was no room."""
 
     entries: tuple[tuple[str, str], ...]
     taken: tuple[str, ...] = ()
@@ -29,7 +29,10 @@ class Menu:
 
 
 def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> Menu:
-    """`skills` maps a command to its description; all descriptions get equally short, if needed."""
+    """Make the menu of our and the skills' commands: name → description.
+
+    If it is too long, all descriptions are cut to the same length.
+    """
     names = {name for name, _ in ours}
     taken = tuple(name for name in skills if name in names)
     wanted = [*ours, *((name, text) for name, text in skills.items() if name not in names)]

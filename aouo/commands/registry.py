@@ -1,7 +1,7 @@
-"""The handlers of commands that need no model and no flow, and that none of them is missing.
+"""Holds the handlers of commands that need no model and no flow, and checks that none is missing.
 
 A handler runs inside the transaction that settles its job and queues its reply, so a command
-takes effect exactly once, and a turn never races it. What only looks something up does so before.
+takes effect exactly once, and a turn never races it. A look-up runs before that transaction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from aouo.store.snapshots import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """One command as it reached its lane; `now` is the stored form of the time, `job` its job."""
+    """One command from its lane; `now` is the time as it is stored, `job` the id of its job."""
 
     inbound: Inbound
     rest: str
@@ -31,7 +31,7 @@ class CommandCall:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What to say, and what the lane has to do once the transaction is committed."""
+    """What to say, and what has to be done after the commit."""
 
     notice: Notice
     replay: bool = False  # messages that waited for a pack can go on
@@ -41,7 +41,7 @@ class Result:
 
 Handler: TypeAlias = Callable[[Tx, CommandCall, Library], Result]
 Look: TypeAlias = Callable[[Snapshot, CommandCall, Route | None], Awaitable[Notice]]
-"""What looks before the transaction that settles its job."""
+"""Looks something up before the transaction that settles its job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Commands:
     """The handlers of `facts.commands` that need nothing of the flow, by the name of the command.
 
     Raises:
-        ValueError: one is missing, or handles no such command; found at start.
+        ValueError: a handler is missing, or handles no such command; raised at start.
     """
 
     handlers: Mapping[str, Handler]

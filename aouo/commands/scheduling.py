@@ -1,4 +1,4 @@
-"""/cron: the schedules of a conversation, and switching them; no model."""
+"""Handles /cron: lists the schedules of a conversation and switches them, without a model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _listed(tx: Tx, call: CommandCall, library: Library, zone_of: ZoneOf) -> Res
 
 
 def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> notices.ScheduleLine:
-    """One schedule in words; its pack is named unless it is the one `here`."""
+    """Return a schedule in words; its pack is named unless it is the pack `here`."""
     zone = zone_of(row.zone)
     try:
         when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
@@ -69,7 +69,7 @@ def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> notices.Sched
 def _switch(
     tx: Tx, call: CommandCall, library: Library, schedule_id: str, zone_of: ZoneOf, *, on: bool
 ) -> None:
-    """Switch one of this conversation's; of another one nothing is touched, nor told."""
+    """Switch a schedule of this conversation; one of another conversation is left alone."""
     row = schedules.get(tx, schedule_id)
     if row is None or row.address != call.inbound.address:
         return

@@ -1,4 +1,4 @@
-"""/usage: what was spent, without a model."""
+"""Handles /usage: reports what was spent, without a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aouo.store.snapshots import Query, Snapshot
 
 
 def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Look:
-    """`day` is the local day; whoever `is_owner` sees the sums of everybody besides."""
+    """Make the look-up; `day` gives the local day. The owner also sees the sums of all people."""
 
     async def show(
         snapshot: Snapshot, call: CommandCall, route: Route | None

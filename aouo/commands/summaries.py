@@ -1,4 +1,4 @@
-"""Summaries in the chat: what `/compact` says when there is nothing to do, and the two buttons."""
+"""Handles the buttons of a summary, which show and undo it, and a `/compact` with nothing to do."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from aouo.store.database import Tx
 
 
 def nothing_to_compact(tx: Tx, call: CommandCall) -> Result:
-    """`/compact` in a session that is short, or summarised already."""
+    """Answer a `/compact` in a session that is short, or summarised already."""
     route = routes.find(tx, call.inbound.address)
     standing = summaries.reach(tx, route.session_id).summary if route else None
     return Result(notices.NothingToCompact(standing.id if standing else 0))
 
 
 def show(tx: Tx, call: CommandCall, summary_id: int) -> Result:
-    """The words of a summary of this conversation."""
+    """Show a summary of this conversation."""
     found = _find(tx, call, summary_id)
     if found is None:
         return Result(notices.NoSuchSummary())
@@ -25,7 +25,7 @@ def show(tx: Tx, call: CommandCall, summary_id: int) -> Result:
 
 
 def undo(tx: Tx, call: CommandCall, summary_id: int) -> Result:
-    """From now on the messages themselves are read again."""
+    """Undo a summary, so that the messages themselves are read again."""
     found = _find(tx, call, summary_id)
     if found is None:
         return Result(notices.NoSuchSummary())
@@ -35,7 +35,7 @@ def undo(tx: Tx, call: CommandCall, summary_id: int) -> Result:
 
 
 def _find(tx: Tx, call: CommandCall, summary_id: int) -> Summary | None:
-    """A summary of this conversation, with whichever pack."""
+    """Find a summary of this conversation, with any of its packs."""
     found = summaries.get(tx, summary_id)
     if found is None:
         return None

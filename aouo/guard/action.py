@@ -1,4 +1,4 @@
-"""One tool call as a value that is judged, approved, carried out and written down."""
+"""Defines a tool call as a value that is judged, approved, carried out and recorded."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from aouo.guard.paths import listed
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A file or folder that a call names, links followed.
+    """A file or folder that a call names, with links followed.
 
-    `key` is the argument that it is handed over in, "" = the tool gets it as it was given; `at`
-    is its place there if that argument is an album's list.
+    `key` is the argument that is replaced by this path, "" = the tool gets it as it was given;
+    `at` is its place in that argument if it is an album's list.
     """
 
     key: str
@@ -31,14 +31,14 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Go on. `reason` says which rule let it pass."""
+    """The call may be made; `reason` says which rule let it pass."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Refused; the model reads `reason`, which says what it may do instead.
+    """The call is refused; the model reads `reason`, which says what it may do instead.
 
     `rule` is what the audit keeps where the reason quotes the arguments.
     """
@@ -49,10 +49,10 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Only the owner can say yes. `reason` is for the audit, `subject` what they are shown.
+    """The owner has to approve the call; `reason` is for the audit, `subject` is shown to them.
 
-    `writes_bytes` is how much would be written there, -1 = nothing; `folder` is what an
-    "always" would cover, None = it has to be asked every time.
+    `writes_bytes` is how much would be written there, -1 = nothing; `folder` is what the answer
+    "always" would cover, None = that answer is not offered.
     """
 
     reason: str
@@ -67,17 +67,17 @@ UNCHECKED = "This could not be checked, so it is refused."
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One tool call of a model, read once by `tools.prepare`; whoever deals with it reads this.
+    """One tool call of a model, made once by `tools.prepare` and read by all that deal with it.
 
-    `tool` is the name as it is written down, `payload` what the call says, `arguments` the same as
-    its tool takes it. `refusal` is why the call is not made, whoever would allow it. `read_only`
-    and `mutates`: with these very arguments; a call may be neither. `digest` is the SHA-256 of
-    tool and payload, or of what could not be read; `seal` that of the arguments. `tenant` is whose
-    data it works on; `media` is the folder with the files that were sent to its conversation, below
-    the home's; `paths` are what its arguments lead to right now.
+    `tool` is the name as it is recorded, `payload` the parsed JSON of the call, `arguments` the
+    same as its tool takes it. `refusal` is why the call is not made, whatever a judge says.
+    `read_only` and `mutates` hold for these arguments; a call may be neither. `digest` is the
+    SHA-256 of tool and payload, or of unreadable arguments; `seal` that of the arguments. `media`
+    names the folder, below the home's media, with the files that were sent to its conversation;
+    `paths` are what its arguments lead to now.
 
-    Nothing finds out `labels` (where the arguments come from) or `changes` (what the call will
-    change) yet: () means that this is unknown, not that there are none.
+    `labels` (where the arguments come from) and `changes` (what the call will change) are not
+    determined yet: () means unknown, not none.
     """
 
     call: ToolCall
@@ -108,7 +108,7 @@ class Action:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for the same call, however its arguments were spelled."""
+        """Equal for equal calls, however their arguments were spelled."""
         return self.call.name, self.digest
 
     @property
@@ -118,7 +118,7 @@ class Action:
 
     @property
     def is_intact(self) -> bool:
-        """Whether payload and arguments still are what was prepared: the digests, taken again."""
+        """Whether payload and arguments still match their digests."""
         return (
             self.arguments is not None
             and digest(self.tool, self.payload) == self.digest
@@ -139,20 +139,20 @@ class Action:
         return named | {key: json.dumps(items) for key, items in albums.items()}
 
     def bound(self, arguments: BaseModel) -> BaseModel:
-        """`arguments` with each path as it was judged, so that nothing is resolved again."""
+        """Return `arguments` with each path as it was judged, so that none is resolved again."""
         return arguments.model_copy(update=self.placed) if self.paths else arguments
 
     def refused(self, reason: str, rule: str) -> Action:
-        """The same call, not to be made."""
+        """Return the same call, refused."""
         return replace(self, refusal=Blocked(reason, rule))
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the model reads, whether it worked, and whether something changed.
+    """What the model reads of a call, whether it failed, and whether it changed something.
 
-    `kept`: the text is a handle, and there is more to read. `unknown`: it failed on the way, and
-    what it was to change may be changed.
+    `kept`: the text is a handle to a longer one. `unknown`: the call failed on the way and may
+    have taken effect.
     """
 
     text: str
@@ -163,7 +163,7 @@ class Outcome:
 
 
 def digest(tool: str, payload: object) -> str:
-    """The same for the same tool and payload, however the model spelled them."""
+    """Return the SHA-256 of tool and payload in canonical form, as hex."""
     canonical = json.dumps(
         {"tool": tool, "payload": payload},
         sort_keys=True,
@@ -175,5 +175,5 @@ def digest(tool: str, payload: object) -> str:
 
 
 def dumped(arguments: BaseModel) -> Mapping[str, Any]:
-    """Arguments as plain values, to be hashed."""
+    """Return arguments as plain values, to be hashed."""
     return arguments.model_dump(warnings=False)

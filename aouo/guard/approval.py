@@ -1,4 +1,4 @@
-"""Who may say yes in the end: a human, where a judge asked for one."""
+"""Defines how a call is put to the owner where a judge asked for their approval."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ UNATTENDED = (
 
 
 class Approver(Protocol):
-    """Puts a call to the owner and waits, however long; `flow.approving` is the one there is."""
+    """Puts a call to the owner and waits, however long: see `flow.questions.approving`."""
 
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked: ...
 
 
 class Nobody:
-    """There is nobody to ask, so the answer is no."""
+    """An approver for turns that nobody watches: it blocks every call."""
 
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
         del action, ask
@@ -29,10 +29,10 @@ class Nobody:
 
 
 def is_attended(origin: Origin) -> bool:
-    """Whether somebody sees a question of a turn that began like this."""
+    """Whether a person sees the questions of a turn of this origin."""
     return origin in ("chat", "cli")
 
 
 def answers(ask: Ask) -> tuple[str, ...]:
-    """What the owner may choose from."""
+    """Return the answers that the owner may choose from."""
     return (ALLOW, DENY) if ask.folder is None else (ALLOW, DENY, ALWAYS)

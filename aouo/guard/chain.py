@@ -1,13 +1,13 @@
-"""The order in which a proposed tool call is checked, carried out and written down.
+"""Judges a proposed tool call, carries it out and records it, in this order:
 
     a prepared action (`tools.prepare`) → started → audit PROPOSED, in the commit of the call's
     intent → refused already? → bind its paths → judges (protection first) → audit EVALUATED → the
     owner, where a judge asks for one → the hashes and the paths once more → execute → redact, hide
     where the home lies → audit → completed
 
-It fails closed: what a stage cannot decide is blocked, and every way out writes exactly one
-terminal audit row and tells one `ActionCompleted`. Only a call that is cancelled leaves its
-terminal row to whoever ends its turn, for the next process may take it up and end it otherwise.
+It fails closed: a call that a stage cannot decide on is blocked, and every way out writes exactly
+one terminal audit row and publishes one `ActionCompleted`. Only a cancelled call leaves its
+terminal row to the end of its turn, because the next process may resume and end it otherwise.
 Further judges (policy, heuristics, a model) are entries of `judges`, not changes here.
 """
 
@@ -40,15 +40,15 @@ Run: TypeAlias = Callable[[BaseModel, str], Awaitable[str]]
 RESULT_CHARS = 4_000
 """A longer result is kept elsewhere, and the model reads a handle."""
 INSTRUCTION_CHARS = 16_000
-"""What the model has asked for in order to follow it comes whole up to this length."""
+"""Skills, which the model reads in order to follow them, come whole up to this length."""
 CEILING_CHARS = 2_000_000
-"""Nothing keeps more than this of one result."""
+"""More than this of one result is never kept."""
 _MARGIN_CHARS = 10_000
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
 
 
 class Shelf(Protocol):
-    """Where results go that are too long for a prompt."""
+    """Stores results that are too long for a prompt."""
 
     async def keep(self, action: Action, text: str) -> str:
         """Keep the redacted `text`; return the handle that the model reads instead."""
@@ -56,7 +56,7 @@ class Shelf(Protocol):
 
 
 class Guard:
-    """The one door to a tool. Stateless: one serves all turns."""
+    """The only way to a tool. Stateless: one serves all turns."""
 
     def __init__(
         self,
@@ -80,8 +80,8 @@ class Guard:
         self._publish = publish
 
     def propose(self, action: Action) -> AuditEntry:
-        """Tell that a call is proposed; returns what the audit keeps of that, to be written before
-        anything else of it."""
+        """Publish that a call is proposed; return its first audit row, which the caller writes
+        before any other."""
         self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
         return entry(action, "PROPOSED")
 
@@ -93,11 +93,11 @@ class Guard:
         *,
         proposed: bool = False,
     ) -> Outcome:
-        """Judge one call and, if nothing speaks against it, carry it out.
+        """Judge one call and, if it is allowed, carry it out.
 
         `run` is None for a tool that does not exist; without an `approver` a question to the owner
-        is a no; `proposed`: what `propose` returned is written. Never raises but for cancellation:
-        a refusal is a result that the model reads.
+        blocks the call; `proposed`: the row of `propose` is written. Raises nothing but
+        cancellation: a refusal is a result that the model reads.
         """
         begun = () if proposed else (self.propose(action),)
         try:
@@ -113,7 +113,7 @@ class Guard:
         return outcome
 
     def _evaluate(self, action: Action) -> tuple[Action, Verdict]:
-        """Everything that is decided without waiting for anybody."""
+        """Bind the call's paths and judge it, without asking the owner."""
         if action.refusal:
             return action, action.refusal
         try:
@@ -126,7 +126,7 @@ class Guard:
         return action, self._judge(action)
 
     def _judge(self, action: Action) -> Verdict:
-        """The strictest verdict: a no ends it, a question stands unless somebody says no."""
+        """Return the strictest verdict: `Blocked` before the first `Ask` before `Allowed`."""
         question: Ask | None = None
         for judge in self._judges:
             try:
@@ -191,7 +191,7 @@ class Guard:
         return replace(outcome, unknown=action.mutates)
 
     def _still_the_same(self, action: Action) -> bool:
-        """Whether the digests and the paths, taken again, are those that were judged."""
+        """Whether the call's digests and paths are still those that were judged."""
         try:
             return action.is_intact and self._bind(action).paths == action.paths
         except ToolFailed:
@@ -206,7 +206,7 @@ class Guard:
         length = len(text)
         # Cut before it is looked through, with a margin for a secret that stands at the cut.
         text = self._redact(legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
-        if failed or effect:  # our words; what only looked returns what stands somewhere
+        if failed or effect:  # our words; a read-only result is the content of something
             text = self._hidden(action, text)
         limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
         if len(text) <= limit:

@@ -1,8 +1,8 @@
-"""The owner's fence: which files a tool may touch outside its pack's own data folder.
+"""Judges which files a tool may touch outside its pack's own data folder: the owner's fence.
 
 A path has to be inside the fence **and** among the files that its pack asks for; the pack's own
-data folder needs neither. Links are followed before anything is judged, and what was judged is
-what the tool is given.
+data folder needs neither. Links are followed before a path is judged, and the tool is given the
+path that was judged.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ TOUCHING = {
     "msg": "url",
 }
 """The argument in which a built-in tool takes a file; `msg` takes an address there as well, and an
-album several of both. A tool
-that a pack brings takes them anywhere; that of an MCP server lives with its server, which the
-owner has set up."""
+album several of both. A pack's tool may take files in any argument; a tool of an MCP server runs
+with its server, which the owner has set up."""
 
 _ONE_QUESTION = (
     "The owner would have to allow several of these files, and is asked about one file at a time. "
@@ -46,8 +45,8 @@ _ONE_QUESTION = (
 class Area:
     """Files that a path or a glob covers: everything below `root` if `below` is empty.
 
-    `*` and `?` stay within a name, `**` stands for any depth, and none of them means a name that
-    begins with a dot unless the pattern says the dot.
+    `*` and `?` match within a name, `**` matches any depth, and a name that begins with a dot is
+    matched only by a pattern that begins with a dot.
     """
 
     root: Path
@@ -61,17 +60,17 @@ class Area:
         return cls(Path(*parts[:literal]).resolve(), parts[literal:])
 
     def covers(self, path: Path) -> bool:
-        """`path` has its links followed already."""
+        """Whether the area covers `path`, which is resolved already."""
         if not path.is_relative_to(self.root):
             return False
         return not self.below or _fits(path.relative_to(self.root).parts, self.below)
 
 
 class Fence:
-    """Judges where calls reach.
+    """Binds the paths of calls, and judges them.
 
-    `files_of` gives a pack's `permissions.files`, `folder_of` the data folder of a pack and
-    whose data it is. An entry of `allowed` that is no absolute path opens nothing.
+    `files_of` gives a pack's `permissions.files`, `folder_of` a pack's data folder for a tenant.
+    An entry of `allowed` that is no absolute path opens nothing.
     """
 
     def __init__(
@@ -92,10 +91,10 @@ class Fence:
             log.warning("fence_path_not_absolute", path=text)
 
     def bind(self, action: Action) -> Action:
-        """The action with what its paths lead to right now.
+        """Return the action with its paths resolved as of now.
 
         Raises:
-            ToolFailed: one cannot be a path.
+            ToolFailed: one of them cannot be a path.
         """
         named = tuple(_named(action))
         if not named:
@@ -113,9 +112,9 @@ class Fence:
         return replace(action, paths=tuple(found))
 
     def judge(self, action: Action) -> Verdict:
-        """Judge a bound action. Pure but for resolving links.
+        """Judge a bound action. Pure except for resolving links.
 
-        The owner is asked about one file in a call, and never about a second one unseen.
+        The owner is asked about one file of a call; a call with several such files is blocked.
         """
         question: Ask | None = None
         for touched in action.paths:
@@ -131,7 +130,7 @@ class Fence:
         return question or Allowed("inside the fence")
 
     def root_of(self, pack: str, tenant: str, path: Path) -> Path | None:
-        """The folder below which new folders may be made for `path`, None = no such folder."""
+        """Return the folder below which new folders may be made for `path`, None = nowhere."""
         own = self.own(pack, tenant)
         if path.is_relative_to(own):
             return own
@@ -165,12 +164,12 @@ class Fence:
         return Ask("outside security.allowed_paths", str(path), _writes_bytes(action), lasting)
 
     def areas(self, pack: str, tenant: str) -> tuple[tuple[Area, ...], tuple[Area, ...] | None]:
-        """What a pack asks for, and what the owner has opened; None = everything."""
+        """Return the areas that a pack asks for, and those the owner opened, None = all."""
         asked = tuple(self._areas(self._files_of(pack), self.own(pack, tenant)))
         return asked, None if self._mode == "allow" else tuple(self._opened())
 
     def own(self, pack: str, tenant: str) -> Path:
-        """The pack's own data folder, links followed."""
+        """Return the pack's own data folder, resolved."""
         return self._folder_of(pack, tenant).resolve()
 
     def _opened(self) -> Iterator[Area]:
@@ -181,7 +180,7 @@ class Fence:
 
 
 def _named(action: Action) -> Iterator[tuple[str, str, int | None]]:
-    """(argument or "", path as the model wrote it, its place in a list)."""
+    """Find the call's paths: (argument or "", path as the model wrote it, its place in a list)."""
     if key := TOUCHING.get(action.tool):
         given = action.payload.get(key)
         if action.tool == "msg" and (action.payload.get("type") == "album" or not _is_text(given)):
@@ -211,10 +210,10 @@ def _writes_bytes(action: Action) -> int:
 
 
 def _fits(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Whether names fit patterns one by one; `**` stands for any number of them.
+    """Whether names match patterns one by one; `**` matches any number of names.
 
-    Keeps the set of patterns that could come next, so that a manifest's `**/**/…` costs no more
-    than its length for each name.
+    It holds the set of patterns that could come next, so that a manifest's `**/**/…` costs no
+    more than its length for each name.
     """
     places = _past_any({0}, patterns)
     for name in names:
@@ -223,7 +222,7 @@ def _fits(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def _after(name: str, places: set[int], patterns: Sequence[str]) -> set[int]:
-    """Where one more name leads."""
+    """Return the pattern places that one more name leads to."""
     found: set[int] = set()
     for at in places:
         if at == len(patterns):
@@ -240,7 +239,7 @@ def _after(name: str, places: set[int], patterns: Sequence[str]) -> set[int]:
 
 
 def _past_any(places: set[int], patterns: Sequence[str]) -> set[int]:
-    """The same places, and those behind each `**`, which may stand for nothing."""
+    """Add the places after each `**`, which may match no name at all."""
     found = set(places)
     for at in range(len(patterns)):
         if at in found and patterns[at] == "**":

@@ -1,4 +1,4 @@
-"""What the model reads in the place of paths of this machine: names that it may use itself."""
+"""Replaces paths of this machine in what a model reads by names that it may use itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OWN = "the pack's own folder"
 
 
 class Naming:
-    """Knows one home; `folder_of` gives the data folder for a pack and whose data it is."""
+    """Hides the paths of one home; `folder_of` gives a pack's data folder for a tenant."""
 
     def __init__(self, *, home: Path, media: Path, folder_of: Callable[[str, str], Path]) -> None:
         self._homes = {str(home), str(home.resolve())}
@@ -22,8 +22,8 @@ class Naming:
         self._folder_of = folder_of
 
     def hidden(self, action: Action, text: str) -> str:
-        """`text` without the home's path: files of the acting pack, and those that were sent to
-        its conversation, are named as the model names them."""
+        """Return `text` without the home's path: files of the acting pack, and those sent to its
+        conversation, are named as the model names them."""
         if not any(home in text for home in self._homes):
             return text
         own = self._folder_of(action.pack, action.tenant)

@@ -1,6 +1,6 @@
-"""Opens what the guard has judged: the very path, following no link, and nothing but a file.
+"""Opens exactly the path that the guard judged: it follows no link and opens only files.
 
-The guard has followed every link before, so one that stands in the way now was put there since.
+The guard followed every link before, so a link in the way now was put there since.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from aouo.plumbing import trees
 
 
 def placed(text: str, own: Path) -> Path:
-    """The absolute path of an argument; only the way to the folder `own` is followed here.
+    """Return the absolute path of an argument; links are followed only in the folder `own`.
 
     Raises:
-        ToolFailed: it goes up or holds a zero, as no path does that the guard has looked at.
+        ToolFailed: it holds `..` or a NUL, as no path does that the guard has judged.
     """
     path = own.resolve() / text.strip()
     if ".." in path.parts or "\0" in text:
@@ -30,10 +30,10 @@ def placed(text: str, own: Path) -> Path:
 
 @contextmanager
 def opened(path: Path) -> Generator[int]:
-    """A descriptor of the file at the absolute `path`, for reading.
+    """Yield a descriptor of the file at the absolute `path`, for reading.
 
     Raises:
-        ToolFailed: not there, no file (a folder, a pipe, a device), or a link stands in the way.
+        ToolFailed: it is missing, no file (a folder, a pipe, a device), or a link is in the way.
     """
     with parent(path) as folder:
         try:
@@ -55,7 +55,7 @@ def opened(path: Path) -> Generator[int]:
 
 @contextmanager
 def parent(path: Path, *, make_below: Path | None = None) -> Generator[int]:
-    """A descriptor of the folder that holds `path`; missing ones are made below `make_below`.
+    """Yield a descriptor of `path`'s folder; missing folders are made below `make_below`.
 
     Raises:
         ToolFailed: it is not there, or a link stands in the way.
@@ -69,10 +69,11 @@ def parent(path: Path, *, make_below: Path | None = None) -> Generator[int]:
 
 
 def write_new(path: Path, content: bytes, *, own: Path) -> None:
-    """Make the file at the absolute `path`, for our eyes only; missing folders below `own` too.
+    """Create the file at the absolute `path`, only its owner may read it; also make missing
+    folders below `own`.
 
     Raises:
-        ToolFailed: something is there, or a link stands in the way.
+        ToolFailed: the path exists, or a link is in the way.
     """
     try:
         with trees.new_file(path, make_below=own) as out:
@@ -82,7 +83,7 @@ def write_new(path: Path, content: bytes, *, own: Path) -> None:
 
 
 def failed(path: Path, error: OSError) -> ToolFailed:
-    """What the system said, in words for the model."""
+    """Return the system's error in words for the model."""
     match error:
         case FileNotFoundError():
             return ToolFailed(f"{path} is not there. Use list_dir to see what is.")

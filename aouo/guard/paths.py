@@ -1,4 +1,4 @@
-"""Which files a call's arguments mean: found by where paths stand, read with links followed."""
+"""Finds the paths in a call's arguments and resolves them, with links followed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATH_KEY = re.compile(
 )
 _PATH_START = ("/", "~", "./", "../", "file:")
 _LONGEST_PATH = 4096
-"""No call of the system takes a longer one."""
+"""In characters; no system call takes a longer path."""
 MAX_FOLDERS = 64
 MAX_PATH_BYTES = 1_024
 MAX_NAME_BYTES = 255
@@ -24,16 +24,16 @@ _SHOWN_CHARS = 80
 
 
 def mentioned(payload: Mapping[str, Any], *, anywhere: bool = False) -> Iterator[str]:
-    """Every string that stands where a path may stand, however deep.
+    """Find every string in the value of a key that takes paths, however deep.
 
-    `anywhere`: also those that begin like a path, wherever they stand. What no system could open
-    as a path is none.
+    `anywhere`: also strings of other keys that begin like a path. Strings that are too long for
+    any system to open are left out.
     """
     return filter(None, map(_openable, _mentioned(payload, anywhere=anywhere)))
 
 
 def _openable(text: str) -> str:
-    """`text`, without its detours where it is too long with them; "" = it is too long."""
+    """Return `text`, normalised if it is too long otherwise; "" = it is too long all the same."""
     if len(text) > _LONGEST_PATH:
         text = os.path.normpath(text)
     return text if len(text) <= _LONGEST_PATH else ""
@@ -56,20 +56,20 @@ def _mentioned(payload: Mapping[str, Any], *, anywhere: bool) -> Iterator[str]:
 
 
 def holds_a_path(key: str) -> bool:
-    """Whether a parameter is called like one that takes a path."""
+    """Whether a parameter's name says that it takes a path."""
     return bool(_PATH_KEY.search(re.sub(r"[^a-z]", "", key.lower())))
 
 
 def looks_local(text: str) -> bool:
-    """Whether this is no address in the web; "" is neither."""
+    """Whether this is not blank and no http address."""
     text = text.strip().lower()
     return not text.startswith(("http://", "https://")) and bool(text)
 
 
 def listed(value: object) -> tuple[str, ...]:
-    """The addresses and paths of an album: a list, its JSON text, or one a line.
+    """Return the addresses and paths of an album: a list, its JSON text, or one a line.
 
-    Whoever judges an album and whoever sends it read it by this.
+    The guard that judges an album and the tool that sends it both read it by this.
     """
     if isinstance(value, str):
         value = _from_json(value) or value.replace("\\n", "\n").split("\n")
@@ -78,7 +78,7 @@ def listed(value: object) -> tuple[str, ...]:
 
 
 def _from_json(text: str) -> object:
-    """The list that `text` is as JSON, None = it is none."""
+    """Parse `text` as a JSON list, None = it is none."""
     try:
         found: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _from_json(text: str) -> object:
 
 
 def refused(text: str) -> str:
-    """Why `text` is no path for a file tool, whoever may use it; "" = it could be one."""
+    """Return why no file tool takes `text` as a path, for the model; "" = it may be one."""
     text = text.strip()
     names = [name for name in text.split("/") if name not in ("", ".")]
     if len(names) > MAX_FOLDERS:
@@ -105,12 +105,12 @@ def refused(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A path as a model wrote it, short enough for a sentence."""
+    """Quote a path as a model wrote it, cut to fit into a sentence."""
     return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")
 
 
 def resolved(text: str, base: Path) -> Path | None:
-    """The file a path means, relative ones below `base`; None when no path can hold it."""
+    """Resolve a path, relative ones below `base`; None = the text cannot be a path."""
     text = text.strip()
     if "\0" in text:
         return None

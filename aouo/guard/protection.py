@@ -1,6 +1,6 @@
-"""The runtime's own files: no tool reads or writes them, whatever a policy says.
+"""Closes the runtime's own files to every tool, whatever a policy says.
 
-A path counts as it resolves, links followed, so that another spelling is no way around.
+Paths are judged as they resolve, with links followed, so another spelling is no way around.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _LINKED = ("config.json", "SOUL.md", "RULES.md", "HEARTBEAT.md", "packs", "packs
 class Protection:
     """Guards one home; inside it only the acting pack's data folder is open to tools.
 
-    `folder_of` gives that folder for a pack and whose data it is. Closed as well is what the
-    home only links to, and `packs_in`: folders of packs, whose permissions stand in their files.
+    `folder_of` gives that folder for a pack and a tenant. Also closed are the targets of links in
+    the home, and `packs_in`, folders of packs, since their files hold their permissions.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Protection:
         self._packs_in = tuple(packs_in)
 
     def judge(self, action: Action) -> Verdict:
-        """Pure but for resolving links."""
+        """Block a call that names a closed file. Pure except for resolving links."""
         named = tuple(self._named(action))
         if not named:
             return Allowed("no file")
@@ -61,17 +61,17 @@ class Protection:
         return Allowed("no protected file")
 
     def _named(self, action: Action) -> Iterator[tuple[str, Path | None]]:
-        """What the call is bound to, and what else in it may be a path, as text and path."""
+        """Find the paths that the call is bound to or may name otherwise: (text, path)."""
         yield from ((str(touched.path), touched.path) for touched in action.paths)
         is_foreign = "__" in action.tool
         bases = [self._folder_of(action.pack, action.tenant).resolve()]
         if action.tool.startswith("mcp__"):
-            bases.append(Path.home())  # where `app.mcp_link` starts a server
+            bases.append(Path.home())  # where `tools.mcp_link` starts a server
         for text in mentioned(action.payload, anywhere=is_foreign):
             yield from ((text, resolved(text, base)) for base in bases)
 
     def closed(self) -> tuple[Path, ...]:
-        """The folders and files that no tool may touch, links followed."""
+        """Return the folders and files that no tool may touch, with links followed."""
         return tuple(self._closed())
 
     def _closed(self) -> Iterator[Path]:

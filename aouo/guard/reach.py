@@ -1,4 +1,4 @@
-"""Which files outside its own folder a pack's tool is given: asked for, opened, and not ours."""
+"""Finds the files outside its own folder that a pack's tool is given in the sandbox."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from aouo.guard.protection import Protection
 from aouo.plumbing.trees import Found, TooMuch, walk
 
 MAX_LOOKED_AT = 5_000
-"""Names, for a pattern; what lies beyond is not found."""
+"""Directory entries that are looked at for one pattern; the rest is not found."""
 MAX_PATHS = 500
 
 
 class Reach:
-    """Turns the lists of a pack and of its owner into files and folders that are there now."""
+    """Turns the file lists of a pack and of the owner into files and folders that exist now."""
 
     def __init__(self, fence: Fence, protection: Protection) -> None:
         self._fence = fence
         self._protection = protection
 
     def paths(self, pack: str, tenant: str, payload: Mapping[str, Any]) -> tuple[Path, ...]:
-        """Files and folders that both lists cover, and those that an allowed call names.
+        """Return files and folders that both lists cover, and those that an allowed call names.
 
-        The guard has let the call through, so what it names and its pack may ask for is open.
+        The guard has allowed the call, so the paths in it that its pack may ask for are open.
         """
         own = self._fence.own(pack, tenant)
         closed = self._protection.closed()
@@ -43,7 +43,7 @@ class Reach:
 
 
 def _both(asked: Area, opened: Sequence[Area] | None) -> Iterator[Path]:
-    """What an area asked for and the opened ones have in common; None = all is open."""
+    """Yield what the asked area has in common with the opened ones, None = all is open."""
     if opened is None:
         yield from _there(asked)
         return
@@ -60,7 +60,7 @@ def _both(asked: Area, opened: Sequence[Area] | None) -> Iterator[Path]:
 
 
 def _there(area: Area) -> Iterator[Path]:
-    """The folder or file of an area; of a pattern each file that fits."""
+    """Yield the folder or file of an area, or each existing file that its pattern covers."""
     if not area.below:
         yield area.root
         return
@@ -76,7 +76,7 @@ def _is_near(folder: Found) -> bool:
 
 
 def _without(path: Path, closed: Sequence[Path]) -> Iterator[Path]:
-    """`path`, or what is in it beside what is closed; what is made there later stays out."""
+    """Yield `path`, or, if it holds something closed, its other entries that exist now."""
     if any(path.is_relative_to(one) for one in closed):
         return
     if not any(one.is_relative_to(path) for one in closed):

@@ -1,4 +1,4 @@
-"""What is written down of a call: rows of the audit, and what a model reads as text."""
+"""Words a call for the record: its audit rows, and the text that a model reads of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
 
 
 def entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
-    """One row; of what is off the record it keeps that there was a call, and nothing of it."""
+    """Make an audit row; off the record it keeps only that there was a call of this tool."""
     return AuditEntry(
         stage,
         action.turn_id,
@@ -22,7 +22,7 @@ def entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
 
 
 def said(verdict: Verdict) -> str:
-    """What the audit keeps of a verdict."""
+    """Return the words that the audit keeps of a verdict."""
     match verdict:
         case Ask(reason):
             return f"the owner is asked: {reason}"
@@ -33,7 +33,7 @@ def said(verdict: Verdict) -> str:
 
 
 def legible(text: str) -> str:
-    """`text` as UTF-8 can hold it: half characters, as in names of files, are written out."""
+    """Return `text` with lone surrogates, as file names may hold, escaped, so that UTF-8 fits."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 

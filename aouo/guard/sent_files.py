@@ -1,4 +1,4 @@
-"""The files that people sent: open to the conversation that they were sent to, for reading."""
+"""Lets tools read the files that people sent, in the conversation that they were sent to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 from aouo.guard.action import Action
 
 READERS = frozenset({"read_document", "read_file"})
-"""Tools of ours that may read them; a pack's own tools may as well."""
+"""The built-in tools that may read sent files; a pack's own tools may, too."""
 FOLDER = "sent/"
 """How a model names such a file: `sent/<name>`, wherever the home is."""
 
@@ -21,17 +21,17 @@ class SentFiles:
         self._root = root
 
     def named(self, action: Action, text: str) -> Path | None:
-        """The file that `text` names as one of the action's conversation; None = there is none."""
+        """Return the sent file of the action's conversation that `text` names, None = none."""
         return self._find(action.media, text) if _may_read(action) else None
 
     def opens(self, action: Action, path: Path) -> bool:
-        """Whether `path`, links followed, is a file of the action's own conversation."""
+        """Whether the action may read `path`, resolved, as a file sent to its conversation."""
         return _may_read(action) and self.holds(action.media, path)
 
     def given(
         self, media: str, payload: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[Path, ...]]:
-        """The arguments with each `sent/<name>` as its path, and these files.
+        """Return the arguments with each `sent/<name>` as its path, and these files.
 
         `media` is the conversation's folder, as in `Action`.
         """

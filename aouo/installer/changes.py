@@ -1,6 +1,6 @@
 """Carries out one change of a pack: its folder, its databases and its record, or none of them.
 
-Each step may be done twice, so whoever finds a change half done after a kill does it again.
+Each step is idempotent, so a change that is half done after a kill is carried out again.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from aouo.triggers.scheduling import Place
 
 log = structlog.get_logger()
 TERMINAL = "terminal"
-"""The person who changes packs at a terminal of this machine."""
+"""The name, as a person, of changes made at a terminal of this machine."""
 
 
 class PackChanges:
-    """Puts packs in place and takes them away; the caller has the pack alone (`PackKit.alone`)."""
+    """Installs and removes packs. Precondition: the caller holds `PackKit.alone`."""
 
     def __init__(self, kit: PackKit) -> None:
         self._kit = kit
 
     async def carry_out(self, change: Change) -> None:
-        """Do what was begun, or all that is left of it after a kill.
+        """Carry out a begun change, or what is left of it after a kill.
 
         Raises:
             PackError: it failed, and what was installed before is as it was.
@@ -50,7 +50,7 @@ class PackChanges:
             await self._put(change)
 
     async def _put(self, change: Change) -> None:
-        """Bring the pack's databases to it, let it take its place, and see that it loads."""
+        """Migrate the pack's databases, put its folder in place, and check that it loads."""
         places = Places.of(self._kit.home.packs, change.id, change.pack)
         before = await self._kit.database.read(lambda tx: installs.of(tx, change.pack))
         await asyncio.to_thread(self._kit.stores.release, change.pack)
@@ -136,16 +136,16 @@ class PackChanges:
 
 
 async def clear(home: Home, pack: str, closed: Iterable[str]) -> None:
-    """Remove what waited for the answers to questions that are closed."""
+    """Remove the fetched folders of changes whose offers are closed."""
     for change_id in closed:
         await asyncio.to_thread(Places.of(home.packs, change_id, pack).clear)
 
 
 def _unchanged(places: Places, change: Change) -> Pack:
-    """The pack that was offered, also where it has taken its place already.
+    """Load the offered pack, from where it waits or from its place if it is there already.
 
     Raises:
-        PackError: it is not there any more, or not what was offered.
+        PackError: it is gone, or its files are not those that were offered.
     """
     folder = places.app if places.app.is_dir() else places.installed
     if not folder.is_dir() or content_hash(folder) != change.digest:
@@ -157,6 +157,6 @@ def _unchanged(places: Places, change: Change) -> Pack:
 
 
 def _why_not(library: Library, name: str) -> str:
-    """Why a pack that was put in place is not among those that load."""
+    """Say why a pack that was put in place does not load."""
     found = library.broken.get(name)
     return f"{name} does not load: {found[0]}." if found else f"packs.enabled leaves {name} out."

@@ -1,4 +1,4 @@
-"""What is installed, as it lies on disk now."""
+"""Loads the library from what is installed on disk now."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ log = structlog.get_logger()
 
 
 def scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, str]) -> Library:
-    """Load what is installed, as the owner's `section` on packs and the `tools` they enabled say;
-    `pinned` are the content hashes it was installed with, by pack."""
+    """Load the installed packs, as the owner's `section` on packs and the enabled `tools` say;
+    `pinned` are the content hashes they were installed with, by pack."""
     library = packs.scan(
         home.packs,
         map(Path, section.scan_dirs),
@@ -45,7 +45,7 @@ def scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, 
 
 
 def _unseen(pack: Pack, place: Path) -> Problem:
-    """What the owner reads after `schema.scope` changed."""
+    """Return the warning that the owner reads after `schema.scope` changed."""
     person = pack.manifest.schema.scope == "person"
     was, whose = ("shared", "everybody shared") if person else ("person", "each person kept apart")
     message = (
@@ -58,9 +58,9 @@ def _unseen(pack: Pack, place: Path) -> Problem:
 def scan_at_rest(
     home: Home, section: Packs, tools: Sequence[str], *, left_out_too: bool = False
 ) -> Library:
-    """As the bot of this home would find it, whether it runs or not.
+    """Load the packs as the bot of this home would, whether it runs or not.
 
-    `left_out_too`: also the packs that packs.enabled leaves out.
+    `left_out_too`: also those that packs.enabled leaves out.
     """
     if left_out_too:
         section = section.model_copy(update={"enabled": ()})
@@ -81,14 +81,14 @@ async def as_if(
     database: Database,
     pinned: Mapping[str, str],
 ) -> Library:
-    """What would load if these packs were installed with these content hashes."""
+    """Load the packs as if those in `pinned` were installed with these content hashes."""
     known = await database.read(installs.all_of)
     digests = {pack: install.digest for pack, install in known.items()}
     return await asyncio.to_thread(scan, home, section, tools, {**digests, **pinned})
 
 
 async def scanned(home: Home, section: Packs, tools: Sequence[str], database: Database) -> Library:
-    """Load what is installed; a broken pack is said and left out."""
+    """Load the installed packs; a broken one is logged and left out."""
     library = await as_if(home, section, tools, database, {})
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
@@ -101,9 +101,9 @@ async def scanned(home: Home, section: Packs, tools: Sequence[str], database: Da
 
 
 def going_on(old: Library, new: Library, home: Home, pinned: Collection[str]) -> Library:
-    """`new`, but what is edited where it lies goes on as it was while it does not load.
+    """Return `new`; a pack that is edited in place and does not load stays as it was in `old`.
 
-    A pack that was installed does not: its files are not what the owner agreed to.
+    An installed pack does not stay: its files are not those that the owner agreed to.
     """
     kept = {
         name: pack
@@ -118,6 +118,6 @@ def _is_edited_there(folder: Path, home: Home) -> bool:
 
 
 def changed(old: Library, new: Library) -> tuple[str, ...]:
-    """The packs that are not in both, or not the same in both."""
+    """Return the names of packs that differ, or that only one library has."""
     names = {*old.names, *new.names}
     return tuple(sorted(name for name in names if old.get(name) != new.get(name)))

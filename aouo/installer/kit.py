@@ -1,4 +1,4 @@
-"""What every change of packs works with, whether the runtime goes on or none runs."""
+"""Holds what every change of packs needs, while the runtime runs or without one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from aouo.triggers.scheduling import ZoneOf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackKit:
-    """`library` is what is installed, as turns see it. `alone` has a pack for oneself. `scan` reads
-    what is installed as if packs were pinned to these digests, `refresh` reads it as it is and lets
-    new turns begin with it. The chat of the `owner` gets the schedules of what was installed at a
-    terminal.
+    """What every change of packs needs.
+
+    `library` gives the packs as turns see them. Within `alone` no turn uses the pack. `scan` loads
+    the packs as if they were pinned to these digests; `refresh` loads them as they are, for new
+    turns. The `owner`'s chat gets the schedules of packs that are installed at a terminal.
     """
 
     home: Home

@@ -1,4 +1,4 @@
-"""What the owner is asked about a pack: fetched, looked through, written down, and not yet done."""
+"""Fetches a pack, checks it, and stores it as an offer that the owner accepts or declines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OFFER_STANDS = timedelta(days=1)
 
 
 class PackOffers:
-    """Changes nothing that is installed; of what nobody says yes to nothing is kept."""
+    """Makes and closes offers; it changes no installed pack and keeps nothing that was declined."""
 
     def __init__(self, kit: PackKit) -> None:
         self._kit = kit
@@ -39,12 +39,12 @@ class PackOffers:
     async def offer(
         self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
     ) -> Offer:
-        """Fetch a pack (a folder, a `.aouo`, an https address), look through it, and write down
-        what the owner is asked, in place of what they were asked about this pack before.
+        """Fetch a pack (a folder, a `.aouo`, an https address), check it, and store the offer,
+        which replaces earlier offers of this pack.
 
-        `upgrade` is the pack that it has to be a version of, "" = any; it then may come from where
-        it came from before (`source` ""). Not `lasting`: the source is not there any more next
-        time.
+        `upgrade` is the pack that it has to be a version of, "" = any; with it, `source` "" means
+        where the pack came from before. Not `lasting`: the source will not exist later, so it is
+        not stored.
 
         Raises:
             PackError: it cannot be installed; nothing is left of it.
@@ -60,7 +60,7 @@ class PackOffers:
             raise
 
     async def _source_of(self, name: str) -> str:
-        """Raises: PackError: it was not installed from anywhere."""
+        """Return where a pack came from. Raises `PackError` if that is not known."""
         install = await self._kit.database.read(lambda tx: installs.of(tx, name))
         if install is None or not install.source:
             known = tuple(await self._kit.database.read(installs.all_of))
@@ -116,10 +116,10 @@ class PackOffers:
         failpoint.reached("after a pack is offered")
 
     async def _play(self, change: Change) -> None:
-        """Let a new version pass its own evals; only after a yes, since they run its tools.
+        """Run a new version's own evals; only after a yes, since they run its tools.
 
         Raises:
-            PackError: it does not; nothing of it is kept.
+            PackError: it does not pass; nothing of it is kept.
         """
         app = Places.of(self._kit.home.packs, change.id, change.pack).app
         if change.kind != "upgrade" or not any((app / "evals").glob("*.yml")):
@@ -137,10 +137,10 @@ class PackOffers:
             raise
 
     async def _close(self, change: Change, state: ChangeState, why: str = "") -> None:
-        """End a change that was never begun.
+        """Settle a change that was never begun, and remove its folders.
 
         Raises:
-            PackError: somebody began or ended it meanwhile, so its folders are theirs.
+            PackError: it was begun or settled meanwhile, so its folders stay.
         """
         now = stamp(self._kit.clock)
         closed = await self._kit.database.transact(
@@ -151,8 +151,11 @@ class PackOffers:
         await asyncio.to_thread(Places.of(self._kit.home.packs, change.id, change.pack).clear)
 
     def _check(self, app: Path) -> None:
-        """Raises: PackError: a pack that it needs is missing, or what is stored could not become
-        this version's."""
+        """Check that the packs it needs are there, and that stored databases can be migrated to it.
+
+        Raises:
+            PackError: a pack is missing, or a database cannot be.
+        """
         pack = load_pack(app).pack
         if pack is None:
             return
@@ -162,7 +165,7 @@ class PackOffers:
         self._kit.stores.check(pack)
 
     def _installed(self, name: str, install: Install | None) -> Summary | None:
-        """What is installed under this name; None = nothing that loads."""
+        """Sum up the installed pack of this name; None = none that loads."""
         pack = self._kit.library().get(name)
         if pack is None:
             return None
@@ -172,7 +175,11 @@ class PackOffers:
         return summarize(pack, signature)
 
     def _kind(self, name: str) -> ChangeKind:
-        """Raises: PackError: its place is taken by something that is not ours to replace."""
+        """Return whether this is an install or an upgrade.
+
+        Raises:
+            PackError: its place holds something that must not be replaced.
+        """
         target = self._kit.home.packs / name
         if target.is_symlink():
             raise PackError(
@@ -193,24 +200,24 @@ class PackOffers:
         return "upgrade" if target.exists() else "install"
 
     async def look(self, change_id: str) -> Change | None:
-        """A change as it stands."""
+        """Return a change as it is stored."""
         return await self._kit.database.read(lambda tx: installs.get(tx, change_id))
 
     async def decline(self, change_id: str) -> Change:
-        """Nothing is installed, and nothing of it is kept.
+        """Decline an offer and remove what was fetched for it.
 
         Raises:
-            PackError: there is no such question any more.
+            PackError: the offer is closed.
         """
         change = await self._offered(change_id)
         await self._close(change, "declined")
         return change
 
     async def agreed(self, change_id: str, person: str) -> Change:
-        """What somebody says yes to, in their name, once it has passed its own evals.
+        """Return an offered change in the name of the person who accepts it, after its evals.
 
         Raises:
-            PackError: the question is closed, or it does not pass; nothing of it is kept.
+            PackError: the offer is closed or stale, or its evals fail; then nothing is kept.
         """
         change = replace(await self._offered(change_id), person=person)
         if self.is_stale(change):
@@ -219,7 +226,7 @@ class PackOffers:
         return change
 
     def is_stale(self, change: Change) -> bool:
-        """Whether it was asked about for longer than a question stands."""
+        """Whether the change was offered longer ago than an offer stands."""
         return change.created_at < iso(self._kit.clock.now() - OFFER_STANDS)
 
     async def _offered(self, change_id: str) -> Change:
@@ -230,9 +237,9 @@ class PackOffers:
 
 
 def _is_elsewhere(kind: ChangeKind, before: Install | None, change: Change) -> bool:
-    """Whether nothing ties a new version to the installed one: neither its place nor its key.
+    """Whether neither source nor key ties a new version to the installed one.
 
-    Somebody who names both, pack and place, means it.
+    The caller does not ask if a person named both the pack and the source.
     """
     if kind != "upgrade":
         return False
@@ -242,5 +249,5 @@ def _is_elsewhere(kind: ChangeKind, before: Install | None, change: Change) -> b
 
 
 def settled() -> PackError:
-    """Nobody is asked about it any more."""
+    """Return the error for an offer that is closed."""
     return PackError("That question is closed.", fix="Ask for the pack once more.")

@@ -1,7 +1,7 @@
-"""Installing, upgrading and removing packs, while the runtime goes on or without one.
+"""Does the installing, upgrading and removing of packs, while the runtime runs or without one.
 
-A change is a row before it is made, and each of its steps may be done twice: a process that is
-killed in the middle leaves the old pack or the new one, and the next start ends what was begun.
+A change is a row before it is made, and each of its steps is idempotent: a process that is killed
+in the middle leaves the old pack or the new one, and the next start finishes the change.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Packs:
     async def offer(
         self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
     ) -> Offer:
-        """See `PackOffers.offer`, as the next two."""
+        """See `PackOffers.offer`; the next two are also those of `PackOffers`."""
         return await self._offers.offer(source, person, upgrade=upgrade, lasting=lasting)
 
     async def look(self, change_id: str) -> Change | None:
@@ -61,7 +61,7 @@ class Packs:
         return await self._offers.decline(change_id)
 
     async def accept(self, change_id: str, person: str) -> Change:
-        """Carry out what was offered.
+        """Carry out an offered change.
 
         Raises:
             PackError: it failed, and what was installed before is as it was.
@@ -81,7 +81,7 @@ class Packs:
         return change
 
     async def propose(self, pack: str, place: Place) -> None:
-        """Store what a pack wants to do by itself, for the conversation it was installed in."""
+        """Store a pack's default schedules for the conversation that it was installed in."""
         found = self._kit.library().get(pack)
         if found is None:
             return
@@ -93,7 +93,7 @@ class Packs:
         )
 
     async def remove(self, name: str, person: str, *, purge: bool) -> Change:
-        """Take a pack away; its data stays unless it is to be purged.
+        """Remove a pack; its data stays unless `purge`.
 
         Raises:
             PackError: there is no such pack in the home.
@@ -120,7 +120,7 @@ class Packs:
         return change
 
     def _refuse_needed(self, name: str) -> None:
-        """Raises: PackError: packs that are installed depend on this one."""
+        """Check that no installed pack depends on this one. Raises `PackError` if one does."""
         packs = self._kit.library().packs.values()
         needing = [p.name for p in packs if any(d.name == name for d in p.manifest.depends_on)]
         if needing:
@@ -129,10 +129,10 @@ class Packs:
             )
 
     async def restore(self, name: str, file: Path, passphrase: str) -> tuple[Path | None, str]:
-        """Make what a pack keeps what a backup holds; see `PackRestoring.put_back`.
+        """Replace a pack's data by that of a backup; see `PackRestoring.put_back`.
 
         Raises:
-            PackError: it cannot be; what the pack keeps is as it was.
+            PackError: it cannot be restored; the pack's data is as it was.
         """
         unpacked = await asyncio.to_thread(
             restoring.unpack, file, self._kit.home, name, passphrase=passphrase
@@ -146,15 +146,15 @@ class Packs:
             await asyncio.to_thread(remove, unpacked.folder)
 
     async def unread(self) -> dict[str, str]:
-        """What the folders of packs hold that is not what is loaded: why, by pack."""
+        """Return the packs whose folder differs from what is loaded: pack → how it differs."""
         then = self._kit.library()
         now = await self._kit.scan({})
         return {name: _unread(name, then, now) for name in changed(then, now)}
 
     async def recover(self, takeover: Takeover) -> None:
-        """End what a former process had begun, and forget what was not answered for a day.
+        """Finish the changes that an earlier process began, and decline offers older than a day.
 
-        What cannot be ended stays begun, for the next start or the next change of its pack.
+        A change that cannot be finished stays begun, for the next start or its pack's next change.
         """
         async with takeover.of("Restoring backups"):
             await self._restoring.recover(takeover)
@@ -179,10 +179,10 @@ class Packs:
                 await asyncio.to_thread(remove, folder)
 
     async def _end_begun(self, pack: str) -> None:
-        """End what hindered an earlier change of this pack; nothing else is done with it before.
+        """Finish earlier changes of this pack that were hindered, before a new one begins.
 
         Raises:
-            PackError: it still does.
+            PackError: one still cannot be finished.
         """
         for change in await self._kit.database.read(lambda tx: installs.begun(tx, pack)):
             try:
@@ -195,7 +195,7 @@ class Packs:
                 ) from error
 
     async def _end(self, change: Change) -> None:
-        """Carry out what was begun; the reason why not is kept with it."""
+        """Carry out a begun change; if it fails, store the reason with it."""
         try:
             await self._changes.carry_out(change)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Puts back what a pack kept: files and databases, then what the runtime knows of the pack."""
+"""Restores a pack's backup: files and databases, then the runtime's rows about the pack."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ log = structlog.get_logger()
 
 
 def known(tx: Tx, pack: str) -> Known:
-    """What a backup holds beside files and databases."""
+    """Return what a backup holds besides files and databases."""
     begun = [Introduction.model_validate(row) for row in onboarding.all_of(tx, pack)]
     return Known(schedules=scheduling.exported(tx, pack), onboarding=begun)
 
 
 class PackRestoring:
-    """The caller has the pack alone (`PackKit.alone`)."""
+    """Restores backups. Precondition: the caller holds `PackKit.alone`."""
 
     def __init__(self, kit: PackKit) -> None:
         self._kit = kit
 
     def check(self, unpacked: Unpacked) -> None:
-        """Raises: PackError: the installed pack could not use the databases of this backup."""
+        """Check on copies that the installed pack can use the databases of this backup.
+
+        Raises:
+            PackError: it cannot.
+        """
         facts = unpacked.facts
         pack = self._kit.library().get(facts.pack)
         if pack is None:
@@ -52,11 +56,11 @@ class PackRestoring:
                 ) from error
 
     async def put_back(self, unpacked: Unpacked) -> tuple[Path | None, str]:
-        """Exchange everything; return what holds what was there before, as `restoring.begin`
-        does, and why the schedules are as they were, "" = they came back.
+        """Replace the pack's data; return the backup of the old data, as `restoring.begin` does,
+        and why the schedules were not restored, "" = they were.
 
         Raises:
-            PackError: it cannot be done; nothing was changed.
+            PackError: the data cannot be replaced; nothing was changed.
         """
         name, home = unpacked.facts.pack, self._kit.home
         if name in await asyncio.to_thread(restoring.begun, home):
@@ -71,14 +75,14 @@ class PackRestoring:
             raise
 
     async def recover(self, takeover: Takeover) -> None:
-        """End what a former process had begun; what it had only unpacked goes."""
+        """Finish what an earlier process began; remove what it had only unpacked."""
         await asyncio.to_thread(restoring.sweep, self._kit.home)
         for name in await asyncio.to_thread(restoring.begun, self._kit.home):
             async with takeover.of(putting_back(name)):
                 await self.carry_on(name)
 
     async def carry_on(self, name: str) -> str:
-        """Do what was begun, or all that is left of it after a kill; see `put_back`.
+        """Finish a begun restoration, or what is left of it after a kill; see `put_back`.
 
         Raises:
             PackError: files cannot be exchanged; what this call did is undone.
@@ -98,7 +102,10 @@ class PackRestoring:
             return restoring.exchange(self._kit.home, name)
 
     def _know_again(self, tx: Tx, name: str, kept: Known) -> str:
-        """Schedules come back as the installed pack has them."""
+        """Restore the rows about a pack, its schedules updated to the installed version.
+
+        Returns why the schedules were not restored, "" = they were.
+        """
         if kept.onboarding is not None:
             rows = [introduction.model_dump() for introduction in kept.onboarding]
             onboarding.put_back(tx, name, rows)

@@ -1,4 +1,4 @@
-"""The packs that come with aouo."""
+"""Finds the packs that come with aouo."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def sample_packs() -> list[Path]:
-    """Their folders, from the checkout or from the installed package."""
+    """Return the folders of the sample packs, in the checkout or in the installed package."""
     import aouo
 
     package = Path(aouo.__file__).parent

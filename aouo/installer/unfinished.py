@@ -1,4 +1,4 @@
-"""What was begun before a start and not ended by it: the owner is told, and the bot goes on."""
+"""Tells the owner what an earlier process began and this start has not ended; the bot runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DOING: dict[ChangeKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """One thing, why it was not ended, and what the owner can do."""
+    """One unfinished change: what it is, why it is unfinished, and what the owner can do."""
 
     what: str
     why: str
@@ -38,7 +38,7 @@ class Unfinished:
 
 
 class Takeover:
-    """Collects what a start could not take up; nothing of it ends the start."""
+    """Collects what a start could not finish, so that no failure of it ends the start."""
 
     def __init__(self) -> None:
         self.unfinished: list[Unfinished] = []
@@ -50,7 +50,7 @@ class Takeover:
 
     @asynccontextmanager
     async def of(self, what: str) -> AsyncGenerator[None]:
-        """Take one thing up; where that fails, it is told."""
+        """Run the block; if it fails, add it to the unfinished ones and go on."""
         try:
             yield
         except SetupError as error:
@@ -65,7 +65,7 @@ class Takeover:
 
 
 def doing(change: Change) -> str:
-    """A change of a pack, as words."""
+    """Word a change of a pack."""
     purge = " and all that it keeps" if change.purge else ""
     return f"{_DOING[change.kind]} {change.pack}{purge}"
 
@@ -75,14 +75,14 @@ def putting_back(pack: str) -> str:
 
 
 def said(error: BaseException) -> str:
-    """Why, for the owner."""
+    """Word an error for the owner."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
 
 
 def at_rest(home: Home) -> list[Unfinished]:
-    """What is unfinished in a home, whether its bot runs or not."""
+    """Return what is unfinished in a home, whether its bot runs or not."""
     return [*_changes(home), *(_restores(home) if home.data.is_dir() else ())]
 
 

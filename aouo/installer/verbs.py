@@ -1,4 +1,4 @@
-"""What a terminal may ask of a home: one table for the running bot and for a home at rest."""
+"""Lists what a terminal may ask of a home: one table for a running bot and a home at rest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from aouo.triggers.schedules import Schedules
 
 @dataclass(frozen=True, slots=True)
 class OfferPack:
-    """`source` "" = from where the pack `upgrade` came; `upgrade` "" = any pack."""
+    """Offer a pack; `source` "" = from where the pack `upgrade` came, `upgrade` "" = any pack."""
 
     source: str = ""
     upgrade: str = ""
@@ -38,14 +38,14 @@ class OfferPack:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOffer:
-    """The id that an offer was given."""
+    """Accept or decline the offer with this id."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class RemovePack:
-    """`purge`: what the pack keeps goes too."""
+    """Remove a pack; `purge`: its data, too."""
 
     pack: str
     purge: bool = False
@@ -53,7 +53,7 @@ class RemovePack:
 
 @dataclass(frozen=True, slots=True)
 class RestorePack:
-    """`file` is a backup; `passphrase` opens it, "" = it is not sealed."""
+    """Restore the backup `file`; `passphrase` opens it, "" = it is not sealed."""
 
     pack: str
     file: str
@@ -71,7 +71,7 @@ class SwitchSchedule:
 def home_verbs(
     packs: Packs, library: Callable[[], Library], schedules: Schedules
 ) -> Mapping[str, Verb[Any]]:
-    """The verbs about packs and schedules; those about packs raise `PackError`s."""
+    """Return the verbs about packs and schedules; those about packs raise `PackError`."""
     verbs = _HomeVerbs(packs, library, schedules)
     return {
         "pack_offer": Verb(OfferPack, verbs.offer),
@@ -141,7 +141,7 @@ class _HomeVerbs:
         }
 
     async def switch(self, request: SwitchSchedule) -> Facts:
-        """The schedule as it is now, None = there is none of this id."""
+        """Switch a schedule; return it as it is now, None = there is none with this id."""
         switched = self._schedules.resume if request.on else self._schedules.pause
         row = await switched(request.id)
         return {"schedule": asdict(row) if row else None}
@@ -149,7 +149,7 @@ class _HomeVerbs:
 
 @asynccontextmanager
 async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str, Verb[Any]]]:
-    """The verbs on a home whose lock the caller holds, because no bot runs there.
+    """Yield the verbs for a home where no bot runs; the caller holds its lock.
 
     Raises:
         SetupError: the database cannot be used.

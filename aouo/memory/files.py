@@ -1,4 +1,4 @@
-"""A pack's memory files for one tenant: small files that the model writes and people can edit."""
+"""Reads and writes a pack's memory files for one tenant, which people can edit, too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aouo.plumbing import failpoint
 
 MAX_BYTES = 16 * 1024
 _MAX_READ_BYTES = 4 * MAX_BYTES
-"""Other hands may write the file too, and every prompt holds it."""
+"""No more is read of a file that was edited by hand, since every prompt holds it."""
 ALWAYS = ("user", "memory")
 NAMES = {"user": "USER.md", "memory": "MEMORY.md", "soul": "SOUL.md", "state": "STATE.md"}
 _EMPTY_LINE = re.compile(r"\s*(#{1,6}(\s.*)?|\(empty\))?\s*", re.IGNORECASE)
@@ -31,8 +31,7 @@ def holds_nothing(text: str) -> bool:
 class MemoryFiles:
     """The memory files in one folder; they are named `user`, `memory` or `USER.md`, `MEMORY.md`.
 
-    Each change is whole or not there at all, also after a power cut, and changes from
-    several turns or processes follow one another.
+    Each change is atomic and durable, and changes by several turns or processes are serialised.
     """
 
     def __init__(
@@ -43,9 +42,9 @@ class MemoryFiles:
         targets: Sequence[str] = ALWAYS,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        """`templates` is keyed by file name: what a file holds until somebody changes one.
+        """`templates`: file name → what the file holds until one of them is changed.
 
-        `targets` are the keys of `NAMES` that there are here.
+        `targets` are the keys of `NAMES` for the files that exist here.
         """
         self._folder = folder
         self._targets = tuple(targets)
@@ -64,20 +63,20 @@ class MemoryFiles:
         return "" if holds_nothing(text) else text
 
     def text(self, name: str) -> str:
-        """What the file holds, or what its template says while nobody has changed anything."""
+        """Return the file's text, or its template's while there is no file."""
         file = self.file(name)
         found = self._on_disk(file)
         return self._templates.get(file, "") if found is None else found
 
     def shown(self, name: str) -> str:
-        """What `read` returns, or in its place the sentence that says why there is nothing."""
+        """Return what `read` returns, or a sentence that says why the file cannot be read."""
         try:
             return self.read(name)
         except ToolFailed as error:
             return f"({error})"
 
     def is_readable(self, name: str) -> bool:
-        """Whether there is a file, or nothing, where one belongs."""
+        """Whether the file can be read; one that does not exist can."""
         try:
             self.text(name)
         except ToolFailed:
@@ -93,7 +92,7 @@ class MemoryFiles:
         return self._changed(name, lambda before: self.replaced(name, content))
 
     def appended(self, name: str, before: str, content: str) -> str:
-        """`before` with one more entry; with the last entry again it stays as it is.
+        """Return `before` with one more entry; idempotent if it is the last entry already.
 
         Raises:
             ToolFailed: no content, or the file would be too long.
@@ -107,7 +106,7 @@ class MemoryFiles:
         return self._fitting(name, f"{kept}{_gap(kept)}{entry}\n")
 
     def replaced(self, name: str, content: str) -> str:
-        """What the file holds with `content` in place of everything; nothing where it is blank.
+        """Return what the file holds once `content` replaces everything, "" if that is blank.
 
         Raises:
             ToolFailed: it would be too long.
@@ -116,9 +115,9 @@ class MemoryFiles:
         return self._fitting(name, f"{text}\n" if text else "")
 
     def swap(self, name: str, before: str, after: str) -> bool:
-        """Put `after` in the place of `before`; False = something else is there by now.
+        """Replace the text `before` by `after`; False = the file holds another text by now.
 
-        With the first change the other files are laid beside it for the owner.
+        With the first change the templates of the other files are written, too.
 
         Raises:
             ToolFailed: the file holds more than we read, or cannot be read; it stays as it is.
@@ -137,10 +136,10 @@ class MemoryFiles:
         return True
 
     def file(self, name: str) -> str:
-        """The file that a name means.
+        """Return the file name that a name means.
 
         Raises:
-            ToolFailed: there is none of this name here; says which there are.
+            ToolFailed: there is no such file here; names those that there are.
         """
         target = name.lower().removesuffix(".md")
         if target not in self._targets:
@@ -170,7 +169,7 @@ class MemoryFiles:
         return text
 
     def _check_whole(self, file: str) -> None:
-        """What we did not read whole could not be brought back."""
+        """Refuse to change a file that is too long to read: its version would not be whole."""
         path = self._folder / file
         size = path.lstat().st_size if path.exists() else 0
         if size > _MAX_READ_BYTES:
@@ -199,7 +198,7 @@ class MemoryFiles:
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[int]:
-        """Hold the folder's lock, which other processes respect too; gives its descriptor."""
+        """Hold the folder's lock, also against other processes; yield the folder's descriptor."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -223,7 +222,7 @@ class MemoryFiles:
 
 
 def _unreadable(path: Path, why: str) -> ToolFailed:
-    """Tools of a pack may put anything there."""
+    """Say what lies in a memory file's place; a pack's tools may put anything there."""
     kinds = (Path.is_symlink, "a link"), (Path.is_dir, "a folder")
     what = next((f"{kind} lies in its place" for lies, kind in kinds if lies(path)), why)
     return ToolFailed(

@@ -1,4 +1,4 @@
-"""Changes memory files so that each change has a version, an origin and a way back."""
+"""Changes memory files; each change has a version with its cause, and can be undone."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from aouo.store import memory_versions as versions
 from aouo.store.database import Database, Tx
 
 FilesOf: TypeAlias = Callable[[str, str], MemoryFiles]
-"""The memory files of a pack ("" = of none) for a tenant."""
+"""Gives the memory files of a pack, "" = of none, for a tenant."""
 _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The newest change of this file was taken back."""
+    """The newest change was undone; it was of this file."""
 
     file: str
 
 
 @dataclass(frozen=True, slots=True)
 class EditedMeanwhile:
-    """Other hands have changed these files: nothing was undone, and their edit is a version now."""
+    """These files were edited by hand: nothing was undone, and each edit is a version now."""
 
     files: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NothingToUndo:
-    """No version stands, or the wanted one is not the newest any more."""
+    """No version can be undone, or the wanted one is not the newest any more."""
 
 
 Undoing: TypeAlias = Undone | EditedMeanwhile | NothingToUndo
 
 
 class Keeping:
-    """Writes each change down before it is made and settles it after.
+    """Stores each change as an intent before it is made, and settles it after.
 
-    Killed in between, the file tells whether it was made: `settle_open` finds out, before the
-    next change and when somebody looks.
+    After a kill in between, the file tells whether the change was made: `settle_open` settles it
+    before the next change, and before a person is shown the files.
     """
 
     def __init__(self, *, database: Database, clock: Clock, files_of: FilesOf) -> None:
@@ -57,16 +57,16 @@ class Keeping:
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     def files(self, pack: str, tenant: str) -> MemoryFiles:
-        """The files themselves, for reading."""
+        """Return the files themselves, for reading."""
         return self._files_of(pack, tenant)
 
     async def append(
         self, pack: str, tenant: str, name: str, content: str, *, turn_id: str, call_id: str
     ) -> None:
-        """Add an entry; the same call again changes nothing.
+        """Add an entry; idempotent by `call_id`.
 
         Raises:
-            ToolFailed: nothing was changed; says how to do it right.
+            ToolFailed: nothing was changed; says what to do instead.
         """
         files = self._files_of(pack, tenant)
         await self._change(
@@ -81,7 +81,7 @@ class Keeping:
     async def replace(
         self, pack: str, tenant: str, name: str, content: str, *, turn_id: str, call_id: str
     ) -> None:
-        """Put `content` in the place of everything; else as `append`."""
+        """Replace the file's text by `content`; otherwise as `append`."""
         after = self._files_of(pack, tenant).replaced(name, content)
         await self._change(
             pack,
@@ -93,7 +93,7 @@ class Keeping:
         )
 
     async def empty(self, pack: str, tenant: str, name: str, cause: Cause, *, call_id: str) -> bool:
-        """Take everything out of a file for a person; False = it was empty. Else as `append`."""
+        """Empty a file for a person; False = it was empty already. Otherwise as `append`."""
 
         def make(before: str) -> str:
             return before if holds_nothing(before) else ""
@@ -103,7 +103,7 @@ class Keeping:
     async def undo(
         self, pack: str, tenant: str, cause: Cause, *, call_id: str, wanted: int = 0
     ) -> Undoing:
-        """Take the newest change back; the same call again says the same.
+        """Undo the newest change; idempotent by `call_id`.
 
         `wanted` is the version that the person saw, 0 = whichever is the newest.
         """
@@ -111,7 +111,7 @@ class Keeping:
             return await finish(self._undo(pack, tenant, cause, call_id, wanted))
 
     async def settle_open(self, pack: str, tenant: str) -> None:
-        """Find out about changes that a killed process was making."""
+        """Settle the changes that a killed process was making."""
         async with self._alone(pack, tenant):
             await self._settle_open(pack, tenant)
 
@@ -136,7 +136,7 @@ class Keeping:
         cause_of: Callable[[Tx], Cause],
         call_id: str,
     ) -> bool:
-        """Whether the file is another one by this call, made now or before."""
+        """Return whether this call changed the file, now or before."""
         files = self._files_of(pack, tenant)
         file = files.file(name)
         await self._settle_open(pack, tenant)
@@ -203,7 +203,7 @@ class Keeping:
         after: str,
         intend: Callable[[Tx], int],
     ) -> bool:
-        """Intent, file, settled: in this order, each on disk before the next."""
+        """Store the intent, swap the file, settle: each is on disk before the next."""
         version = await self._database.transact(intend, durable=True)
         swapped = await asyncio.to_thread(files.swap, file, before, after)
         settle = versions.settle if swapped else versions.drop
@@ -211,7 +211,7 @@ class Keeping:
         return swapped
 
     async def _note_hands(self, pack: str, tenant: str, files: MemoryFiles) -> tuple[str, ...]:
-        """The files that other hands have changed, from now on with a version of that."""
+        """Store a version of each file that was edited by hand; return these files."""
         now = stamp(self._clock)
 
         def note(tx: Tx) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Which folders may be packs, and which of them are not even read."""
+"""Finds the folders that may be packs, and says which of them are not even read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a version of an app asks that the one before did not; pure.
+"""Compares two versions of an app: what the new one asks that the old one did not. Pure.
 
 Consent was given for what was shown. An upgrade that asks for the same or for less needs none,
 unless what runs and speaks in it changed and no trusted key signed both.
@@ -48,7 +48,7 @@ SchemaChange: TypeAlias = Literal["none", "additive", "migrations"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that differs; `asks`: it is new or wider, so somebody has to agree."""
+    """One difference; `asks`: it is new or wider, so the owner has to agree."""
 
     topic: Topic
     kind: Kind
@@ -133,7 +133,7 @@ def _permissions(old: Summary, new: Summary) -> Iterator[Change]:
 
 
 def _parts(old: Summary, new: Summary) -> Iterator[Change]:
-    """What runs and speaks. One trusted key over both says that it is the same author's."""
+    """Compare what runs and speaks; it needs a yes unless one trusted key signed both."""
     vouched = old.signature.key == new.signature.key and (
         old.signature.state == new.signature.state == "valid"
     )
@@ -149,7 +149,7 @@ def _parts(old: Summary, new: Summary) -> Iterator[Change]:
 
 
 def _contents(old: Summary, new: Summary) -> Iterator[Change]:
-    """What nobody has to agree to, since what is allowed above bounds it."""
+    """Compare what needs no yes, since the permissions bound it."""
     yield from _tables(old.tables, new.tables)
     yield from _listed("memory", old.memory, new.memory, _always)
     yield from _listed("skills", old.skills, new.skills, _always)
@@ -174,7 +174,7 @@ def _never(_: str) -> bool:
 def _listed(
     topic: Topic, old: Iterable[str], new: Iterable[str], covered: Callable[[str], bool] = _never
 ) -> Iterator[Change]:
-    """What joined and left a list; what the old one `covered` is no wish."""
+    """Compare two lists; a new item that the old list `covered` needs no yes."""
     before, after = dict.fromkeys(old), dict.fromkeys(new)
     for item in after:
         if item not in before:

@@ -1,4 +1,4 @@
-"""What of an app runs or speaks, file by file: what an upgrade may change without a permission."""
+"""Lists the files of an app that run or speak, which an upgrade may change without permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The databases of packs: opened when first used, backed up and brought along by an upgrade."""
+"""Opens packs' databases when they are first used; backs them up and migrates them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Note: TypeAlias = Callable[["MigratedDatabase"], None]
 
 
 def unnoted(migrated: MigratedDatabase) -> None:
-    """Nobody goes on with it after a kill."""
+    """Note nothing: the change is not resumed after a kill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class PackDatabases:
 
     @contextmanager
     def closed(self, pack: str) -> Generator[None]:
-        """Keep the pack's files closed, so that they can be replaced; whoever needs one waits."""
+        """Keep the pack's files closed, so that they can be replaced; other threads wait."""
         with self._lock:
             for key in [key for key in self._open if key[0] == pack]:
                 self._open.pop(key).store.close()
@@ -172,7 +172,7 @@ class PackDatabases:
 
 
 def unseen_rows(home: Home, pack: Pack) -> Path | None:
-    """Where rows lie that nobody sees since `schema.scope` changed; None = there are none."""
+    """Return where rows lie that no tenant sees since `schema.scope` changed, None = none."""
     shared, tenant_folders = home.pack_database(pack.name), home.store / pack.name
     if pack.manifest.schema.scope == "person":
         return shared if shared.is_file() and has_rows(shared) else None

@@ -1,4 +1,4 @@
-"""All installed packs as one frozen snapshot; a broken one never keeps others from loading."""
+"""Loads all installed packs as one frozen value; a broken one never keeps others from loading."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Library:
         return self.packs.get(name)
 
     def named(self, text: str, language: str = "") -> str:
-        """The pack that a person means, whichever letters are large: by its name, or by what it
-        is called in their language if that is the one that is; `text` itself if there is none."""
+        """Return the pack that a person means, in any letter case: by its name, or by its shown
+        name in their language if only one pack has it; `text` itself if there is none."""
         wanted = text.strip().casefold()
         if text in self.packs or not wanted:
             return text

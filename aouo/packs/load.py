@@ -1,4 +1,4 @@
-"""One pack's folder read into one frozen value, or everything that keeps it from loading."""
+"""Reads one pack's folder into one frozen value, or into everything that keeps it from loading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from aouo.packs.format.yaml_text import YamlMapping
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
 _SKILLS_MOST = 100
-"""That are looked at where no manifest says which there are."""
+"""So many skill folders are read if no manifest lists the skills."""
 _TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 
@@ -120,7 +120,7 @@ def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:
 
 
 def _once(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """A file that cannot be read is said once, however often somebody tried."""
+    """Report a file that cannot be read once, however often it was tried."""
     unreadable: set[str] = set()
     found: list[Problem] = []
     for problem in problems:

@@ -1,4 +1,4 @@
-"""Each pack's databases, opened when first used, and where its files lie."""
+"""Opens each pack's databases when they are first used, and finds its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PackStores:
     """Opens what packs keep, once each; everything is closed together.
 
     A pack of scope `person` keeps a database and files for each tenant: the person in a private
-    chat, the conversation in a group. Others share theirs, but for memory (`tenant_folders`).
+    chat, the conversation in a group. Others share theirs, except memory (`tenant_folders`).
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class PackStores:
         return self._home.pack_folder(pack or NO_PACK, tenant)
 
     def private(self, pack: str, tenant: str) -> Path:
-        """Where memory lies: in the data folder, or beside it where that is everybody's."""
+        """Return the tenant's memory folder: the data folder, or one beside a shared one."""
         folder = self.folder(pack, tenant)
         return folder if self._tenant_of(pack, tenant) else self._home.private_folder(pack, tenant)
 

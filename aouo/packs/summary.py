@@ -1,4 +1,4 @@
-"""What an app may do, keeps and brings, as plain values: what a permission card is made of."""
+"""Sums up what an app may do, keeps and brings, as plain values for a permission card."""
 
 from __future__ import annotations
 

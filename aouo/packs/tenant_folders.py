@@ -1,4 +1,4 @@
-"""Moves what is one tenant's out of the folder that everybody of a shared pack is given."""
+"""Moves each tenant's files out of the folder that all tenants of a shared pack are given."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ log = structlog.get_logger()
 
 
 class TenantFolders:
-    """Knows where packs keep what is one tenant's; may be asked from any thread.
+    """Knows where packs keep each tenant's files; thread-safe.
 
-    A pack of scope `person` has a folder for each tenant in its data folder. That of a shared one
-    is everybody's, so theirs lie beside it, and `APART` among them says that they were brought
-    there: what looks like a tenant's folder or memory from then on is a file like any other,
-    whoever made it. A kill ends no move for good: the next one goes on.
+    A pack of scope `person` has a folder for each tenant in its data folder. The data folder of a
+    shared pack is for all, so the tenants' folders lie beside it, with the file `APART` once they
+    were moved there: from then on a file in the data folder that looks like a tenant's is an
+    ordinary one. A move that a kill interrupts is finished by the next call.
     """
 
     def __init__(self, home: Home, bot_owner: str) -> None:
@@ -33,10 +33,10 @@ class TenantFolders:
         self._lock = threading.Lock()
 
     def settle(self, pack: str, *, shared: bool) -> None:
-        """Have everything where the pack's scope says before this returns.
+        """Move the tenants' files to where the pack's scope wants them, if they are not there.
 
         Raises:
-            ToolFailed: it cannot be moved; it stays where it is, and nobody is given any of it.
+            ToolFailed: they cannot be moved; they stay where they are, and no tool gets them.
         """
         private = self._home.private_folder(pack)
         if (private / APART).exists() if shared else not private.exists():

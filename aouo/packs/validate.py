@@ -1,4 +1,4 @@
-"""`aouo pack validate`: everything wrong with a pack's folder, as strictly as we can say it."""
+"""Finds everything wrong with a pack's folder, as strictly as possible: `aouo pack validate`."""
 
 from __future__ import annotations
 

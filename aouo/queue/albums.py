@@ -1,8 +1,8 @@
-"""When several files are one message: pure rules, no timer.
+"""Decides when several files are one album: pure rules, no timer.
 
-A platform sends the items of an album one by one, and neither their number nor the last one is
-marked. So an album is complete when nothing more of it has come for a while; what comes later is
-an album of its own that says so.
+A platform sends the items of an album one by one, and marks neither their number nor the last one.
+So an album is complete when no item of it has come for a while; an item that comes later is an
+album of its own, marked `late`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def joins(first: Inbound, then: Inbound) -> bool:
 
 
 def join(first: Inbound, then: Inbound) -> Inbound:
-    """One inbound of both, its items in the order in which they were sent."""
+    """Return one inbound of both, with the items of `first` before those of `then`."""
     a, b = first.content, then.content
     assert isinstance(a, Album)
     assert isinstance(b, Album)
@@ -43,10 +43,10 @@ def join(first: Inbound, then: Inbound) -> Inbound:
 
 
 class Unclaimed:
-    """Items that nobody addressed to us, while the item that does may still come.
+    """Holds album items that are not addressed to us, as long as one that is may still come.
 
-    Group talk that is not for us is never stored: this is memory, and what is older than an album
-    can be is forgotten with the next thing that comes in. A process that ends loses it.
+    Group talk that is not for us is never stored, so these items are held in memory only and are
+    lost with the process; `forget_old` drops those too old to be part of an open album.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Unclaimed:
         self._items = [(at, item) for at, item in self._items if at > since]
 
     def claim(self, inbound: Inbound) -> Inbound:
-        """An item that is ours, with those of its album that came before it."""
+        """Return an item that is ours joined with the held items of its album."""
         for kept in [item for _, item in reversed(self._items) if _same(item, inbound)]:
             self._items = [(at, item) for at, item in self._items if item is not kept]
             inbound = replace(join(kept, inbound), addressed=True)
@@ -69,7 +69,7 @@ class Unclaimed:
 
 
 def _same(one: Inbound, other: Inbound) -> bool:
-    """Two messages of the same album in the same place."""
+    """Whether both are items of the same album, by one person in one conversation."""
     return joins(one, other) and _place(one) == _place(other)
 
 
@@ -78,6 +78,6 @@ def _place(inbound: Inbound) -> tuple[ConversationAddress, str]:
 
 
 def late(inbound: Inbound) -> Inbound:
-    """An item whose album has been taken in already."""
+    """Mark an item as late: its album is complete already."""
     assert isinstance(inbound.content, Album)
     return replace(inbound, content=replace(inbound.content, late=True))

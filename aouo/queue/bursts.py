@@ -1,4 +1,4 @@
-"""When several short texts are one message: pure rules, no timer.
+"""Decides when several short texts are one message: pure rules, no timer.
 
 A text opens a burst or joins the open one of its person in its lane; each new text restarts
 the window. A long text closes the burst at once, because its writer has said it all; a text
@@ -17,7 +17,7 @@ PASTE_UNITS = 4_000
 
 
 def gathers(inbound: Inbound) -> bool:
-    """Only plain text is gathered; anything else closes a burst and goes alone."""
+    """Whether a burst can hold this: only plain text; anything else closes a burst."""
     return isinstance(inbound.content, Text)
 
 
@@ -30,10 +30,10 @@ def closes(inbound: Inbound) -> bool:
 
 
 def follows(first: Inbound, then: Inbound, window_s: float) -> bool:
-    """Whether they were written so soon after each other that they are one.
+    """Whether both were written within `window_s` seconds of each other.
 
-    They may have waited for us and come together. Platforms tell whole seconds, so that a second
-    may seem to lie between two that none lies between: in doubt they are one.
+    Their own times count, since texts that waited for us arrive together. Platforms tell whole
+    seconds, so two texts may seem a second further apart than they are: in doubt they are one.
     """
     if not (first.sent_s and then.sent_s):
         return True
@@ -41,7 +41,7 @@ def follows(first: Inbound, then: Inbound, window_s: float) -> bool:
 
 
 def join(first: Inbound, then: Inbound) -> Inbound:
-    """One inbound of both; replies go to the newest message."""
+    """Return one inbound of both; replies go to the newer message."""
     assert isinstance(first.content, Text)
     assert isinstance(then.content, Text)
     return replace(
@@ -55,7 +55,7 @@ def join(first: Inbound, then: Inbound) -> Inbound:
 
 
 def joined(parts: tuple[Part, ...]) -> Text:
-    """One text of several messages, which it remembers."""
+    """Return one text of several messages, which it keeps as its `parts`."""
     about = tuple(line for part in parts for line in part.about)
     return Text("\n".join(part.text for part in parts), about, parts)
 

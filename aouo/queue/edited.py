@@ -1,4 +1,4 @@
-"""Other words for a message that is in a job already: pure rules."""
+"""Applies a person's edit to the inbound that holds the edited message: pure rules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Said: TypeAlias = Text | Command | Attached
 
 
 def rewritten(inbound: Inbound, message_id: int, said: Said) -> Inbound | None:
-    """`inbound` with `said` for one of its messages; None = that cannot be.
+    """Return `inbound` with `said` in the place of one of its messages; None = it cannot be there.
 
-    A message that was joined with others stays what it was: a command among them would not be
-    one, and an album holds files only.
+    A message that was joined with others keeps its kind: a command among texts would not be run,
+    and an album holds files only.
     """
     content = _rewritten(inbound.content, message_id, said)
     return replace(inbound, content=content) if content else None
@@ -40,7 +40,7 @@ def _rewritten(content: Content, message_id: int, said: Said) -> Content | None:
 
 
 def same(one: Content, other: Content) -> bool:
-    """Whether they say the same: the words, and the files under any id."""
+    """Whether both say the same: equal words, and the same files under whatever id."""
     return _said(one) == _said(other)
 
 
@@ -49,7 +49,7 @@ def files_differ(one: Content, other: Content) -> bool:
 
 
 def words_of(inbound: Inbound, message_id: int) -> str:
-    """What was written in one of its messages."""
+    """Return the words or the caption of one of its messages, "" = it has none."""
     match inbound.content:
         case Text(text, _, parts):
             return next((part.text for part in parts if part.message_id == message_id), text)

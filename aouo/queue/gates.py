@@ -1,4 +1,4 @@
-"""Waiting for a human: the rows are durable, the waiting itself is one future a gate."""
+"""Lets a turn wait for its gate: the row is durable, the waiting is one future for each gate."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from aouo.facts.work import Gate
 
 
 class Waiting:
-    """Who waits for which gate in this process; a gate nobody waits for is settled in its row."""
+    """The futures of this process by gate; a gate without one is settled in its row only."""
 
     def __init__(self) -> None:
         self._futures: dict[str, asyncio.Future[Gate]] = {}
 
     async def settled(self, gate_id: str) -> Gate:
-        """Wait until somebody tells that the gate is settled."""
+        """Wait until `tell` says that the gate is settled; return it."""
         future: asyncio.Future[Gate] = asyncio.get_running_loop().create_future()
         self._futures[gate_id] = future
         try:
@@ -23,7 +23,7 @@ class Waiting:
             del self._futures[gate_id]
 
     def tell(self, gate: Gate) -> None:
-        """The gate's row is settled; wake whoever waits."""
+        """Wake the turn that waits for this gate, whose row is settled."""
         future = self._futures.get(gate.id)
         if future and not future.done():
             future.set_result(gate)

@@ -1,6 +1,6 @@
 """Files a message into its lane: at once, or as a job in state `gathering` that more may join.
 
-What `bursts` and `albums` decide is carried out here, in the transaction that stores the message.
+It carries out what `bursts` and `albums` decide, in the transaction that stores the message.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _Opened: TypeAlias = tuple[int, Inbound] | None
 
 
 def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) -> list[Lane]:
-    """File it after what waits there; an open burst or album it does not belong to is over.
+    """File a message at the end of its lane; close an open burst or album that it does not join.
 
-    `burst_s` is the window of a burst, 0 = there are none. Returns the lanes with work now.
+    `burst_s` is a burst's window in seconds, 0 = no bursts. Returns the lanes with work now.
     """
     opened = jobs.gathering(tx, lane, inbound.person.id)
     if albums.gathers(inbound):
@@ -34,7 +34,7 @@ def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) ->
 
 
 def is_more(tx: Tx, inbound: Inbound) -> bool:
-    """An item of an album of which something was taken in before."""
+    """Whether this is an item of an album that this lane has other items of."""
     content = inbound.content
     return isinstance(content, Album) and jobs.has_album(tx, inbound.address.lane, content.id)
 

@@ -1,7 +1,7 @@
-"""The inbox: what came in is stored before it is acknowledged, and waits here for its turn.
+"""Stores what comes in as jobs before it is acknowledged, and hands them out to the lanes.
 
-The lanes' state is the jobs table, so a restart continues it, and an open burst is a job that
-still gathers. Nothing here runs a turn.
+The lanes' state is the jobs table, so a restart continues it; an open burst is a job that still
+gathers. Nothing here runs a turn.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ _Fact: TypeAlias = tuple[str, dict[str, object]]
 _SAID = (Text, Command, Button, Attached, Album, Shown, Unsupported)
 LEASE_S = 30.0
 TWICE_WITHIN_S = 2.0
-"""The same tap so soon again is a finger that was too quick."""
+"""The same tap again within this time is a double tap and counts once."""
 
 
 class Policy(Protocol):
-    """The pure decisions that are taken before the lane."""
+    """The pure decisions that come before a job is in its lane."""
 
     def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
-        """False for group talk that is not ours: not a word of it is stored."""
+        """Return False for group talk that is not ours: not a word of it is stored."""
         ...
 
     def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
-        """The lane a job takes."""
+        """Return the lane that a job takes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """What one transaction did: lanes that have work, lines for the log, and taps that count
-    for nothing, by where they want an answer."""
+    """What one transaction did: lanes that have work, lines for the log, and the answer ids of
+    repeated taps, which become no job."""
 
     lanes: tuple[Lane, ...]
     facts: tuple[_Fact, ...]
@@ -80,8 +80,8 @@ class _Filed:
 class Inbox:
     """Stores arrivals, closes bursts, hands out claims.
 
-    `ready` is told each lane that got work, after the commit; `behind` each where something came
-    that its person does not expect to wait.
+    After the commit `ready` is told each lane that got work, and `behind` each lane that got a
+    command, or an answer to a question, which its person does not expect to wait.
     """
 
     def __init__(
@@ -114,8 +114,8 @@ class Inbox:
     ) -> tuple[str, ...]:
         """Store updates, the jobs in them and the cursor in one durable transaction.
 
-        When this returns, the platform may forget them. One that was here before is dropped.
-        Returns where taps want an answer that repeat one of a moment ago and become no job.
+        After this returns, the platform may forget them. An update that is known is dropped.
+        Returns the answer ids of taps that repeat one of a moment ago and become no job.
         """
 
         arrivals = [self._clean(arrival) for arrival in arrivals]
@@ -128,7 +128,7 @@ class Inbox:
         try:
             filed = await self._commit(file)
         except BaseException:
-            self._tapped = tapped  # what is not on disk comes again, and is the first then
+            self._tapped = tapped  # what is not on disk comes again, and must not count as repeated
             raise
         if any(arrival.inbound and albums.gathers(arrival.inbound) for arrival in arrivals):
             self._bursts_changed.set()
@@ -144,7 +144,7 @@ class Inbox:
         await self._commit(file)
 
     async def recover(self) -> None:
-        """Take back what a former process had claimed; every lane with work is ready."""
+        """Void the claims of an earlier process; ring every lane with work."""
 
         def take_back(tx: Tx) -> list[Lane]:
             jobs.void_claims(tx)
@@ -154,7 +154,7 @@ class Inbox:
             self._ready(lane)
 
     async def claim(self, lane: Lane) -> Job | None:
-        """The oldest job of a lane, None = nothing is ready; that costs no transaction."""
+        """Claim the oldest ready job of a lane; None = there is none, which costs only a read."""
         if not await self._database.read(lambda tx: jobs.any_ready(tx, lane)):
             return None
         until = iso(self._clock.now() + timedelta(seconds=LEASE_S))
@@ -201,7 +201,7 @@ class Inbox:
         return filed
 
     def _clean(self, arrival: Arrival) -> Arrival:
-        """A configured secret that somebody pastes is not stored, and reaches no prompt."""
+        """Redact configured secrets: one that a person pastes is not stored and not sent on."""
         if self._redactor().known(arrival.raw) == arrival.raw:
             return arrival
         return cast("Arrival", self._redactor().known_in(arrival))
@@ -217,8 +217,10 @@ class Inbox:
         )
 
     def _take_in(self, tx: Tx, bot_id: str, arrival: Arrival, now: datetime) -> _Filed:
-        """Store one update. What cannot be stored is kept by its id, and whoever wrote it to us
-        alone is told: it would come again for ever, and nothing after it would."""
+        """Store one update; of one that cannot be stored keep the id, and tell a private sender.
+
+        Without its id it would come again for ever and block all that come after it.
+        """
         try:
             return tx.apart(lambda tx: self._file_arrival(tx, bot_id, arrival, now))
         except Unstorable as error:
@@ -251,10 +253,10 @@ class Inbox:
         return _Filed((), facts)
 
     def _repeats(self, inbound: Inbound) -> str:
-        """Where a tap wants an answer that was made just now; "" = it is none of these."""
+        """Return the answer id of a tap that was made just before, too; "" = it is not repeated."""
         content, now_s = inbound.content, self._clock.monotonic_s()
         if not isinstance(content, Button) or not content.answer_id or content.tap.asks_once:
-            return ""  # the second tap on what asks once is told so
+            return ""  # a second tap on a button that asks once gets an answer of its own
         tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
         before_s = now_s - TWICE_WITHIN_S
         self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}
@@ -266,25 +268,25 @@ class Inbox:
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
         if inbound is None:
             return False
-        if isinstance(inbound.content, Edited):  # as the message that it is an edit of
+        if isinstance(inbound.content, Edited):  # ours if the edited message is
             return asked.has(tx, inbound.address, inbound.message_id)
         if isinstance(inbound.content, Standing):
             return chats.is_known(tx, inbound.address)
         if inbound.addressed or gathering.is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)
-        if route and route.title:  # what is said there brings the title of its beginning
+        if route and route.title:  # messages carry the title that the topic first had
             inbound = replace(inbound, title=route.title)
         return self._policy().concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[Lane]:
         """Turn one fact into jobs; return the lanes that have something ready now.
 
-        Where a person is heard, we can be heard too: what waited for that goes on.
+        A message from a chat proves that we can write there, so jobs that waited for that go on.
         """
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
-            # Who writes in the name of a chat has no id: they share one refusal an hour there.
+            # People who write in the name of a chat have no id: they share its refusal an hour.
             faceless = bool(inbound.content.as_chat)
             who = inbound.address.chat_id if faceless else inbound.person.id
             asks = inbound.content.asked_id and not faceless
@@ -317,7 +319,7 @@ class Inbox:
 
 
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
-    """What was said in a group that has become a supergroup since; numbers differ there."""
+    """Return the inbound at its chat's new address, without its message id, if the chat moved."""
     address = moves.where_it_is(tx, inbound.address)
     if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
         return inbound
@@ -325,15 +327,15 @@ def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
 
 
 def _told(inbound: Inbound | None) -> Inbound | None:
-    """Of a message that cannot be stored: that its sender, in private, is told so."""
+    """Return what tells the sender, in private only, that their message cannot be read."""
     if not inbound or inbound.chat_kind != "private" or not isinstance(inbound.content, _SAID):
         return None
     return Inbound(inbound.address, Person(inbound.person.id), Illegible())
 
 
 def _end_burst(tx: Tx, inbound: Inbound) -> None:
-    """Words said after a `/stop` do not join those that it will drop, and so with what leaves a
-    question unanswered."""
+    """Close the person's burst after a `/stop` or the like, so that later words do not join the
+    ones that it drops."""
     content = inbound.content
     entry = COMMANDS.get(content.name) if isinstance(content, Command) else None
     if not (isinstance(content, DraftStopped) or (entry and entry.ends_burst)):

@@ -1,4 +1,4 @@
-"""Lanes: one job at a time within a conversation, many conversations at once.
+"""Runs jobs: one at a time within a lane, many lanes at once.
 
 A lane is only a name here; its jobs are rows, and the claim hands out the oldest. So order
 survives a restart, and there is no second list that could disagree with the table.
@@ -23,17 +23,17 @@ class Slot:
 
     @asynccontextmanager
     async def parked(self) -> AsyncGenerator[None]:
-        """Wait without holding a place; on the way out the place is taken again."""
+        """Free the place within the block; take one again at its end."""
         self._free.release()
         try:
             yield
         finally:
-            # Even a cancelled job owes the place back, or the limit would grow.
+            # Even a cancelled job has to take one, or the limit would grow.
             await finish(self._free.acquire())
 
 
 class Bell:
-    """The lanes that may have something ready; whoever puts a job into one rings for it."""
+    """Knows which lanes may have a ready job: code that puts a job into one rings for it."""
 
     def __init__(self) -> None:
         self._rung: set[Lane] = set()
@@ -42,34 +42,34 @@ class Bell:
         self._heard = asyncio.Event()
 
     def ring(self, lane: Lane) -> None:
-        """There may be something ready in `lane`."""
+        """Note that `lane` may have a ready job."""
         self._rung.add(lane)
         self._heard.set()
 
     def move(self, old: Lane, new: Lane) -> None:
-        """The jobs of `old` are in `new` now, which goes on after the one at work in `old`."""
+        """Note that the jobs of `old` are in `new`, which goes on once `old` is not at work."""
         if old in self._at_work:
             self._next[old] = new
         self.ring(new)
 
     async def wait(self) -> None:
-        """Return when somebody has rung."""
+        """Wait for a ring, or for `stop_waiting`."""
         await self._heard.wait()
         self._heard.clear()
 
     def stop_waiting(self) -> None:
-        """Let whoever waits go on without a lane."""
+        """End `wait` without a ring."""
         self._heard.set()
 
     def begin(self) -> frozenset[Lane]:
-        """The lanes to work through now: rung for, and at work nowhere; they are from now on."""
+        """Return the lanes that were rung for and are not at work; mark them as at work."""
         lanes = frozenset(self._rung - self._at_work)
         self._rung -= lanes
         self._at_work |= lanes
         return lanes
 
     def end(self, lane: Lane) -> None:
-        """Nobody is at work in `lane` any more."""
+        """Note that `lane` is not at work any more."""
         self._at_work.discard(lane)
         if new := self._next.pop(lane, None):
             self.ring(new)
@@ -83,7 +83,7 @@ class Bell:
 
 
 class Lanes:
-    """Runs jobs, lane by lane; a lane that bypasses the others needs no place.
+    """Runs the jobs of the lanes; a lane that bypasses the others needs no place.
 
     Owns every task it starts: when `run` returns or raises, none is left. `handle` deals with
     its own failures; one that escapes stops the runtime.

@@ -1,4 +1,4 @@
-"""The turns at work, so that one can be stopped without ending its lane."""
+"""Knows the jobs at work, so that one can be stopped without ending its lane."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class StopReason(Enum):
-    """Why a turn was cancelled; recorded by whoever cancels."""
+    """Why a turn was cancelled, as the code that cancels it records."""
 
     PERSON = "the person stopped it"
     TIMEOUT = "it took too long"
@@ -59,8 +59,8 @@ class _Work:
 
 
 class Running:
-    """The jobs at work, by id. What /stop promised is in their table (`store.jobs.stop`); here is
-    what ends the work at once."""
+    """The jobs at work, by id. `store.jobs.stop` records a stop durably; this one ends the work at
+    once."""
 
     def __init__(self) -> None:
         self._works: dict[int, _Work] = {}
@@ -68,7 +68,7 @@ class Running:
 
     @contextmanager
     def beginning(self, job_id: int, lane: Lane, slot: Slot) -> Generator[None]:
-        """From the claim of a job to its end: a stop counts for all its parts."""
+        """Register a job from its claim to its end: a stop counts for all its parts."""
         self._works[job_id] = work = _Work(lane, slot)
         try:
             yield
@@ -77,30 +77,30 @@ class Running:
                 del self._works[job_id]
 
     def move(self, old: Lane, new: Lane) -> None:
-        """Lane `old` is called `new` now."""
+        """Rename lane `old` to `new`."""
         for work in self._works.values():
             if work.lane == old:
                 work.lane = new
 
     def stop(self, job_id: int, reason: StopReason) -> None:
-        """End a job's work, if it is at work here."""
+        """Stop a job, if this process works on it."""
         if work := self._works.get(job_id):
             work.stop(reason)
 
     def stop_chat(self, lane: Lane) -> None:
-        """Stop what is at work in a chat and in all its topics, by the lane of the chat itself."""
+        """Stop the jobs of a chat and of all its topics; `lane` is the chat's own."""
         for work in self._works.values():
             if work.lane == lane or work.lane.startswith(f"{lane}:"):
                 work.stop(StopReason.GONE)
 
     def stop_waiting(self) -> None:
-        """The runtime shuts down: turns that wait on a person, or come to that while others end,
-        will go on in the next process."""
+        """Stop the turns that wait for a person, now and from now on, because the runtime shuts
+        down; they go on in the next process."""
         self._shuts_down = True
         self.give_back(tuple(self._works), waiting=True)
 
     def give_back(self, job_ids: Collection[int], waiting: bool) -> None:
-        """Let these jobs be taken up anew later; `waiting`: those only that wait on a person."""
+        """Stop these jobs, to be resumed later; `waiting`: only those that wait for a person."""
         for work in map(self._works.get, job_ids):
             if work and (not waiting or work.is_paused):
                 work.stop(StopReason.SHUTDOWN)
@@ -108,8 +108,8 @@ class Running:
     async def run(
         self, job_id: int, limit_s: float, part: Callable[[], Awaitable[T]]
     ) -> T | StopReason:
-        """Run a part of a job, inside of `beginning`, as a task of its own; the reason instead of
-        its result when it was stopped, or took longer than `limit_s` without what it was parked.
+        """Run a part of a job as a task of its own, inside of `beginning`; return its result, or
+        the reason why it was stopped. The time in which it was parked does not count in `limit_s`.
 
         A cancellation from outside cancels the part and passes through.
         """
@@ -151,7 +151,7 @@ class Running:
 
 
 async def _within(work: _Work, limit_s: float, part: Callable[[], Awaitable[T]]) -> T | StopReason:
-    """A timeout is an outcome here, not a failure of the group."""
+    """Return a timeout as an outcome, so that it does not fail the task group."""
     try:
         async with asyncio.timeout(limit_s) as work.timeout:
             return await part()

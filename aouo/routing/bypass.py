@@ -1,4 +1,4 @@
-"""What is decided before the lane: whether a fact is ours, and whether it waits. Pure."""
+"""Decides before the lane whether a fact is ours, and whether it waits or bypasses. Pure."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ from aouo.routing.installed import Installed
 
 @dataclass(frozen=True, slots=True)
 class LanePolicy:
-    """What is decided before the lane; see `queue.inbox.Policy`."""
+    """The decisions before the lane; see `queue.inbox.Policy`."""
 
     installed: Installed
 
     def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
-        """Group talk is ours inside a topic that has a pack, or by its title gets one."""
+        """Whether a message is ours: addressed to us, or in a topic with a pack's route or name."""
         in_topic = bool(inbound.address.thread_id)
         return inbound.addressed or (
             in_topic and bool(active_pack or self.installed.named(inbound.title))
         )
 
     def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
-        """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads.
+        """Return the conversation's lane, or its bypass for what must not wait: refusals, `/stop`,
+        answers, taps that only read, and facts about messages and chats.
 
         `answers_gate`: a question to this person is open there.
         """
@@ -61,6 +62,6 @@ class LanePolicy:
 
 
 def _hurries(name: str, *, bare: bool = False, asked: bool = False) -> bool:
-    """Whether a command does not wait; one with a file is not bare, and leaves no question."""
+    """Whether a command bypasses the lane; one with a file is not `bare` and never `asked`."""
     entry = COMMANDS.get(name)
     return entry is not None and entry.bypasses(bare=bare, asked=asked)

@@ -1,4 +1,4 @@
-"""What to do with a fact, decided in its lane: pure."""
+"""Decides in the lane what to do with a fact: pure."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def decide(
 
 
 def _words(content: Text) -> str:
-    """What a turn hears of a text; words that were forwarded stand between marks."""
+    """Return a text as its turn reads it; forwarded words stand between marks."""
     parts = content.parts or (Part(0, content.text, content.about),)
     return "\n".join((*content.about, *(forwarded(part.text, part.about) for part in parts)))
 
 
 def _is_pack(item: Attachment) -> bool:
-    """A pack that somebody sends without a word: there is only one thing to do with it."""
+    """Whether this is a pack's file, sent without a word: it is to be installed."""
     return item.name.casefold().endswith(".aouo") and not (item.caption or item.referred)
 
 
@@ -132,7 +132,7 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
 
 
 def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
-    """One of our commands, or the turn that it is."""
+    """Decide on a built-in command: `ObeyCommand`, or the turn that it runs."""
     match entry.runs:
         case Runs.AGAIN if isinstance(turn, RunTurn):
             return replace(turn, said="", again=True)
@@ -145,10 +145,10 @@ def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
 
 
 def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
-    """The tiers of callback data; the last one is a fresh inbound. Source: contract.
+    """Decide on a tap by the kind of its callback data. Source: contract.
 
-    A button that a model made may choose a pack or open a page, and nothing else of ours: what
-    looks like an answer to one of our questions is only told to the model.
+    A button that a model made may choose a pack or open a page, and nothing else of ours: data
+    that looks like an answer to one of our questions is only passed to the model.
     """
     match button.tap:
         case Foreign(data):
@@ -162,7 +162,7 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
 
 
 def _callback(data: str, active_pack: str, installed: Installed) -> Decision:
-    """Data that names a skill begins a session with it; anything else is heard as it is."""
+    """Begin a session with the skill that the data names; other data is a turn's words."""
     turn = _turn(f"[callback] {data}", active_pack, installed)
     skill = installed.workflow(data.removeprefix("skill:"), active_pack)
     if not skill or (active_pack and not isinstance(turn, RunTurn)):

@@ -1,4 +1,4 @@
-"""What can be done with a fact: a sealed union."""
+"""Defines the decisions on a fact, as a sealed union."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from aouo.facts.taps import Ours
 class RunTurn:
     """Run a turn with this pack ("" = general mode); `skill` is qualified, "" = the session's.
 
-    Of files, `said` are the words under them; what the files say is found out before the turn.
-    `again`: with the words of this person's newest turn in the session, which is taken back.
+    `said` are the words, of files their captions; what the files say is read before the turn.
+    `again`: answer the words of this person's newest turn in the session, which is taken back.
     `off_record`: these words are not kept, whatever the conversation's mode is. `fresh`: in a
-    session of its own.
+    new session.
     """
 
     pack: str
@@ -29,7 +29,7 @@ class RunTurn:
 
 @dataclass(frozen=True, slots=True)
 class PickPack:
-    """Several packs and none chosen, or the chosen one (`gone`) is not loaded: ask."""
+    """Ask for a pack: several are installed and none is chosen, or the chosen one is `gone`."""
 
     available: tuple[str, ...]
     gone: str = ""
@@ -43,7 +43,7 @@ class ObeyCommand:
 
 @dataclass(frozen=True, slots=True)
 class RefuseCommand:
-    """A command nobody knows; or a skill of `pack`, while another pack is active here."""
+    """Refuse an unknown command, or that of a skill of `pack` while another pack is active."""
 
     name: str
     pack: str = ""
@@ -66,7 +66,7 @@ class ShutTopic:
 
 @dataclass(frozen=True, slots=True)
 class AnswerGate:
-    """Words that answer an open question."""
+    """Answer the person's open question with these words."""
 
     text: str
 
@@ -80,7 +80,7 @@ class ObeyTap:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Somebody who is not on the list; `as_chat` as in `Intruder`."""
+    """Refuse a person who is not on the list; `as_chat` as in `Intruder`."""
 
     tell_id: bool
     as_chat: AsChat = ""
@@ -93,24 +93,24 @@ class MoveChat:
 
 @dataclass(frozen=True, slots=True)
 class ApplyEdit:
-    """Other words for a message that came before."""
+    """Apply a person's edit of an earlier message."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteReaction:
-    """Somebody put something on a message, or took it away."""
+    """Store a reaction to a message, or its removal."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopDraft:
-    """As `/stop`, for the answer that was growing as this draft."""
+    """Stop the answer that is shown as this draft, as `/stop` does."""
 
     draft_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class NoteStanding:
-    """We were blocked, put out or muted in this chat, or are back."""
+    """Note that the bot was blocked, removed or muted in this chat, or is back."""
 
     standing: Standing
 
@@ -124,7 +124,7 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class PutAside:
-    """What came cannot be read."""
+    """Put aside a job whose content cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

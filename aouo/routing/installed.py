@@ -1,4 +1,4 @@
-"""What a decision knows of this installation: its packs and their skills."""
+"""Defines what a decision knows of this installation: its packs and their skills."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ class Installed:
         return pack_of(title, self.packs)
 
     def workflow(self, name: str, active_pack: str) -> str:
-        """The skill that a button names, qualified: the active pack's own come before all others,
-        and a bare name means another pack's only where no pack is chosen and one has it."""
+        """Return the qualified name of the skill that a button names, "" = none.
+
+        The active pack's skill comes first; a bare name means another pack's skill only if no
+        pack is active and exactly one has it.
+        """
         if active_pack and f"{active_pack}:{name}" in self.workflows:
             return f"{active_pack}:{name}"
         if name in self.workflows:

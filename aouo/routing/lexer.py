@@ -1,4 +1,4 @@
-"""Takes a line that begins with a slash apart."""
+"""Splits a line that begins with a slash into a command and its words."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Words:
 
 
 def command(text: str) -> Command | None:
-    """The command that `text` begins with; a slash in mid-text is not one.
+    """Return the command that `text` begins with, None = none; a slash in mid-text is none.
 
-    `/name@bot` is accepted for any bot: whose command it is, is decided by the reader of updates.
+    `/name@bot` is accepted for any bot: the normaliser of updates decides whose command it is.
     """
     text = text.strip()
     found = _COMMAND.match(text)
@@ -31,10 +31,10 @@ def command(text: str) -> Command | None:
 
 
 def words(rest: str) -> Words:
-    """Split at white space; `'` and `"` group, a backslash takes the next sign as it is.
+    """Split at white space; `'` and `"` group, a backslash escapes the next character.
 
     Raises:
-        ValueError: a quote or backslash that nothing follows; says which.
+        ValueError: a quote is not closed, or a backslash is last; says which.
     """
     args: list[str] = []
     flags: dict[str, str] = {}
@@ -58,7 +58,7 @@ def words(rest: str) -> Words:
 
 
 def _tokens(text: str) -> list[tuple[str, bool]]:
-    """Words with whether any part of them was quoted."""
+    """Return the words, each with whether any part of it was quoted."""
     found: list[tuple[str, bool]] = []
     word, quote, quoted, escaped, begun = "", "", False, False, False
     for sign in text:

@@ -1,4 +1,4 @@
-"""What a model call costs and may cost at most: prices, the worst case, budgets. All pure."""
+"""Computes what a model call costs and may cost at most: prices, worst cases, budgets. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind: TypeAlias = Literal["day", "person", "pack"]
 """Whose spending a budget bounds: everybody's of a day, one person's, one pack's."""
 
 Ceiling: TypeAlias = tuple[Kind, str, float, str]
-"""Kind, which of them, USD a day, configuration key."""
+"""Kind, which person or pack, USD a day, configuration key."""
 
 ENTRY_TOKENS = 16
 """More than any chat template puts around one entry or one tool."""
@@ -28,8 +28,8 @@ each of at most eight tiles. Source: platform.openai.com/docs/guides/images-visi
 class Price:
     """US dollars for a million tokens of input, of input read from a cache, of output.
 
-    `above` are other prices for requests with more input than so many tokens, ascending: they
-    count for all tokens of such a request.
+    `above` are (tokens, price), ascending: a request with more input than that pays this price
+    for all its tokens.
     """
 
     input: float
@@ -38,7 +38,7 @@ class Price:
     above: tuple[tuple[int, Price], ...] = ()
 
     def at(self, input_tokens: int) -> Price:
-        """What a request of that size pays."""
+        """Return the price for a request with so much input."""
         found = [price for start, price in self.above if input_tokens > start]
         return found[-1] if found else self
 
@@ -53,8 +53,8 @@ def _nobody_said(provider: str, model: str) -> Price | None:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices as the owner says them, by model and by the models of one provider, and `listed` ones
-    for the others; the embedded model is free."""
+    """The owner's prices, by model and by the models of one provider, and `listed` ones for all
+    others; the embedded model is free."""
 
     by_model: Mapping[str, Price] = field(default_factory=dict[str, Price])
     by_provider: Mapping[str, Mapping[str, Price]] = field(
@@ -64,15 +64,15 @@ class Prices:
     """What a catalogue says of (provider, model) now; the first call may take a second."""
 
     def of(self, provider: str, model: str) -> Price | None:
-        """The price of a model; None = nobody said."""
+        """Return the price of a model, None = it is not known."""
         if provider == "local":
             return FREE
         own = self.by_model.get(model) or self.by_provider.get(provider, {}).get(model)
         return own or self.listed(provider, model)
 
     def relatives(self, provider: str, model: str) -> tuple[tuple[str, str], ...]:
-        """(provider, model) of what else has a price and can be asked at the same service:
-        what is listed for this provider, and models of the same family (`gpt-…`)."""
+        """Return (provider, model) of other models at this provider that the owner has priced:
+        those under the provider, and those of the same family (`gpt-…`)."""
         family = model.partition("-")[0] + "-"
         names = [*self.by_provider.get(provider, {})]
         names += [name for name in self.by_model if name.startswith(family)]
@@ -88,7 +88,7 @@ class PackBudget:
 
 
 def own_key(name: str, pack: str) -> str:
-    """How a ceiling of a pack's own is called in sentences."""
+    """Return how sentences name a ceiling that a pack sets itself."""
     return f"budget.{name} in the pack.yml of “{pack}”"
 
 
@@ -108,7 +108,7 @@ class Budget:
         )
 
     def ceilings(self, person: str, pack: str, own_usd: float = 0.0) -> list[Ceiling]:
-        """What a call stands under; `own_usd` is the pack's own ceiling, the stricter counts."""
+        """Return a call's ceilings; `own_usd` is the pack's own, and the stricter one counts."""
         found: list[Ceiling] = [("day", "", self.daily_usd, "budgets.daily_usd")]
         if person:
             key = "budgets.per_person_daily_usd"
@@ -125,7 +125,7 @@ class Budget:
 
 
 def cost_usd(price: Price, usage: Usage) -> float:
-    """What a call cost; cached tokens are a part of the input and have a price of their own."""
+    """Return what a call cost; cached tokens are part of the input and have their own price."""
     price = price.at(usage.input_tokens)
     cached = min(usage.cached_tokens, usage.input_tokens)
     fresh = usage.input_tokens - cached
@@ -135,8 +135,7 @@ def cost_usd(price: Price, usage: Usage) -> float:
 
 
 def most_usd(price: Price, most: Usage) -> float:
-    """What a call with at most these tokens can cost, wherever its input is read from and however
-    many of them it has."""
+    """Return the most that a call with up to these tokens can cost, cached input or not."""
     return max(
         cost_usd(Price(max(one.input, one.cached), 0.0, one.output), most)
         for one in _possible(price, most)
@@ -144,7 +143,7 @@ def most_usd(price: Price, most: Usage) -> float:
 
 
 def _possible(price: Price, most: Usage) -> list[Price]:
-    """What a request may pay that has no more input than `most`."""
+    """Return every price that a request with at most the input of `most` may pay."""
     return [price, *(other for start, other in price.above if most.input_tokens > start)]
 
 
@@ -153,8 +152,8 @@ LEAST_ANSWER_TOKENS = 1_024
 
 
 def affordable(most: Usage, prices: Iterable[Price], room_usd: float, least: int) -> Usage:
-    """`most` with no more output than `room_usd` pays for, whoever of them answers, and with no
-    less than `least` tokens of it, paid for or not."""
+    """Return `most` with its output cut to what `room_usd` pays for at each of these prices, but
+    not below `least` tokens, even if `room_usd` does not pay for those."""
     tokens = most.output_tokens
     for price in prices:
         left_usd = room_usd - most_usd(price, Usage(most.input_tokens, 0, 0))
@@ -166,13 +165,13 @@ def affordable(most: Usage, prices: Iterable[Price], room_usd: float, least: int
 
 
 class Bounds:
-    """Upper bounds of requests, in tokens; remembers the size of each tool's schema."""
+    """Computes upper bounds of requests, in tokens; caches the size of each tool's schema."""
 
     def __init__(self) -> None:
         self._schemas: dict[int, tuple[dict[str, Any], int]] = {}
 
     def of(self, request: ModelRequest) -> Usage:
-        """No tokenizer of today's services makes more tokens of a text than it has UTF-8 bytes."""
+        """Bound a request by its UTF-8 bytes: no service's tokenizer makes more tokens of it."""
         entries = 2 + len(request.messages) + len(request.tools)
         tokens = _bytes(request.system) + _bytes(request.context) + ENTRY_TOKENS * entries
         # Hundreds of them, before each model call: plain tests of types, one look at all texts.
@@ -198,8 +197,8 @@ class Bounds:
 
 
 def step_up(cap_usd: float, missing_usd: float) -> float:
-    """The round sum (1, 2 or 5 times a power of ten) to raise a budget by: at least half of it,
-    and at least what is missing."""
+    """Return the round sum (1, 2 or 5 times a power of ten) to raise a budget by: at least half
+    of it, and at least what is missing."""
     wanted = max(cap_usd / 2, missing_usd)
     power = 10.0 ** math.floor(math.log10(wanted))
     return next(
@@ -210,7 +209,7 @@ def step_up(cap_usd: float, missing_usd: float) -> float:
 def cheapest_that_fits(
     candidates: Sequence[tuple[str, str]], prices: Prices, most: Usage, room_usd: float
 ) -> tuple[str, str] | None:
-    """The (provider, model) whose worst case is smallest, if there is room for that."""
+    """Return the (provider, model) with the smallest worst case, None = it does not fit either."""
     priced = [
         (most_usd(price, most), candidate)
         for candidate in dict.fromkeys(candidates)
@@ -225,7 +224,7 @@ def _bytes(text: str) -> int:
 
 
 def _beside_text(message: Message) -> int:
-    """What is sent of a message besides its text."""
+    """Bound what is sent of a message besides its text, in tokens."""
     if isinstance(message, UserSaid):
         return IMAGE_TOKENS * len(message.images) if message.images else 0
     if isinstance(message, AssistantSaid) and (message.calls or message.native):

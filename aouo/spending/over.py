@@ -1,4 +1,4 @@
-"""What is said when a limit has no room for a call: how much is used, which key, what would fit."""
+"""Builds the error for a call that a limit has no room for: what is used, and what would fit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def budget_exceeded(
     used: Callable[[Name], float],
     day: str,
 ) -> BudgetExceeded:
-    """With the cheapest model, of those that answer and their relatives, that all limits allow."""
+    """Build the error; it names the cheapest known model that all limits have room for, if any."""
     limit = error.limit
     _, kind, name = limit.name
     cheaper = cheapest_that_fits(

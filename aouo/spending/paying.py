@@ -1,4 +1,4 @@
-"""One model call at work: what it may cost at most, and the usage row that it ends with."""
+"""Follows one reserved model call from its worst case to the usage row that it ends with."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ _NOTHING = Usage()
 
 
 class Paying:
-    """`durable` when the worst case is in the table too, which is so under a budget; `begun` when
-    an answer began, `over` when what was spent is counted."""
+    """One reserved model call.
+
+    `durable`: under a budget, so its worst case is in the table, too; `begun`: an answer began;
+    `over`: what it spent is counted.
+    """
 
     def __init__(
         self,
@@ -35,10 +38,10 @@ class Paying:
         self.over = False
 
     def settle(self, finished: Finished) -> Spent:
-        """The row of a call that came to its end.
+        """End a finished call and return its usage row.
 
-        Under a budget a call without any usage, or of a model nobody expected, costs its worst
-        case.
+        Under a budget a call that reports no usage, or another model than those asked, costs its
+        worst case.
         """
         provider = finished.provider or self.worst.provider
         model = finished.model or self.worst.model
@@ -58,8 +61,8 @@ class Paying:
         )
 
     def cut_off(self, record: Callable[[Spent], None]) -> None:
-        """End a call that did not come to its end, if it is not over: it costs its worst case,
-        and has a row only if money is counted."""
+        """End an unfinished call, unless it is over: it costs its worst case, and has a usage row
+        only under a budget."""
         if self.over:
             return
         self.end(0, self.worst.cost_usd, row=self.durable)
@@ -67,7 +70,7 @@ class Paying:
             record(replace(self.worst, duration_ms=self._ms()))
 
     def end(self, tokens: int, usd: float, *, row: bool = True) -> None:
-        """Count what was spent; `row` says that the table will tell it too."""
+        """Count what was spent; `row`: a usage row with it will be written, too."""
         self.over = True
         self._reservation.settle(self.worst.reservation if row else "", tokens, usd)
 

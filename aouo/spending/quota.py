@@ -1,6 +1,6 @@
-"""Limits of tokens and money: asked before a turn, held before each model call, settled after.
+"""Limits tokens and money: checks before a turn, reserves before each model call, settles after.
 
-`Quota.stream` is the way to a model for everybody who pays: turns, and the runtime's own calls.
+`Quota.stream` is the only way to a model that is paid for: by turns, and by side calls.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from aouo.store.database import Database
 _NOTHING = Usage()
 _NO_CEILING = PackBudget()
 NEAR = 0.8
-"""The share of its cap from which on a session is renewed: what is left is for the next turn."""
+"""The share of its cap at which a session is renewed, while the rest is enough for one turn."""
 
 
 class Quota:
-    """Token caps of a day, 0 = off, and budgets of a day. What a session may take ends no turn: it
-    is renewed before (`flow.renewing`).
+    """Enforces the day's token caps, 0 = off, and its budgets. A session's cap ends no turn: the
+    session is renewed before that (`flow.answering.renewing`).
 
-    A day ends at local midnight. Without a budget nothing is written before a call. Whatever caps
-    and budgets say, what they are held against is one `Reservations`.
+    A day ends at local midnight. Without a budget nothing is written before a call. All caps and
+    budgets are checked against one `Reservations`.
     """
 
     def __init__(
@@ -85,32 +85,32 @@ class Quota:
         self._looked_up = False
 
     def day(self) -> str:
-        """The local day that usage counts for, such as `2026-11-21`."""
+        """Return the local day that usage counts for, such as `2026-11-21`."""
         return self._clock.now().astimezone(self._zone).date().isoformat()
 
     @property
     def budgeted(self) -> bool:
-        """Whether any call stands under a budget."""
+        """Whether any budget is set."""
         return self._budget.any or any(own.daily_usd for own in self._pack_budgets().values())
 
     async def recover(self) -> int:
-        """Count what a former process had not settled as spent; returns how many calls."""
+        """Count reservations of an earlier process as spent; return how many calls they are."""
         if not await self._database.read(budgets.any_held):
             return 0
         return await self._database.transact(budgets.write_off)
 
     async def is_near_its_cap(self, session_id: str) -> bool:
-        """Whether a session has taken most of the tokens that it may."""
+        """Whether a session has taken the share `NEAR` of its token cap."""
         if not self._session_max:
             return False
         used = await self._database.read(lambda tx: usage.tokens_of_session(tx, session_id))
         return used >= self._session_max * NEAR
 
     async def check(self, pack: str = "") -> None:
-        """Refuse what cannot begin: a cap of tokens is reached.
+        """Check that no token cap is reached, before a turn begins.
 
         Raises:
-            QuotaExceededError: names the cap, the day's before the pack's.
+            QuotaExceededError: one is; it names the cap, the day's before the pack's.
         """
         limits = self._token_limits(pack, _NOTHING)
         if not limits:
@@ -130,14 +130,14 @@ class Quota:
         *,
         least_tokens: int = LEAST_ANSWER_TOKENS,
     ) -> AsyncGenerator[ModelEvent, None]:
-        """Ask a model as `ChatModel.stream` does, within the limits; close it as that.
+        """Ask a model as `ChatModel.stream` does, within the limits; close the generator as there.
 
-        No event holds a secret, in whatever pieces the model said it.
+        Secrets are redacted in all events, even if the model said one in pieces.
 
-        Where a budget has not enough left for the worst case, the call is made with less room for
-        its answer, `least_tokens` of it at least. `row` says who pays. `record` gets the row to
-        write, one for each call that cost something; a call that is cut off costs its worst case,
-        since nobody says what it did cost.
+        If a budget has too little left for the worst case, the call is made with less room for its
+        answer, but at least `least_tokens`. `row` says who pays. `record` gets a row to write for
+        each call that cost something; a call that is cut off costs its worst case, since its
+        real cost is not known.
 
         Raises:
             QuotaExceededError: a cap of tokens is reached.
@@ -175,8 +175,8 @@ class Quota:
     async def _pay(
         self, model: ChatModel, request: ModelRequest, row: Spent, least_tokens: int
     ) -> tuple[Paying, ModelRequest]:
-        """Hold the worst case of one call, in the table too if it stands under a budget; and the
-        request that this pays for, the same one if all its room is the least."""
+        """Reserve the worst case of one call, under a budget in the table, too; return it with the
+        request that it pays for, whose room for the answer may be smaller."""
         ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
         prices = await self._known_prices(model, all_of_them=bool(ceilings))
         capped = bool(self._token_limits(row.pack, _NOTHING))
@@ -214,8 +214,8 @@ class Quota:
         ceilings: Sequence[Ceiling],
         least_tokens: int,
     ) -> tuple[str, Reservation, Usage]:
-        """Hold room under every limit, waiting as long as calls at work take it; the day, and what
-        of `most` there is room for."""
+        """Reserve room under every limit, waiting while calls at work take it up; return the day,
+        the reservation, and `most` cut to the room there is."""
         while True:
             day = self.day()
             await self._catch_up(day)
@@ -243,7 +243,7 @@ class Quota:
             await self._reservations.change()
 
     async def _write_down(self, paying: Paying) -> None:
-        """The worst case is in the table before the call is made."""
+        """Store the worst case in the table, before the call is made."""
         worst = paying.worst
         now = stamp(self._clock)
         try:
@@ -253,7 +253,7 @@ class Quota:
             raise
 
     async def _release(self, paying: Paying) -> None:
-        """Nothing was spent."""
+        """Give back the reservation of a call that spent nothing."""
         paying.end(0, 0.0, row=False)
         if paying.durable:
             reservation_id = paying.worst.reservation
@@ -281,7 +281,7 @@ class Quota:
     async def _known_prices(
         self, model: ChatModel, *, all_of_them: bool
     ) -> dict[tuple[str, str], Price]:
-        """As `_prices`; the first time in a thread, for that may load a catalogue."""
+        """As `_prices`, the first time in a thread, since that may load a catalogue."""
         if self._looked_up:
             return self._prices(model, all_of_them=all_of_them)
         prices = await asyncio.to_thread(self._prices, model, all_of_them=all_of_them)
@@ -289,7 +289,11 @@ class Quota:
         return prices
 
     def _prices(self, model: ChatModel, *, all_of_them: bool) -> dict[tuple[str, str], Price]:
-        """What each model that may answer costs; without a budget an unknown price is none."""
+        """Return the price of each model that may answer; without a budget an unknown one is free.
+
+        Raises:
+            PriceUnknown: a price is not known, and `all_of_them` are needed.
+        """
         prices: dict[tuple[str, str], Price] = {}
         for provider, name in model.candidates:
             price = self._budget.prices.of(provider, name)

@@ -1,8 +1,8 @@
-"""What is used and what is held against each limit, in this process's memory.
+"""Holds in memory what is used and what is reserved under each limit.
 
-The table is the truth: it is read once for a day, then only what was written since.
-A call at work is held at its worst case, and counts with its real size from its end on, before
-its row is written. One process owns a home, so nobody else spends beside it.
+The usage table is the truth: it is read whole once for a day, then only its new rows. A call at
+work is reserved at its worst case; from its end on its real size counts, before its row is written.
+One process owns a home, so no other process spends at the same time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from aouo.store.database import Tx
 
 Unit: TypeAlias = Literal["tokens", "usd"]
 Name: TypeAlias = tuple[Unit, str, str]
-"""Unit, whose (day, person, pack), and which of them."""
+"""Unit, kind (day, person, pack), and which person or pack, "" = all."""
 
 
 @dataclass(slots=True)
 class Account:
-    """What is spent, and what calls at work may spend besides."""
+    """What is spent, and what calls at work may still spend."""
 
     used: float = 0.0
     reserved: float = 0.0
@@ -34,14 +34,14 @@ class Account:
 
     def settle(self, amount: float, spent: float) -> None:
         self.at_work -= 1
-        # Sums of fractions leave crumbs, and who waits for a crumb waits for ever.
+        # Sums of floats leave rounding errors, and a call could wait for those for ever.
         self.reserved = self.reserved - amount if self.at_work else 0.0
         self.used += spent
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One ceiling that a call stands under; `key` configures it, `amount` is its worst case."""
+    """One limit of a call; `key` configures it, `amount` is the call's worst case."""
 
     name: Name
     cap: float
@@ -54,7 +54,7 @@ class Limit:
 
 
 class OverLimit(Exception):
-    """There is no room, and there will be none when the calls at work have ended."""
+    """A limit has no room for a call, and will have none when the calls at work have ended."""
 
     def __init__(self, limit: Limit, used: float) -> None:
         super().__init__(f"{limit.key}: {used:g} of {limit.cap:g}")
@@ -79,7 +79,7 @@ def judge(account: Account, limit: Limit) -> Literal["fits", "wait", "over"]:
 
 
 class Reservation:
-    """What one call at work may spend; ends exactly once. Without a purse it is nothing."""
+    """What one call at work may spend; it is settled once. Without `reservations` it is empty."""
 
     def __init__(
         self,
@@ -90,8 +90,8 @@ class Reservation:
         self._amounts = amounts
 
     def settle(self, row_id: str, tokens: float, usd: float) -> None:
-        """Count what was spent in the place of what was held; a row of that id will say it too,
-        "" = none will."""
+        """Count what was spent in the place of what was reserved; a usage row with `row_id` will
+        follow, "" = none will."""
         for account, unit, amount in self._amounts:
             account.settle(amount, tokens if unit == "tokens" else usd)
         self._amounts = ()
@@ -100,7 +100,7 @@ class Reservation:
 
 
 class Reservations:
-    """All accounts of today."""
+    """All accounts of today, and the owner's allowances."""
 
     def __init__(self) -> None:
         self._day = ""
@@ -111,7 +111,7 @@ class Reservations:
         self._changed = asyncio.Event()
 
     def catch_up(self, tx: Tx, day: str, *, money: bool) -> None:
-        """Read what is new in the table, and all of a day met for the first time."""
+        """Read the new rows of the table, and all rows of a day that is new."""
         if self._day:
             for row in usage.since(tx, self._seen):
                 self._seen = row.id
@@ -135,18 +135,22 @@ class Reservations:
         return self._account(name).used
 
     def added(self, kind: str, name: str) -> float:
-        """What the owner added to a budget for today, in USD."""
+        """Return the owner's allowance for a budget today, in USD."""
         return self._added.get((kind, name), 0.0)
 
     def refuse(self, limits: Sequence[Limit]) -> None:
-        """Raises: OverLimit: the first that has no room for its amount."""
+        """Check that every limit has room for its amount.
+
+        Raises:
+            OverLimit: the first limit that has none.
+        """
         for limit in limits:
             account = self._account(limit.name)
             if judge(account, limit) == "over":
                 raise OverLimit(limit, account.used)
 
     def reserve(self, limits: Sequence[Limit]) -> Reservation | None:
-        """Hold room under every limit, or under none: None = wait until a call has ended.
+        """Reserve room under all limits or under none; None = wait until a call has ended.
 
         Raises:
             OverLimit: as `refuse`.
@@ -164,7 +168,7 @@ class Reservations:
         await self._changed.wait()
 
     def settled(self, row_id: str) -> None:
-        """A call has ended, its row is still to be written: wake all who wait for room."""
+        """Wake all calls that wait for room: one has ended; its row, if any, will follow."""
         if row_id:
             self._unwritten.add(row_id)
         self._changed.set()

@@ -1,4 +1,4 @@
-"""Sessions and what was said in them, as the owner looks through them from outside."""
+"""Reads sessions and their messages for the owner, who looks from outside the bot's process."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def session(tx: Tx, wanted: str) -> Session | None:
 
 
 def entries(tx: Tx, session_id: str) -> list[Entry]:
-    """What its history shows, oldest first."""
+    """Return the session's visible messages, oldest first."""
     rows = tx.all(
         "SELECT * FROM messages WHERE session_id = ? AND visible = 1 ORDER BY id", session_id
     )

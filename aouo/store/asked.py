@@ -1,4 +1,4 @@
-"""The jobs that people's messages are in, found by the message."""
+"""Finds the job that a person's message is part of."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of(tx: Tx, address: ConversationAddress, message_id: int) -> Asked | None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Edits of messages older than this are not looked for any more."""
+    """Forget which job a message of before `before` is in; its edits are ignored from then on."""
     return tx.run(
         "DELETE FROM job_messages WHERE job_id <= "
         "(SELECT coalesce(max(id), 0) FROM jobs WHERE created_at < ?)",

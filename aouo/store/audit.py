@@ -1,4 +1,4 @@
-"""The audit: what was proposed, how it was judged, how it ended."""
+"""Stores the audit of tool calls: how each was proposed, judged and ended."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
 
 
 def append(tx: Tx, entry: AuditEntry, now: str) -> None:
-    """Add a row, once for each stage of a call, and one terminal row in all.
+    """Add a row, at most one for each stage of a call, and one terminal row in all.
 
-    A call that is taken up after a crash passes the same stages again, and what was written
-    before stands.
+    A call that is resumed after a crash passes the same stages again; its earlier rows stand.
     """
     terminal = entry.stage in TERMINAL
     tx.run(
@@ -36,9 +35,9 @@ def append(tx: Tx, entry: AuditEntry, now: str) -> None:
 
 
 def close_of_turn(tx: Tx, turn_id: str, now: str) -> None:
-    """The turn is over: a call of it that has no end yet ends here, as failed.
+    """Add a FAILED row for each call of an ended turn that has no terminal row yet.
 
-    It was stopped while it ran, or cut off by a crash and must not run again.
+    Such a call was stopped while it ran, or cut off by a crash and must not run again.
     """
     tx.run(
         "INSERT INTO audit (at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, "

@@ -1,4 +1,4 @@
-"""Money: calls at work, what the owner added for a day, refusals and what was decided on them."""
+"""Stores reservations, the owner's allowances for a day, refusals and the decisions on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Decision: TypeAlias = Literal["raised", "cheaper", "stopped"]
 
 
 def reserve(tx: Tx, worst: Spent, now: str) -> None:
-    """Note a call before it is made, at its worst case; `usage.record` takes the note away."""
+    """Reserve a call's worst case before it is made; `usage.record` deletes the reservation."""
     tx.run(
         "INSERT INTO holds (id, day, scope, provider, model, pack, session_id, person, turn_id, "
         "cost_usd, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -30,7 +30,7 @@ def reserve(tx: Tx, worst: Spent, now: str) -> None:
 
 
 def release(tx: Tx, reservation_id: str) -> None:
-    """A call that cost nothing."""
+    """Delete the reservation of a call that cost nothing."""
     tx.run("DELETE FROM holds WHERE id = ?", reservation_id)
 
 
@@ -39,7 +39,7 @@ def any_held(tx: Tx) -> bool:
 
 
 def write_off(tx: Tx) -> int:
-    """Count the calls of a former process whose end nobody saw as spent, at their worst case.
+    """Count the reservations that an earlier process left open as spent, at their worst case.
 
     The caller owns the home's lock and has no call at work. Returns how many there were.
     """
@@ -53,7 +53,7 @@ def write_off(tx: Tx) -> int:
 
 
 def allowances(tx: Tx, day: str) -> dict[tuple[str, str], float]:
-    """What was added for a day: (kind, name) → USD."""
+    """Return the allowances of a day: (kind, name) → USD."""
     rows = tx.all(
         "SELECT kind, name, sum(usd) AS usd FROM allowances WHERE day = ? GROUP BY kind, name", day
     )
@@ -61,7 +61,7 @@ def allowances(tx: Tx, day: str) -> dict[tuple[str, str], float]:
 
 
 def refuse(tx: Tx, refusal: Refusal, now: str) -> None:
-    """Remember what the buttons under a refusal mean."""
+    """Store a refusal, so that the buttons under it can be carried out."""
     tx.run(
         "INSERT OR IGNORE INTO budget_refusals (turn_id, day, kind, name, raise_usd, provider, "
         "model, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -93,7 +93,7 @@ def refusal_of(tx: Tx, turn_id: str) -> Refusal | None:
 
 
 def decide(tx: Tx, refusal: Refusal, decision: Decision) -> bool:
-    """Close a refusal; False when somebody was faster."""
+    """Settle an open refusal; False = it was settled already."""
     return (
         tx.run(
             "UPDATE budget_refusals SET state = ? WHERE turn_id = ? AND state = 'open'",
@@ -132,7 +132,7 @@ def choose_model(tx: Tx, route_id: int, refusal: Refusal, day: str) -> None:
 
 
 def chosen_model(tx: Tx, route_id: int, day: str) -> tuple[str, str] | None:
-    """(provider, model) that was chosen for a conversation on this day."""
+    """Return (provider, model) chosen for a conversation on this day, None = none was."""
     row = tx.one(
         "SELECT provider, model FROM chosen_models WHERE route_id = ? AND day = ?", route_id, day
     )

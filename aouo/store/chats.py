@@ -1,4 +1,4 @@
-"""Chats as a whole: which we know, and a group that became a supergroup."""
+"""Tells whether a chat is known, and moves the rows of a group that became a supergroup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aouo.store.database import Tx
 
 
 def is_known(tx: Tx, address: ConversationAddress) -> bool:
-    """Whether anything was ever said to us, or by us, in this chat."""
+    """Whether this chat has a route."""
     row = tx.one(
         "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? LIMIT 1",
         address.platform,
@@ -35,7 +35,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         platform,
         old,
     )
-    # One that is at work too: until it ends, nothing else begins in the new lane.
+    # The running job too: until it ends, nothing else begins in the new lane.
     tx.run(
         "UPDATE jobs SET lane = replace(lane, ?, ?) WHERE platform = ? AND chat_id = ? "
         "AND state IN ('gathering', 'ready', 'parked', 'running')",
@@ -64,7 +64,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
 
 
 def _keep_one_route(tx: Tx, platform: str, loser: str, winner: str) -> None:
-    """Of two routes for the same place, `loser`'s goes."""
+    """Delete the routes of `loser` for places that `winner` has a route for, too."""
     tx.run(
         "DELETE FROM conversation_routes WHERE platform = ? AND chat_id = ? AND EXISTS "
         "(SELECT 1 FROM conversation_routes AS o WHERE o.platform = ? AND o.chat_id = ? "

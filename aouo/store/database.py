@@ -45,7 +45,7 @@ class Tx:
         self.forgets = False
 
     def forget(self) -> None:
-        """What this transaction overwrites shall not stay in the log either."""
+        """Have the write-ahead log emptied after the commit, so that old words leave it too."""
         self.forgets = True
 
     def run(self, sql: LiteralString, *values: Value) -> int:
@@ -63,15 +63,15 @@ class Tx:
         return self._connection.execute(sql, values).fetchall()
 
     def ask(self, query: Query[T]) -> T:
-        """The same question as `Snapshot.ask` asks, where nobody else waits."""
+        """Run a query as `Snapshot.ask` does, but here, without its limits."""
         return query.read(self.all(query.sql, *query.values))
 
     def apart(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` so that what it wrote is taken back alone if it fails.
+        """Run `work` in a savepoint: if it fails, only its own writes are taken back.
 
         Raises:
-            Unstorable: its values are at fault.
-            sqlite3.DatabaseError: the database is: its disk is full, say.
+            Unstorable: its values cannot be stored.
+            sqlite3.DatabaseError: the database fails, because its disk is full, for example.
         """
         self._connection.execute("SAVEPOINT apart")
         try:
@@ -92,7 +92,7 @@ class Tx:
 
 
 def _is_the_database(error: Exception) -> bool:
-    """Whether nothing else could be stored either, so that it has to be tried again."""
+    """Whether the database failed, not the values, so that the same has to be tried again."""
     of_values = sqlite3.DataError | sqlite3.IntegrityError | sqlite3.ProgrammingError
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, of_values)
 
@@ -111,7 +111,7 @@ _Outcome: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 
 def _tell(outcomes: Sequence[_Outcome]) -> None:
-    """On the loop: hand out results and errors; whoever was cancelled does not wait any more."""
+    """Resolve the futures, on the loop's thread; a cancelled one is skipped."""
     for done, result, error in outcomes:
         if done.done():
             continue
@@ -122,7 +122,7 @@ def _tell(outcomes: Sequence[_Outcome]) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a connection with the settings that every one of ours has.
+    """Open a connection with the settings that all connections of the runtime share.
 
     Raises:
         SetupError: there is no write-ahead log on this file system.
@@ -162,7 +162,7 @@ class Occupied(Exception):
 class _Writer(threading.Thread):
     """The thread with the one connection that writes; `None` in its queue ends it.
 
-    `at_once` borrows the connection, and may only while the thread has been asked for nothing.
+    `at_once` borrows the connection; call it only while no request of the thread is pending.
     """
 
     def __init__(self, path: Path) -> None:
@@ -176,7 +176,7 @@ class _Writer(threading.Thread):
     def at_once(self, work: Callable[[Tx], T]) -> tuple[T, bool]:
         """Run `work` in a transaction of its own, on the caller's thread, without waiting.
 
-        Returns its result, and whether what it overwrote is still to be forgotten.
+        Returns its result, and whether the log is still to be emptied (`Tx.forget`).
 
         Raises:
             Occupied: another process writes.
@@ -262,7 +262,7 @@ class _Writer(threading.Thread):
         connection.execute("SAVEPOINT one")
         try:
             result = request.work(tx)
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as error:  # noqa: BLE001 - handed to the caller
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
             return request.done, None, error
@@ -271,14 +271,14 @@ class _Writer(threading.Thread):
 
 
 class Database:
-    """Transactions on one file; see the module for what owns what."""
+    """Runs transactions on one file; the module says which thread uses which connection."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer = _Writer(path)
         self._reader: sqlite3.Connection | None = None
         self._snapshots = Snapshots(path)
-        self._asked = 0  # of the writer's thread, and not answered yet
+        self._asked = 0  # requests to the writer's thread without an answer
 
     async def open(self) -> None:
         """Start the writer, open the reader.
@@ -297,10 +297,10 @@ class Database:
     ) -> T:
         """Run `work` in a transaction and return its result after the commit.
 
-        Once asked for, it happens, and a cancellation of the caller takes effect only when it
-        has. `durable` waits for the disk: for commits that acknowledge an update or record an
-        effect. `brief` says that `work` is some indexed statements: unless it is durable too it
-        may then run on the loop's thread. Order is kept: not while an older one waits.
+        Once requested it happens: a cancellation of the caller takes effect only after it.
+        `durable` waits for the disk: for commits that acknowledge an update or record an effect.
+        `brief` says that `work` is a few indexed statements: unless it is durable too, it may run
+        on the loop's thread, though never before an older request: order is kept.
         """
         if brief and not durable and not self._asked:
             try:
@@ -314,7 +314,7 @@ class Database:
         return await self._ask(work, durable=durable)
 
     async def _ask(self, work: Callable[[Tx], T], *, durable: bool) -> T:
-        """The same on the writer's thread."""
+        """Run `work` on the writer's thread."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         self._asked += 1
@@ -340,11 +340,11 @@ class Database:
             self._reader.execute("ROLLBACK")
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        """For reads that look through much: they run beside the loop, see `store.snapshots`."""
+        """Open a snapshot for long reads, which run off the loop: see `store.snapshots`."""
         return self._snapshots.open()
 
     async def close(self) -> None:
-        """Finish what is queued; readers go first, so that the writer checkpoints last."""
+        """Finish the queued work; readers close first, so that the writer checkpoints last."""
         await self._snapshots.close()
         if self._reader is not None:
             self._reader.close()

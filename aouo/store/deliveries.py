@@ -15,7 +15,7 @@ from aouo.store import gone, moves
 from aouo.store.database import Tx
 
 ONLY_CHANGES = ("chosen", "ending")
-"""If the message is gone, what it was to become is said nowhere."""
+"""Kinds that only edit a message: if that is gone, they are sent nowhere."""
 
 
 def add(
@@ -29,10 +29,10 @@ def add(
     key: str | None = None,
     edits: int = 0,
 ) -> Delivery:
-    """Queue a message; a second one with the same key is the first one, as it stands.
+    """Queue a message and return its row; a `key` that is known returns the row it has.
 
-    One for a chat that is gone is refused from the beginning, one for a chat that has moved goes
-    where it is now.
+    A message for a chat that is gone is refused at once; one for a chat that moved goes to its
+    new address.
     """
     there, state = moves.where_it_is(tx, address), "queued"
     if there != address:
@@ -91,7 +91,7 @@ def of_message(tx: Tx, address: ConversationAddress, message_id: int) -> Deliver
 
 
 def seen(tx: Tx, delivery_id: int, address: ConversationAddress, message_id: int) -> None:
-    """Somebody tapped a button of a message that may have arrived: it has."""
+    """Note the message id of an `unknown` delivery: a tap on its button proves that it arrived."""
     tx.run(
         "UPDATE deliveries SET message_id = ? WHERE id = ? AND message_id = 0 "
         "AND state = 'unknown' AND platform = ? AND chat_id = ?",
@@ -103,12 +103,12 @@ def seen(tx: Tx, delivery_id: int, address: ConversationAddress, message_id: int
 
 
 def menu_key(pack: str) -> str:
-    """How the keys of a pack's menu messages begin."""
+    """Return how the keys of a pack's menu messages begin."""
     return f"menu:{pack}"
 
 
 def menu_pack(tx: Tx, address: ConversationAddress, message_id: int) -> str:
-    """The pack whose menu a message of ours is, "" = it is none."""
+    """Return the pack whose menu this message of ours shows, "" = it shows none."""
     row = tx.one(
         "SELECT key FROM deliveries WHERE chat_id = ? AND message_id = ? AND message_id > 0 "
         "AND platform = ? AND key LIKE 'menu:%' ORDER BY id LIMIT 1",
@@ -120,8 +120,10 @@ def menu_pack(tx: Tx, address: ConversationAddress, message_id: int) -> str:
 
 
 def drop_of_others(tx: Tx, listed: Collection[str], now: str) -> list[str]:
-    """Send nothing more of the turns of people in Telegram who are not `listed`, nor to their own
-    chats; returns whose that was. A refusal tells a stranger only that they are one."""
+    """Drop unsent messages to people in Telegram who are not `listed`, and of their turns.
+
+    Returns the person of each. Refusals stay: they tell a stranger only that they are one.
+    """
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "SELECT d.*, j.person FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id "
         "LEFT JOIN jobs AS j ON j.id = t.job_id WHERE d.state = 'queued' AND d.platform = 'tg'",
@@ -150,7 +152,8 @@ def mark(
     message_id: int = 0,
     error: str = "",
 ) -> None:
-    """Move a row on; `message_id` 0 leaves what is known. Off the record, the words go with it."""
+    """Set a row's state; `message_id` 0 keeps the known one. A settled row that is off the record
+    loses its words."""
     row = tx.one(
         "UPDATE deliveries SET state = ?, message_id = iif(? = 0, message_id, ?), "
         "error = iif(off_record = 1, '', ?), "
@@ -171,7 +174,7 @@ def mark(
 
 
 def begin(tx: Tx, delivery_id: int, now: str) -> bool:
-    """Move a row on to `sending`, False = it does not wait any more."""
+    """Mark a queued row as `sending`; False = it is not queued any more."""
     row = tx.one("SELECT 1 FROM deliveries WHERE id = ? AND state = 'queued'", delivery_id)
     if row:
         mark(tx, delivery_id, "sending", now)
@@ -179,7 +182,7 @@ def begin(tx: Tx, delivery_id: int, now: str) -> bool:
 
 
 def is_off_record(tx: Tx, delivery_id: int) -> bool:
-    """Whether its words are; while its turn runs they are only marked so with the turn."""
+    """Whether a delivery is off the record; while its turn runs, only the turn is marked so."""
     row = tx.one(
         "SELECT d.off_record OR coalesce(t.off_record, 0) AS off_record FROM deliveries AS d "
         "LEFT JOIN turns AS t ON t.id = d.turn_id WHERE d.id = ?",
@@ -189,19 +192,19 @@ def is_off_record(tx: Tx, delivery_id: int) -> bool:
 
 
 def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:
-    """What the row was to replace is gone: it is a message of its own from now on."""
+    """Queue an edit as a new message, because the one that it was to edit is gone."""
     mark(tx, delivery_id, "queued", now, error=error)
     tx.run("UPDATE deliveries SET edits = 0 WHERE id = ?", delivery_id)
 
 
 def queued(tx: Tx) -> list[Delivery]:
-    """Everything that waits to be sent, in order; what tells of an older message comes first."""
+    """Return the queued deliveries that can be read, in order; notes of doubt come first."""
     rows = tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY kind <> 'doubt', id")
     return [_delivery(row) for row in rows if _is_readable(row)]
 
 
 def refuse_unreadable(tx: Tx, now: str) -> list[int]:
-    """Settle what waits and cannot be read any more; returns the numbers of these rows."""
+    """Refuse the waiting rows whose body cannot be read any more; return their ids."""
     rows = tx.all(
         "SELECT * FROM deliveries WHERE state = 'queued' "
         "UNION ALL SELECT * FROM deliveries WHERE state = 'sending'"
@@ -221,7 +224,7 @@ def _is_readable(row: sqlite3.Row) -> bool:
 
 
 def waiting(tx: Tx) -> int:
-    """How many messages have not left yet."""
+    """Count the messages that are queued or being sent."""
     row = tx.one(
         "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued') + "
         "(SELECT count(*) FROM deliveries WHERE state = 'sending') AS n"
@@ -230,12 +233,11 @@ def waiting(tx: Tx) -> int:
 
 
 def cut_off(tx: Tx, now: str) -> list[Delivery]:
-    """What a former process was sending when it died.
+    """Settle what an earlier process was sending when it died; return what became `unknown`.
 
-    An edit can be repeated and is queued again, and so is the line that tells of a doubt:
-    read twice it harms nobody, lost it would leave its message without a word. Any other send
-    may have arrived: it becomes `unknown`, and so it is returned. A live message that nobody
-    had begun is dropped: the turn that is taken up begins its own.
+    An edit is idempotent and is queued again, and so is a note of doubt: read twice it harms
+    nobody, lost it would leave its message unexplained. Any other send may have arrived and
+    becomes `unknown`. A queued live message is dropped: the resumed turn begins its own.
     """
     tx.run(
         "UPDATE deliveries SET state = 'queued' WHERE state = 'sending' "
@@ -253,18 +255,18 @@ def cut_off(tx: Tx, now: str) -> list[Delivery]:
 
 
 def hush(tx: Tx, delivery_id: int) -> None:
-    """What this row says is off the record: its words go when it has been sent."""
+    """Mark a row as off the record: it loses its words once it is sent."""
     tx.run("UPDATE deliveries SET off_record = 1 WHERE id = ?", delivery_id)
 
 
 def hush_as(tx: Tx, delivery_id: int, former_id: int) -> None:
-    """A row that says the same once more is off the record if that one was."""
+    """Mark a row as off the record if the row that it repeats is."""
     if is_off_record(tx, former_id):
         hush(tx, delivery_id)
 
 
 def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
-    """The messages that a turn was filling, for the process that takes the turn up."""
+    """Return the turn's live messages, for the process that resumes the turn."""
     rows = tx.all(
         "SELECT * FROM deliveries WHERE turn_id = ? AND kind = 'live' AND state = 'live' "
         "ORDER BY id",
@@ -274,14 +276,14 @@ def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
 
 
 def show_live(tx: Tx, delivery_id: int, message: Rendered) -> None:
-    """What a message that is being filled is about to show."""
+    """Store what a live message is about to show."""
     tx.run(
         "UPDATE deliveries SET body = ? WHERE id = ? AND state = 'live'", dump(message), delivery_id
     )
 
 
 def end_live(tx: Tx, turn_id: str, now: str) -> None:
-    """The turn is over: what it was filling is not live any more."""
+    """Drop the live messages of a turn that is over."""
     tx.run(
         "UPDATE deliveries SET state = 'dropped', settled_at = ? WHERE turn_id = ? "
         "AND kind = 'live' AND state IN ('live', 'queued')",
@@ -291,7 +293,7 @@ def end_live(tx: Tx, turn_id: str, now: str) -> None:
 
 
 def texts_of(tx: Tx, turn_id: str) -> list[str]:
-    """What the turn's `msg` calls have shown, the messages of a call as one text."""
+    """Return what the turn's `msg` calls have shown, one text for each call."""
     rows = tx.all(
         "SELECT key, body FROM deliveries WHERE turn_id = ? AND kind = 'msg' "
         "AND state <> 'refused' ORDER BY id",
@@ -318,7 +320,7 @@ def raise_key(turn_id: str) -> str:
 
 
 def raises_asked_since(tx: Tx, moment: str) -> int:
-    """How many of these cards there are from after `moment`."""
+    """Count the cards with such a key that were created after `moment`."""
     row = tx.one(
         "SELECT count(*) AS n FROM deliveries WHERE key GLOB 'budget:*' AND created_at > ?", moment
     )
@@ -326,7 +328,7 @@ def raises_asked_since(tx: Tx, moment: str) -> int:
 
 
 def tagged(tx: Tx, turn_id: str, tag: str) -> int:
-    """The newest message that the turn calls so, 0 = there is none in the chat."""
+    """Return the id of the turn's newest message with this tag, 0 = the chat has none."""
     row = tx.one(
         "SELECT message_id FROM deliveries WHERE turn_id = ? AND kind = 'msg' AND message_id > 0 "
         "AND json_extract(nullif(body, ''), '$.tag') = ? ORDER BY id DESC LIMIT 1",
@@ -337,8 +339,7 @@ def tagged(tx: Tx, turn_id: str, tag: str) -> int:
 
 
 def move(tx: Tx, platform: str, old: str, new: str) -> None:
-    """A chat has another id, where messages have other numbers: nothing there is found, edited
-    or answered by the old ones."""
+    """Move a chat's rows to its new id and forget their message ids, which are others there."""
     rows = tx.all(
         "SELECT * FROM deliveries WHERE state = 'queued' AND platform = ? AND chat_id = ?",
         platform,
@@ -359,9 +360,9 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
 
 
 def _elsewhere(kind: DeliveryKind, message: Rendered, edits: int) -> tuple[Rendered, DeliveryState]:
-    """A message for a chat that has moved: no reply, and no edit; what only edits is dropped.
+    """Return a message for a chat that moved: no reply, no edit; what only edits is dropped.
 
-    So is a live one: its turn knows the old chat, and could not edit it where it would be.
+    So is a live one: its turn knows the old chat and could not edit it in the new one.
     """
     dropped = kind == "live" or (edits and (kind in ONLY_CHANGES or not message.text))
     return replace(message, reply_to=0), "dropped" if dropped else "queued"

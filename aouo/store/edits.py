@@ -1,4 +1,4 @@
-"""Edited messages whose job has begun: told to its turn, or offered to be answered anew."""
+"""Stores edits that came after their job began: for its turn, or as an offer to answer anew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aouo.store.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class EditOffer:
-    """New words of a job that was answered; `inbound` is None once they were `taken`."""
+    """An offer to answer an edited message anew; `inbound` is None once it was `taken`."""
 
     id: int
     state: Literal["offered", "taken"]
@@ -19,7 +19,7 @@ class EditOffer:
 
 
 def note(tx: Tx, job_id: int, said: str, inbound: Inbound, now: str) -> None:
-    """Words that a running turn does not know yet."""
+    """Store an edit for the running turn; `said` are the message's new words."""
     tx.run(
         "INSERT INTO edits (job_id, state, said, body, created_at) VALUES (?, 'untold', ?, ?, ?)",
         job_id,
@@ -30,7 +30,7 @@ def note(tx: Tx, job_id: int, said: str, inbound: Inbound, now: str) -> None:
 
 
 def untold(tx: Tx, job_id: int) -> list[tuple[str, Inbound]]:
-    """(new words of one message, the whole inbound with them), in the order they came."""
+    """Return the edits that the turn was not told, oldest first: (new words, edited inbound)."""
     rows = tx.all(
         "SELECT said, body FROM edits WHERE job_id = ? AND state = 'untold' ORDER BY id", job_id
     )
@@ -38,12 +38,12 @@ def untold(tx: Tx, job_id: int) -> list[tuple[str, Inbound]]:
 
 
 def forget_untold(tx: Tx, job_id: int) -> None:
-    """The turn was told, or is over."""
+    """Delete the edits that wait for the turn: it was told, or is over."""
     tx.run("DELETE FROM edits WHERE job_id = ? AND state = 'untold'", job_id)
 
 
 def offer(tx: Tx, job_id: int, inbound: Inbound, now: str) -> tuple[int, bool]:
-    """Keep the new words until a person wants them answered: (id, whether it is a new offer)."""
+    """Offer to answer the job's newest edit; return (the offer's id, whether it is new)."""
     row = tx.one(
         "UPDATE edits SET body = ? WHERE job_id = ? AND state = 'offered' RETURNING id",
         inbound.dump(),
@@ -68,7 +68,7 @@ def offered(tx: Tx, offer_id: int) -> EditOffer | None:
 
 
 def take(tx: Tx, offer_id: int) -> None:
-    """The words are in a job of their own now."""
+    """Mark an offer as taken and drop its words, which a job of their own holds now."""
     tx.run("UPDATE edits SET state = 'taken', body = '' WHERE id = ?", offer_id)
 
 

@@ -1,4 +1,4 @@
-"""What conversations said long ago: turns that are over lose their words, their rows stay."""
+"""Forgets old conversations: settled turns lose their words and keep their rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ AT_ONCE = 100
 
 
 def forget_turns(tx: Tx, before: str) -> int:
-    """Empty up to `AT_ONCE` turns that ended before `before`, whole; return how many.
+    """Empty up to `AT_ONCE` whole turns that ended before `before`; return how many.
 
-    What is open, or waits to be sent, keeps its words until it is over.
+    A turn that is open, or has messages to be sent, keeps its words.
     """
     newer = tx.one("SELECT id FROM messages WHERE created_at >= ? ORDER BY id LIMIT 1", before)
     rows = tx.all(
@@ -42,7 +42,7 @@ def forget_turns(tx: Tx, before: str) -> int:
 
 
 def forget_summaries(tx: Tx, before: str) -> int:
-    """Forget what stood for messages that are gone, once memory has had its facts."""
+    """Delete old summaries whose messages are gone and whose facts are flushed; return how many."""
     return tx.run(
         "DELETE FROM summaries WHERE created_at < ? AND (facts = '' OR flushed_at <> '') "
         "AND NOT EXISTS (SELECT 1 FROM messages AS m "
@@ -61,7 +61,7 @@ def _forget_turn(tx: Tx, turn_id: str) -> None:
 
 
 def _forget_job(tx: Tx, job_id: int) -> None:
-    """Another turn of the same job, such as one of /retry, may still be kept."""
+    """Empty a settled job unless another of its turns, such as one of /retry, is still kept."""
     row = tx.one(
         "SELECT body FROM jobs WHERE id = ? AND state IN ('done', 'dropped', 'aside') "
         "AND NOT EXISTS (SELECT 1 FROM messages AS m JOIN turns AS t ON t.id = m.turn_id "

@@ -1,4 +1,4 @@
-"""Gates: durable waits for a human."""
+"""Stores gates: durable questions to a person."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def opened_since(tx: Tx, kind: str, moment: str) -> int:
 
 
 def new_id() -> str:
-    """Short enough for callback data: `approval_<id>:always` stays below 64 bytes."""
+    """Make an id short enough for callback data: `approval_<id>:always` stays below 64 bytes."""
     return ulid().lower()
 
 
@@ -77,13 +77,13 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
 
 
 def open_now(tx: Tx) -> int:
-    """How many questions wait for somebody."""
+    """Count the open gates."""
     row = tx.one("SELECT count(*) AS n FROM gates WHERE state = 'open'")
     return row["n"] if row else 0
 
 
 def show(tx: Tx, gate_id: str, delivery_id: int) -> None:
-    """Remember the message that asks."""
+    """Store which delivery shows the gate's question."""
     tx.run("UPDATE gates SET delivery_id = ? WHERE id = ?", delivery_id, gate_id)
 
 
@@ -101,12 +101,12 @@ def settle(tx: Tx, gate_id: str, state: str, answer: str) -> bool:
 
 
 def use(tx: Tx, gate_id: str) -> None:
-    """The call that an approval allowed begins: from now on it may have happened."""
+    """Mark an approval as used: its call begins, so from now on it may have happened."""
     tx.run("UPDATE gates SET used = 1 WHERE id = ?", gate_id)
 
 
 def waits(tx: Tx, call_id: str) -> bool:
-    """Whether a call was to be allowed by the owner and has not begun."""
+    """Whether a call needed an approval and has not begun."""
     row = tx.one(
         "SELECT 1 FROM gates WHERE call_id = ? AND kind = 'approval' AND used = 0", call_id
     )
@@ -114,7 +114,7 @@ def waits(tx: Tx, call_id: str) -> bool:
 
 
 def close_of_turn(tx: Tx, turn_id: str) -> list[Gate]:
-    """Close what a turn asked and nobody has answered; return it."""
+    """Close the turn's open gates and return them."""
     rows = tx.all(
         "UPDATE gates SET state = 'closed' WHERE turn_id = ? AND state = 'open' RETURNING *",
         turn_id,

@@ -1,4 +1,4 @@
-"""Chats that nothing can be sent to, because we were blocked, put out or muted there."""
+"""Marks chats that the bot cannot write to, because it was blocked, removed or muted there."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ WAITS = "its chat is gone"
 
 
 def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
-    """The chat with all its topics is gone: what waits to be sent is refused, jobs are parked,
-    routes say why. Returns since when that is so."""
+    """Mark a chat with all its topics as gone: refuse its queued deliveries, park its waiting
+    jobs, note the reason on its routes. Returns since when it is gone."""
     platform, chat_id = address.platform, address.chat_id
     tx.run(
         "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ?, "
@@ -53,7 +53,7 @@ def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
 
 
 def reopen(tx: Tx, platform: str, chat_id: str) -> list[Lane]:
-    """The chat is back; return the lanes whose jobs can go on, none = it was not gone."""
+    """Mark a gone chat as back and unpark its jobs; return the lanes of these jobs."""
     row = tx.one(
         "DELETE FROM gone_chats WHERE platform = ? AND chat_id = ? RETURNING reason",
         platform,

@@ -1,4 +1,4 @@
-"""Grants: what the owner has allowed for good, one tool of one pack in one folder at a time."""
+"""Stores grants: what the owner allowed for good, each for one tool of one pack in one folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aouo.store.database import Tx
 
 
 def add(tx: Tx, pack: str, tool: str, folder: Path, person: str, now: str) -> None:
-    """Allow from now on; granting twice is granting once."""
+    """Store a grant; idempotent."""
     tx.run(
         "INSERT OR IGNORE INTO grants (pack, tool, folder, person, granted_at) "
         "VALUES (?, ?, ?, ?, ?)",
@@ -21,6 +21,6 @@ def add(tx: Tx, pack: str, tool: str, folder: Path, person: str, now: str) -> No
 
 
 def covers(tx: Tx, pack: str, tool: str, folder: Path) -> bool:
-    """Whether `folder`, links followed, is one that was granted or lies below one."""
+    """Whether `folder`, its links resolved, is a granted folder or lies below one."""
     rows = tx.all("SELECT folder FROM grants WHERE pack = ? AND tool = ?", pack, tool)
     return any(folder.is_relative_to(row["folder"]) for row in rows)

@@ -1,4 +1,4 @@
-"""Installs: which packs the owner has said yes to, with what content, and what they were asked."""
+"""Stores which packs are installed, with what content, and what the owner was asked about them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def of(tx: Tx, pack: str) -> Install | None:
 
 
 def all_of(tx: Tx) -> dict[str, Install]:
-    """By pack."""
+    """Return all installs, by pack."""
     return {row["pack"]: _install(row) for row in tx.all("SELECT * FROM installs")}
 
 
 def record(tx: Tx, change: Change, now: str) -> None:
-    """A pack is installed as `change` says."""
+    """Store a pack as installed, as `change` says."""
     tx.run(
         "INSERT INTO installs (pack, version, digest, source, signer, person, installed_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (pack) DO UPDATE SET version = excluded.version, "
@@ -37,7 +37,7 @@ def record(tx: Tx, change: Change, now: str) -> None:
 
 
 def restore(tx: Tx, change: Change, before: Install | None, why: str, now: str) -> None:
-    """A change failed: what was installed before counts again."""
+    """Settle a change as failed and put back the install from before it, None = there was none."""
     if before is None:
         tx.run("DELETE FROM installs WHERE pack = ?", change.pack)
     else:
@@ -61,13 +61,13 @@ def restore(tx: Tx, change: Change, before: Install | None, why: str, now: str) 
 
 
 def forget(tx: Tx, pack: str) -> None:
-    """A pack is not installed any more; what the owner allowed it for good goes with it."""
+    """Delete a pack's install and its grants."""
     tx.run("DELETE FROM installs WHERE pack = ?", pack)
     tx.run("DELETE FROM grants WHERE pack = ?", pack)
 
 
 def offer(tx: Tx, change: Change) -> None:
-    """Write down what somebody is asked about, or what begins without a question."""
+    """Store a change: one that the owner is asked about, or one that begins without a question."""
     tx.run(
         "INSERT INTO pack_changes (id, pack, kind, state, version, digest, source, signer, person, "
         "created_at, purge) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -86,8 +86,7 @@ def offer(tx: Tx, change: Change) -> None:
 
 
 def close_asked(tx: Tx, pack: str, now: str) -> tuple[str, ...]:
-    """Close the questions about a pack that nobody answered, since they were about what it was or
-    is not any more; return their ids."""
+    """Decline the pack's open offers, which are about what it is no longer; return their ids."""
     rows = tx.all(
         "UPDATE pack_changes SET state = 'declined', settled_at = ? "
         "WHERE pack = ? AND state = 'offered' RETURNING id",
@@ -103,7 +102,7 @@ def get(tx: Tx, change_id: str) -> Change | None:
 
 
 def begin(tx: Tx, change_id: str, person: str) -> bool:
-    """Begin what was offered; False = it was settled, or is at work already."""
+    """Begin an offered change; False = it was settled or begun already."""
     changed = tx.run(
         "UPDATE pack_changes SET state = 'begun', person = ? WHERE id = ? AND state = 'offered'",
         person,
@@ -113,7 +112,7 @@ def begin(tx: Tx, change_id: str, person: str) -> bool:
 
 
 def close(tx: Tx, change_id: str, state: ChangeState, now: str, why: str = "") -> bool:
-    """Settle what was offered; False = it was settled, or is at work already."""
+    """Settle an offered change; False = it was settled or begun already."""
     changed = tx.run(
         "UPDATE pack_changes SET state = ?, settled_at = ?, why = ? WHERE id = ? "
         "AND state = 'offered'",
@@ -126,7 +125,7 @@ def close(tx: Tx, change_id: str, state: ChangeState, now: str, why: str = "") -
 
 
 def settle(tx: Tx, change_id: str, now: str) -> None:
-    """What was begun is done."""
+    """Settle a begun change as done."""
     tx.run(
         "UPDATE pack_changes SET state = 'done', settled_at = ? WHERE id = ? AND state = 'begun'",
         now,
@@ -135,12 +134,12 @@ def settle(tx: Tx, change_id: str, now: str) -> None:
 
 
 def hindered(tx: Tx, change_id: str, why: str) -> None:
-    """What was begun could not be ended; it stays begun."""
+    """Note why a begun change could not be finished; it stays begun."""
     tx.run("UPDATE pack_changes SET why = ? WHERE id = ? AND state = 'begun'", why, change_id)
 
 
 def begun(tx: Tx, pack: str = "") -> tuple[Change, ...]:
-    """What was begun and is not over, of one pack or of all, the oldest first."""
+    """Return the begun changes that are not settled, of one pack or of all, oldest first."""
     rows = tx.all(
         "SELECT * FROM pack_changes WHERE state = 'begun' AND (? = '' OR pack = ?) "
         "ORDER BY created_at, id",
@@ -151,7 +150,7 @@ def begun(tx: Tx, pack: str = "") -> tuple[Change, ...]:
 
 
 def unsettled(tx: Tx) -> tuple[Change, ...]:
-    """What is offered, and what a process had begun, the oldest first."""
+    """Return the changes that are offered or begun, oldest first."""
     rows = tx.all(
         "SELECT * FROM pack_changes WHERE state IN ('offered', 'begun') ORDER BY created_at, id"
     )

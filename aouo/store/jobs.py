@@ -1,4 +1,4 @@
-"""Jobs: stored inbounds on their way through a lane."""
+"""Stores jobs: inbounds on their way through a lane."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def gathering(tx: Tx, lane: Lane, person: str) -> tuple[int, Inbound] | None:
 
 
 def has_album(tx: Tx, lane: Lane, album: str) -> bool:
-    """Whether something of this album came here before."""
+    """Whether this lane has a job with an item of this album."""
     row = tx.one(
         # the index holds albums only, and is taken only where the statement says so
         "SELECT 1 FROM jobs WHERE album = ? AND album <> '' AND lane = ? LIMIT 1",
@@ -80,12 +80,12 @@ def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
 
 
 def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
-    """Other words for the same messages."""
+    """Replace a job's inbound by one with other words for the same messages."""
     tx.run("UPDATE jobs SET body = ? WHERE id = ?", inbound.dump(), job_id)
 
 
 def blank(tx: Tx, job: Job) -> None:
-    """Keep no word of it, also in the log."""
+    """Erase a job's words, from the write-ahead log too."""
     tx.forget()
     tx.run(
         "UPDATE jobs SET body = ? WHERE id = ?",
@@ -95,13 +95,13 @@ def blank(tx: Tx, job: Job) -> None:
 
 
 def forget_words(tx: Tx, job: Job) -> None:
-    """An edit was applied: its words are where they belong, and nowhere else."""
+    """Empty the job of an applied edit, whose words the edited job has now."""
     blank = replace(job.inbound, content=Edited(""))
     tx.run("UPDATE jobs SET body = ? WHERE id = ?", blank.dump(), job.id)
 
 
 def _found_by(tx: Tx, job_id: int, inbound: Inbound) -> None:
-    """The job is found by each of its messages."""
+    """Index the job by each of its messages, for `store.asked`."""
     content = inbound.content
     several = content.items if isinstance(content, Album) else ()
     parts = content.parts if isinstance(content, Text) else several
@@ -135,12 +135,12 @@ def next_due(tx: Tx) -> str:
 
 
 def void_claims(tx: Tx) -> None:
-    """Give back what a former process held; the caller owns the home's lock."""
+    """Give back the claims of an earlier process; the caller holds the home's lock."""
     tx.run("UPDATE jobs SET state = 'ready', owner = '', fence = fence + 1 WHERE state = 'running'")
 
 
 def open_lanes(tx: Tx) -> list[Lane]:
-    """Lanes with something ready; those that bypass the others first."""
+    """Return the lanes with a ready job, oldest job first, those that bypass others before all."""
     rows = tx.all("SELECT lane FROM jobs WHERE state = 'ready' GROUP BY lane ORDER BY min(id)")
     return sorted((Lane(row["lane"]) for row in rows), key=lambda lane: not lane.bypasses)
 
@@ -180,7 +180,7 @@ def claim(tx: Tx, lane: Lane, worker: str, lease_until: str) -> Job | None:
 
 
 def of_turn(tx: Tx, turn_id: str) -> Inbound | None:
-    """What a turn was to answer; empty words if they were not kept."""
+    """Return the inbound that a turn answers; its words are empty if they were not kept."""
     row = tx.one(
         "SELECT j.* FROM jobs AS j JOIN turns AS t ON t.job_id = j.id WHERE t.id = ?", turn_id
     )
@@ -197,7 +197,7 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     """End a claim with `done`, `parked`, `dropped` or `aside`.
 
     Raises:
-        LostClaim: somebody with a newer claim works on the job.
+        LostClaim: the claim does not hold any more.
     """
     changed = tx.run(
         "UPDATE jobs SET state = ?, outcome = ?, owner = '', settled_at = ? "
@@ -213,7 +213,7 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
 
 
 def waits_for_a_person(tx: Tx, turn_id: str) -> None:
-    """Its turn came as far as a question: crashes until it is answered are not its fault."""
+    """Reset the job's starts: a crash while its turn waits for an answer is not its fault."""
     tx.run(
         "UPDATE jobs SET starts = 1 WHERE state = 'running' AND id = "
         "(SELECT job_id FROM turns WHERE id = ?)",
@@ -250,8 +250,8 @@ def defer(tx: Tx, job: Job) -> Lane:
 
 
 def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
-    """Check the claim before writing anything in the name of a claim; `unless_stopped`: what is
-    written is a beginning or an answer.
+    """Check that a claim holds, before anything is written in its name; with `unless_stopped`,
+    for a beginning or an answer, also that nobody stopped the job.
 
     Raises:
         LostClaim: as in `settle`.
@@ -269,7 +269,7 @@ def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
 
 
 def any_parked(tx: Tx, address: ConversationAddress) -> bool:
-    """Whether something waits in this conversation until a pack is chosen."""
+    """Whether a job of this conversation is parked."""
     row = tx.one(
         "SELECT 1 FROM jobs WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
@@ -282,7 +282,7 @@ def any_parked(tx: Tx, address: ConversationAddress) -> bool:
 
 
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
-    """Make what waited for a pack ready again, in its old order; return how many."""
+    """Make the conversation's parked jobs ready again, in their old order; return how many."""
     return tx.run(
         "UPDATE jobs SET state = 'ready', starts = 0 WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
@@ -294,9 +294,9 @@ def replay_parked(tx: Tx, address: ConversationAddress) -> int:
 
 
 def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
-    """What is not over of people in Telegram who are not `listed`, by job id.
+    """Return the unsettled jobs (id, inbound) of people in Telegram who are not `listed`.
 
-    Refusals, and facts about a chat that Telegram tells, are nobody's.
+    Refusals, and Telegram's facts about a chat, belong to no person and are left out.
     """
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "SELECT * FROM jobs WHERE state = 'gathering' AND platform = 'tg' ORDER BY id",
@@ -322,9 +322,9 @@ def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
 def drop_waiting(
     tx: Tx, lane: Lane, person: str, before: int, now: str
 ) -> list[tuple[int, Inbound]]:
-    """Drop what `person` sent to this lane before the job `before`, and nobody has begun.
+    """Drop the jobs of `person` in this lane that are older than `before` and have not begun.
 
-    Returns it by job id.
+    Returns (id, inbound) of each.
     """
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
@@ -339,7 +339,7 @@ def drop_waiting(
 
 
 def at_work(tx: Tx, lane: Lane, before: int) -> tuple[int, str] | None:
-    """The job at work in this lane and whose it is, if it is older than `before`."""
+    """Return (id, person) of the lane's running job if it is older than the job `before`."""
     row = tx.one(
         "SELECT id, person FROM jobs WHERE lane = ? AND state = 'running' AND id < ?", lane, before
     )
@@ -347,13 +347,12 @@ def at_work(tx: Tx, lane: Lane, before: int) -> tuple[int, str] | None:
 
 
 def stop(tx: Tx, job_id: int) -> None:
-    """Have a job at work end without an answer."""
+    """Have a running job end without an answer."""
     tx.run("UPDATE jobs SET stopped = 1 WHERE id = ? AND state = 'running'", job_id)
 
 
 def stop_turn(tx: Tx, turn_id: str) -> int:
-    """Have a turn's job end without an answer, at work or to be taken up; returns its id, 0 = it
-    is over."""
+    """Have a turn's running or ready job end without an answer; return its id, 0 = it is over."""
     row = tx.one(
         "UPDATE jobs SET stopped = 1 WHERE id = (SELECT job_id FROM turns WHERE id = ?) "
         "AND state IN ('running', 'ready') RETURNING id",
@@ -363,7 +362,7 @@ def stop_turn(tx: Tx, turn_id: str) -> int:
 
 
 def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
-    """What is at work in a lane, None = nothing, and what waits for it, by job id."""
+    """Return a lane's running inbound, None = there is none, and the (id, inbound) after it."""
     row = tx.one("SELECT * FROM jobs WHERE lane = ? AND state = 'running'", lane)
     if row is None:
         return None, []
@@ -392,10 +391,9 @@ def count_by_state(tx: Tx) -> dict[str, int]:
 
 
 def inbound_of(row: sqlite3.Row) -> Inbound:
-    """The columns know where the conversation lives now; the body where it lived.
+    """Read a row's inbound; its address comes from the columns, which follow a chat that moves.
 
-    A body that cannot be read is `Illegible`: one row must not keep a lane, or a start, from all
-    others.
+    A body that cannot be read is `Illegible`: one broken row must not block a lane or a start.
     """
     address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
     try:

@@ -1,4 +1,4 @@
-"""The files of jobs: where each one lies, and what was heard in it or seen on it."""
+"""Stores the files of jobs: where each one lies, and what was heard or seen in it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from aouo.store.database import Tx
 
 
 def of_job(tx: Tx, job_id: int) -> dict[int, KeptFile]:
-    """Position → file."""
+    """Return the job's files: position → file."""
     rows = tx.all("SELECT * FROM media WHERE job_id = ? ORDER BY position", job_id)
     return {row["position"]: _kept(row) for row in rows}
 
 
 def keep(tx: Tx, job_id: int, kept: KeptFile, now: str) -> None:
-    """Write down a file, or more of what is known of it."""
+    """Store a file, or update what is known of it."""
     tx.run(
         "INSERT INTO media (job_id, position, kind, path, mime_type, size_bytes, state, text, "
         "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, position) DO UPDATE "
@@ -34,7 +34,7 @@ def keep(tx: Tx, job_id: int, kept: KeptFile, now: str) -> None:
 
 
 def lend(tx: Tx, turn_id: str, job_id: int) -> None:
-    """Another job answers the same words: it has the files of that turn's job too."""
+    """Give the files of a turn's job to another job, which answers the same words again."""
     tx.run(
         "INSERT OR IGNORE INTO media (job_id, position, kind, path, mime_type, size_bytes, state, "
         "text, created_at) SELECT ?, m.position, m.kind, m.path, m.mime_type, m.size_bytes, "
@@ -46,12 +46,12 @@ def lend(tx: Tx, turn_id: str, job_id: int) -> None:
 
 
 def wipe(tx: Tx, job_id: int) -> None:
-    """Forget what the files of a job say, and where they lie; the caller removes them."""
+    """Delete the rows of a job's files; the caller removes the files themselves."""
     tx.run("DELETE FROM media WHERE job_id = ?", job_id)
 
 
 def forget(tx: Tx, path: str) -> None:
-    """A file that is gone says nothing any more."""
+    """Delete the rows of a file that is gone."""
     tx.run("DELETE FROM media WHERE path = ?", path)
 
 

@@ -1,4 +1,4 @@
-"""Versions of memory files: what each change made of what, where it came from, and its undo."""
+"""Stores versions of memory files: each change's text before and after, its cause, its undo."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEPT = 50
 
 
 def cause_of_call(tx: Tx, turn_id: str, call_id: str) -> Cause:
-    """Where a tool call came from; one that its turn's model did not make is of a summary."""
+    """Return where a call came from; one that is no tool call of a turn came from a summary."""
     asked = tx.one("SELECT 1 FROM tool_calls WHERE id = ?", call_id)
     row = tx.one(
         "SELECT j.* FROM turns AS t JOIN jobs AS j ON j.id = t.job_id WHERE t.id = ?", turn_id
@@ -41,14 +41,14 @@ def intend(
     call_id: str = "",
     undoes: int = 0,
 ) -> int:
-    """Write down a change that is about to be made; return its id."""
+    """Store a change that is about to be made, as an intent; return its id."""
     return _add(
         tx, pack, tenant, "intent", Version(0, file, before, after, cause, now, call_id, undoes)
     )
 
 
 def intents(tx: Tx, pack: str, tenant: str) -> list[Version]:
-    """Changes that were about to be made: done or not, the file tells."""
+    """Return the tenant's intents, oldest first; only the file tells whether one was made."""
     rows = tx.all(
         "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state = 'intent' "
         "ORDER BY id",
@@ -59,7 +59,7 @@ def intents(tx: Tx, pack: str, tenant: str) -> list[Version]:
 
 
 def settle(tx: Tx, version_id: int) -> None:
-    """The change is made; what an undo took back is undone; the oldest are forgotten."""
+    """Mark an intent as made, and the change that it undoes as undone; forget the oldest."""
     row = tx.one("UPDATE memory_versions SET state = 'done' WHERE id = ? RETURNING *", version_id)
     if row is None:
         return
@@ -68,12 +68,12 @@ def settle(tx: Tx, version_id: int) -> None:
 
 
 def drop(tx: Tx, version_id: int) -> None:
-    """The change was not made."""
+    """Delete an intent whose change was not made."""
     tx.run("DELETE FROM memory_versions WHERE id = ?", version_id)
 
 
 def note_hand(tx: Tx, pack: str, tenant: str, file: str, text: str, now: str) -> bool:
-    """Write down that other hands changed a file since its newest version; False = they did not."""
+    """Store an edit by hand since the file's newest version; False = there was none."""
     newest = _newest_of(tx, pack, tenant, file)
     if newest is None or newest.after == text:
         return False
@@ -83,7 +83,7 @@ def note_hand(tx: Tx, pack: str, tenant: str, file: str, text: str, now: str) ->
 
 
 def is_edited(tx: Tx, pack: str, tenant: str, file: str, text: str) -> bool:
-    """Whether other hands changed a file since its newest version."""
+    """Whether the file was edited by hand since its newest version."""
     newest = _newest_of(tx, pack, tenant, file)
     return newest is not None and newest.after != text
 
@@ -133,7 +133,7 @@ def words_of(tx: Tx, version: Version) -> str:
 
 
 def moved(tx: Tx, platform: str, chat_id: str) -> None:
-    """A chat has another id, where messages have other numbers."""
+    """Forget the message ids of a chat that moved: they are others in the new one."""
     tx.run(
         "UPDATE memory_versions SET message_id = 0 WHERE platform = ? AND chat_id = ? "
         "AND message_id > 0",
@@ -143,7 +143,7 @@ def moved(tx: Tx, platform: str, chat_id: str) -> None:
 
 
 def forget(tx: Tx, pack: str, tenant: str = "") -> int:
-    """Forget all versions of a pack's memory, of one tenant or of everybody."""
+    """Delete all versions of a pack's memory, of one tenant or of all; return how many."""
     tx.forget()
     return tx.run(
         "DELETE FROM memory_versions WHERE pack = ? AND (? = '' OR owner = ?)", pack, tenant, tenant
@@ -151,7 +151,7 @@ def forget(tx: Tx, pack: str, tenant: str = "") -> int:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """What was said before this is not kept, and neither is what it changed."""
+    """Delete versions from before `before`, as messages are deleted; return how many."""
     return tx.run("DELETE FROM memory_versions WHERE at < ? AND state <> 'intent'", before)
 
 

@@ -1,4 +1,4 @@
-"""Groups that became supergroups: the same conversation under another id."""
+"""Finds the new address of a conversation whose group became a supergroup."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aouo.store.database import Tx
 
 
 def where_it_is(tx: Tx, address: ConversationAddress) -> ConversationAddress:
-    """The address of a conversation whose chat may have moved."""
+    """Return the address after the chat's move, or the same one if it never moved."""
     if not address.chat_id.startswith("-"):
         return address
     row = tx.one(

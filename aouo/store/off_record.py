@@ -1,7 +1,7 @@
-"""What was said off the record: kept only until its turn settles, then overwritten.
+"""Erases what was said off the record once its turn settles.
 
-Overwritten means here: the rows are emptied, freed bytes are zeroed by SQLite, and the write-ahead
-log is emptied after the commit.
+To erase means here: the rows are emptied, SQLite zeroes the freed bytes, and the write-ahead log is
+emptied after the commit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SAID = (Text, Attached, Album, Shown, Illegible)
 
 
 def is_once(inbound: Inbound) -> bool:
-    """`/otr` with words after it, or under a file: that one message is off the record."""
+    """Whether only this message is off the record: `/otr` with words, or as a file's caption."""
     content = inbound.content
     command = content.command if isinstance(content, Attached | Album) else content
     if not isinstance(command, Command) or not command.rest.strip():
@@ -28,8 +28,8 @@ def is_once(inbound: Inbound) -> bool:
 
 
 def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:
-    """Empty everything that a job and its turns hold; what is still to be sent is emptied when
-    it has been (`deliveries.mark`). A job that `waits` for a pack keeps its words until then."""
+    """Erase the words of a job and its turns; a message still to be sent loses its text once it
+    is sent (`deliveries.mark`). A job that `waits` for a pack keeps its own words until it runs."""
     tx.forget()
     for row in tx.all("SELECT id FROM turns WHERE job_id = ?", job_id):
         _wipe_turn(tx, row["id"])
@@ -56,7 +56,7 @@ def _wipe_turn(tx: Tx, turn_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A job that was said off the record and is not settled; `stopped`: /stop answered for it."""
+    """An off-the-record job that is not settled; `stopped`: it is to end without an answer."""
 
     job_id: int
     inbound: Inbound
@@ -64,7 +64,7 @@ class Unanswered:
 
 
 def unanswered(tx: Tx) -> list[Unanswered]:
-    """All of it."""
+    """Return all off-the-record jobs that are not settled."""
     rows = tx.all(
         "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, j.person, j.stopped, "
         "coalesce(r.off_record, 0) AS mode, "
@@ -91,7 +91,7 @@ def set_mode(tx: Tx, route_id: int, on: bool) -> None:
 
 
 def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
-    """The job's words and what its files say, and the raw updates of its chat since then."""
+    """Erase the job's words, what its files say, and its chat's raw updates since it came in."""
     media.wipe(tx, job_id)
     blank = replace(inbound, content=Text(""), title="")
     row = tx.one("UPDATE jobs SET body = ? WHERE id = ? RETURNING created_at", blank.dump(), job_id)

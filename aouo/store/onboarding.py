@@ -1,4 +1,4 @@
-"""A pack's first conversation with somebody: begun once, ended once, and by whom."""
+"""Stores how far a pack's first conversation with each tenant is; it begins and ends once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any, Literal
 from aouo.store.database import Tx
 
 SKILL = "onboarding"
-"""The bare name of the skill that a pack does it with."""
+"""The bare name of the skill that leads a first conversation."""
 TURNS_MAX, SESSIONS_MAX = 10, 3
 Ended = Literal["done", "skipped", "given_up"]
 
 
 def step(tx: Tx, pack: str, tenant: str, session_id: str, now: str) -> bool:
-    """Count a turn of it, the first one included; False = it is over, or given up just now."""
+    """Count a turn of the first conversation, and begin it if it is new; False = it is over.
+
+    A turn above the limits gives it up.
+    """
     tx.run(
         "INSERT INTO onboarding (pack, owner, state, began_at) VALUES (?, ?, 'open', ?) "
         "ON CONFLICT (pack, owner) DO NOTHING",
@@ -40,12 +43,12 @@ def step(tx: Tx, pack: str, tenant: str, session_id: str, now: str) -> bool:
 
 
 def is_open(tx: Tx, pack: str, tenant: str) -> bool:
-    """Whether it has begun and not ended."""
+    """Whether the first conversation has begun and not ended."""
     return _state(tx, pack, tenant) == "open"
 
 
 def offer(tx: Tx, pack: str, tenant: str) -> bool:
-    """Whether the button that skips it is to be shown now: once, while it is open."""
+    """Return True once, while it is open: the button that skips it is to be shown now."""
     return (
         tx.run(
             "UPDATE onboarding SET offered = 1 WHERE pack = ? AND owner = ? AND state = 'open' "
@@ -58,7 +61,7 @@ def offer(tx: Tx, pack: str, tenant: str) -> bool:
 
 
 def end(tx: Tx, pack: str, tenant: str, how: Ended, now: str, summary: str = "") -> bool:
-    """End it for good; False = it was over, or had never begun."""
+    """End the first conversation for good; False = it was over, or had never begun."""
     return (
         tx.run(
             "UPDATE onboarding SET state = ?, summary = ?, ended_at = ? "
@@ -74,14 +77,14 @@ def end(tx: Tx, pack: str, tenant: str, how: Ended, now: str, summary: str = "")
 
 
 def forget(tx: Tx, pack: str, tenant: str = "") -> int:
-    """Let it happen once more, for one tenant or for everybody."""
+    """Let it happen once more, for one tenant or for all; return how many rows went."""
     return tx.run(
         "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, tenant, tenant
     )
 
 
 def all_of(tx: Tx, pack: str) -> list[dict[str, Any]]:
-    """With whom the pack has begun or ended it, as plain values for a backup."""
+    """Return the pack's rows as plain values for a backup."""
     rows = tx.all(
         "SELECT owner, state, sessions, turns, offered, summary, began_at, ended_at "
         "FROM onboarding WHERE pack = ? ORDER BY owner",
@@ -91,7 +94,7 @@ def all_of(tx: Tx, pack: str) -> list[dict[str, Any]]:
 
 
 def put_back(tx: Tx, pack: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Put what a backup holds in place of all there is."""
+    """Replace the pack's rows by those of a backup."""
     forget(tx, pack)
     for row in rows:
         tx.run(

@@ -1,4 +1,4 @@
-"""Opens the runtime's database: its file, its migrations, and closed at the end."""
+"""Opens the runtime's database, migrates it, and closes it at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aouo.store.migrate import migrate
 
 @asynccontextmanager
 async def opened(file: Path, clock: Clock) -> AsyncGenerator[Database]:
-    """The database in `file`, whose home's lock the caller holds, with today's tables.
+    """Yield the migrated database in `file`; the caller holds the lock of its home.
 
     Raises:
         SetupError: it cannot be used.

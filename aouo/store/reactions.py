@@ -1,4 +1,4 @@
-"""What people put on messages, and what their models do not know of it yet."""
+"""Stores people's reactions to messages, and which of them the model was told."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def put(
     session_id: str,
     now: str,
 ) -> None:
-    """Replace what the person had put on the message; an empty `emoji` takes it away."""
+    """Replace the person's reaction to the message; an empty `emoji` removes it."""
     tx.run(
         "DELETE FROM reactions WHERE platform = ? AND chat_id = ? AND message_id = ? "
         "AND person = ?",
@@ -52,7 +52,7 @@ def put(
 
 
 def tell(tx: Tx, session_id: str) -> list[Reaction]:
-    """What the session's model does not know yet, oldest first; from now on it does."""
+    """Return the reactions that the session's model was not told, oldest first, and mark them."""
     rows = tx.all(
         "SELECT message_id, name, emoji FROM reactions WHERE session_id = ? AND told = 0 "
         "ORDER BY at",

@@ -13,7 +13,7 @@ from aouo.store.database import Tx
 
 @contextmanager
 def reading(file: Path) -> Generator[Tx]:
-    """One consistent snapshot of a file that exists; works beside a running bot.
+    """Yield one consistent snapshot of an existing file, also while the bot runs.
 
     Raises:
         SetupError: the file cannot be read, or an older aouo wrote it.

@@ -1,4 +1,4 @@
-"""Results: the whole text of what a tool answered, where the model reads only a handle."""
+"""Stores the whole text of tool results of which the model reads only a handle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LINE: LiteralString = (
     "WITH RECURSIVE line (session_id) AS (SELECT ? UNION SELECT s.source_session_id "
     "FROM summaries AS s JOIN line ON s.session_id = line.session_id) "
 )
-"""A session and those that it goes on from: see `store.summaries`."""
+"""A session and those that it continues: see `store.summaries`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def put(tx: Tx, result: StoredResult, now: str) -> None:
 
 
 def text_of(tx: Tx, session_id: str, result_id: str) -> str:
-    """The whole text of a handle of this session or of one that it goes on from, "" = there is no
-    such handle."""
+    """Return the whole text of a handle of this session or of one that it continues, "" = there
+    is no such handle."""
     row = tx.one(
         _LINE + "SELECT text FROM results JOIN line USING (session_id) WHERE id = ? "
         "ORDER BY results.created_at DESC LIMIT 1",
@@ -56,13 +56,13 @@ def text_of(tx: Tx, session_id: str, result_id: str) -> str:
 
 
 def any_of(tx: Tx, session_id: str) -> bool:
-    """Whether the session, or one that it goes on from, has something to read on in."""
+    """Whether the session, or one that it continues, has a stored result."""
     row = tx.one(_LINE + "SELECT 1 FROM results JOIN line USING (session_id) LIMIT 1", session_id)
     return row is not None
 
 
 def erase_of_turn(tx: Tx, turn_id: str) -> int:
-    """Forget what a turn left, as one off the record must."""
+    """Delete a turn's results; return how many."""
     return tx.run("DELETE FROM results WHERE turn_id = ?", turn_id)
 
 

@@ -1,4 +1,4 @@
-"""Routes: which pack, skill and session a conversation is bound to."""
+"""Stores routes: which pack, skill and session a conversation is bound to."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find(tx: Tx, address: ConversationAddress) -> Route | None:
 def set_pack(tx: Tx, route: Route, pack: str, now: str, *, skill: str = "") -> bool:
     """Bind a pack; the session is cleared exactly when the pack changes.
 
-    Compare-and-set on the version: False means that somebody else wrote meanwhile and the
+    Compare-and-set on the version: False means that the route was changed meanwhile and the
     caller has to read and decide again. `skill` is qualified.
     """
     session_id = route.session_id if pack == route.active_pack else ""
@@ -96,7 +96,7 @@ def set_paused(tx: Tx, address: ConversationAddress, paused: str, now: str) -> b
 
 
 def is_paused(tx: Tx, address: ConversationAddress) -> bool:
-    """Whether nothing may begin here by itself: the topic is shut, or nobody is reached here."""
+    """Whether nothing may begin here by itself: the topic is shut, or the chat is gone."""
     return bool(
         tx.one(
             "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? "
@@ -112,7 +112,7 @@ def is_paused(tx: Tx, address: ConversationAddress) -> bool:
 
 
 def heard_from(tx: Tx, address: ConversationAddress) -> None:
-    """Somebody writes here: what kept us out is over, or the next message finds out anew."""
+    """Clear `gone` and `paused`, since a person writes here; a failing send sets them again."""
     tx.run(
         "UPDATE conversation_routes SET gone = '', paused = '' WHERE platform = ? AND chat_id = ? "
         "AND thread_id IN (?, '') AND user_id = ? AND (gone <> '' OR paused <> '')",
@@ -124,7 +124,7 @@ def heard_from(tx: Tx, address: ConversationAddress) -> None:
 
 
 def found(tx: Tx, address: ConversationAddress) -> None:
-    """Something happened in this topic: it is not deleted, whatever a send was told."""
+    """Clear the pause `deleted`: something happened in this topic, so it exists."""
     tx.run(
         "UPDATE conversation_routes SET paused = '' WHERE platform = ? AND chat_id = ? "
         "AND thread_id = ? AND user_id = ? AND paused = 'deleted'",

@@ -1,4 +1,4 @@
-"""Schedules: what shall begin by itself, where, in whose name, and when next."""
+"""Stores schedules: what begins by itself, where, in whose name, and when next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aouo.store.database import Tx
 
 
 def new_id() -> str:
-    """Short enough to be typed: ten characters, nearly all of them random."""
+    """Make an id short enough to type: ten characters, nearly all of them random."""
     return ulid()[-10:].lower()
 
 
@@ -68,7 +68,7 @@ def of_pack(tx: Tx, pack: str) -> list[Scheduled]:
 
 
 def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
-    """All whose results go there, of whatever pack."""
+    """Return the schedules of all packs whose results go to this conversation."""
     rows = tx.all(
         "SELECT * FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
         "ORDER BY pack, created_at, key",
@@ -96,7 +96,7 @@ def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) ->
 
 
 def write(tx: Tx, row: Scheduled, now: str) -> None:
-    """Write skill, prompt, text, since when it counts, and when it is due."""
+    """Update a schedule's skill, prompt, text, `since` and `next_due`."""
     tx.run(
         "UPDATE schedules SET skill = ?, prompt = ?, text = ?, since = ?, next_due = ?, "
         "updated_at = ? WHERE id = ?",
@@ -127,17 +127,17 @@ def rewrite(tx: Tx, schedule_id: str, text: str, next_due: str, now: str) -> boo
 
 
 def remove(tx: Tx, schedule_id: str) -> bool:
-    """False when it was gone already."""
+    """Delete a schedule; False when it was gone already."""
     return tx.run("DELETE FROM schedules WHERE id = ?", schedule_id) == 1
 
 
 def remove_of_pack(tx: Tx, pack: str) -> int:
-    """Returns how many there were."""
+    """Delete a pack's schedules; return how many there were."""
     return tx.run("DELETE FROM schedules WHERE pack = ?", pack)
 
 
 def move(tx: Tx, platform: str, old: str, new: str) -> None:
-    """A chat has another id; where both have the same default, the old chat's stays."""
+    """Move a chat's schedules to its new id; of a default that both have, the old chat's stays."""
     tx.run(
         "UPDATE OR REPLACE schedules SET chat_id = ? WHERE platform = ? AND chat_id = ?",
         new,

@@ -1,8 +1,8 @@
-"""Full-text search of what was said in one conversation with one pack.
+"""Searches the full text of one conversation with one pack.
 
-The index is made by whoever searches, from where the last search of a session ended, so that a
-turn pays nothing for it. Languages without spaces are indexed character by character and looked
-for as phrases; in all others the beginning of a word is enough.
+Each search first indexes what a session gained since the last one, so that turns pay nothing for
+it. Languages without spaces are indexed character by character and searched for as phrases; in all
+others the beginning of a word matches.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One message that was found: of whom, when, in which session, all of it, and the words around
-    what was looked for."""
+    """One message that matched; `text` is all of it, `snippet` the words around the first match."""
 
     session_id: str
     title: str
@@ -38,7 +37,7 @@ class Hit:
 
 
 def catch_up(tx: Tx, session_key: str) -> bool:
-    """Index up to `BATCH` messages of the sessions with this key; False = all are."""
+    """Index up to `BATCH` messages of the sessions with this key; True = there may be more."""
     rows = tx.all(
         "SELECT m.id, m.session_id, m.text FROM sessions AS s JOIN messages AS m "
         "ON m.session_id = s.id WHERE s.session_key = ? AND m.visible = 1 "
@@ -62,7 +61,7 @@ def catch_up(tx: Tx, session_key: str) -> bool:
 
 
 def wanted(session_key: str, query: str, limit: int) -> list[Query[list[Hit]]]:
-    """What to ask, one after the other until something is found: for the best matches of all
+    """Return the queries to ask in turn until one finds something: for the best matches of all
     words of `query`, then of any of them."""
     words = [_term(word) for word in _WORD.findall(query)]
     joins = (" AND ", " OR ")[: min(len(words), 2)]

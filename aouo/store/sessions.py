@@ -1,4 +1,4 @@
-"""Sessions: streams of history, and the rule that a route's pointer heals itself."""
+"""Stores sessions, finds a turn's session, and repairs a route that points to a wrong one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aouo.store.snapshots import Query
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A session for a turn; `stale_key` is what the route pointed to wrongly, "" = nothing."""
+    """A turn's session; `stale_key` is the key of a wrong one that the route named, "" = none."""
 
     id: str
     key: str
@@ -23,7 +23,7 @@ class Resolved:
 
 
 def create(tx: Tx, address: ConversationAddress, pack: str, now: str) -> str:
-    """A truly fresh session of this conversation with this pack."""
+    """Create an empty session of this conversation with this pack; return its id."""
     key = address.session_key(pack)
     session_id = str(SessionId.new("chat", str(address)))
     tx.run(
@@ -37,7 +37,7 @@ def create(tx: Tx, address: ConversationAddress, pack: str, now: str) -> str:
 
 
 def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> Resolved:
-    """The session of this turn, whose key always equals the one derived from address and pack.
+    """Return the turn's session; its key is always the one derived from address and pack.
 
     A pointer to a session with another key is stale: the newest session with the right key
     takes its place, else a new one, and the route is repaired in the same transaction.
@@ -76,13 +76,13 @@ TITLE: LiteralString = (
     "WHERE m.session_id = s.id AND m.visible = 1 AND m.role = 'user' ORDER BY m.id LIMIT 1), '') "
     "AS title"
 )
-"""The title of a session `s`; as long as it has none, the first words of a person, up to those of
-strangers."""
+"""SQL of a session's title, `s` being the session; without one, a person's first words, up to any
+untrusted text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A session as a person chooses among them."""
+    """A session in a list that a person chooses from."""
 
     id: str
     title: str
@@ -136,7 +136,7 @@ TITLE_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Wanting:
-    """A session that wants a title, and who pays for it: whose newest turn it was."""
+    """A session that wants a title; the person and the pack of its newest turn pay for it."""
 
     session_id: str
     pack: str
@@ -145,7 +145,7 @@ class Wanting:
 
 
 def want_title(tx: Tx, session_id: str) -> None:
-    """Ask for a title once a session holds enough; not again when it has one or cannot get one."""
+    """Ask for a title once a session is long enough, unless it has one or its tries are used up."""
     tx.run(
         "UPDATE sessions SET titling = 'wanted' WHERE id = ? AND titling = '' AND title = '' "
         "AND title_tries < ? AND (SELECT count(*) FROM (SELECT 1 FROM messages "
@@ -170,7 +170,7 @@ def wanting_titles(tx: Tx) -> list[Wanting]:
 
 
 def try_title(tx: Tx, session_id: str) -> None:
-    """Count one try before it is made, so that it also ends when each try ends the process."""
+    """Count a try before it is made, so that a try that crashes the process is counted too."""
     tx.run("UPDATE sessions SET title_tries = title_tries + 1 WHERE id = ?", session_id)
 
 

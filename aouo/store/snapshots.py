@@ -1,7 +1,7 @@
-"""Reads that look through much: on connections of their own, so that nobody waits for them.
+"""Runs long reads on connections of their own, so that nothing waits for them.
 
-Each connection of aiosqlite has a thread; the event loop goes on while a statement runs. What
-takes too long, or finds too much, is ended: a reader that stays open keeps the writer from
+Each connection of aiosqlite has a thread; the event loop goes on while a statement runs. A query
+that takes too long, or finds too much, is ended: a reader that stays open keeps the writer from
 emptying its log.
 """
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CONNECTIONS = 2
 PATIENCE_S = 2.0
-"""Of processor time, so that a busy machine only makes it slower. The writer waits five seconds for
-readers when it empties its log."""
+"""Processor time of a snapshot, so that a busy machine does not end it. The writer waits five
+seconds for readers when it empties its log."""
 ROWS_MAX = 5_000
-"""What becomes of rows happens on the loop: this many take some ten milliseconds."""
+"""`Query.read` runs on the loop: for this many rows it takes some ten milliseconds."""
 _STEPS = 1_000
 """Instructions of SQLite between two looks at the clock: some ten microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query(Generic[T]):
-    """A question that may look through much: its statement, its values, what its rows say."""
+    """A query that may read much: its statement, its values, and `read`, which reads its rows."""
 
     sql: LiteralString
     values: tuple[str | int, ...]
@@ -50,7 +50,11 @@ class Snapshot:
         self._rows_max = rows_max
 
     async def ask(self, query: Query[T]) -> T:
-        """Raises: TooMuchToRead: it takes too long, or finds too many rows."""
+        """Run a query and return what it reads.
+
+        Raises:
+            TooMuchToRead: it takes too long, or finds too many rows.
+        """
         try:
             async with self._connection.execute(query.sql, query.values) as cursor:
                 rows = list(await cursor.fetchmany(self._rows_max + 1))
@@ -64,7 +68,7 @@ class Snapshot:
 
 
 def _watch(patience_s: float) -> Callable[[], bool]:
-    """Whether it is enough, asked on the thread of the connection; the first answer is no."""
+    """Make a progress handler: True ends the statement. Its first call starts the time."""
     begun_s: float | None = None
 
     def over() -> bool:
@@ -95,7 +99,7 @@ class Snapshots:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Snapshot]:
-        """Wait for a free connection; the time that a snapshot may take begins after that."""
+        """Yield a snapshot once a connection is free; its time starts after that wait."""
         async with self._room:
             if not self._idle:
                 await finish(self._connect())
@@ -108,7 +112,7 @@ class Snapshots:
                 await finish(self._leave(connection))
 
     async def close(self) -> None:
-        """Nobody may hold a snapshot any more."""
+        """Close the connections; no snapshot may be open any more."""
         while self._idle:
             await self._idle.pop().close()
 
@@ -125,7 +129,7 @@ class Snapshots:
         self._idle.append(connection)
 
     async def _leave(self, connection: aiosqlite.Connection) -> None:
-        """Whoever was cancelled leaves a statement at work, which holds the connection."""
+        """Give a connection back; a caller that was cancelled leaves a statement running on it."""
         await connection.interrupt()
         await connection.rollback()
         self._idle.append(connection)

@@ -1,8 +1,8 @@
-"""Summaries: what stands for older messages of a session, which stay where they are.
+"""Stores summaries, which stand for a session's older messages; these stay stored.
 
 The newest summary that is not undone stands for all messages up to the one it names. A session
-that goes on from another one begins with a summary of that one's messages; those after it, up to
-where the other session was left, come before its own, and once it is undone all of them do.
+that continues another one begins with a summary of that one's messages. The other's messages after
+it, up to where it was left, come before the session's own; once it is undone, all of them do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from aouo.store.database import Tx
 
 
 def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:
-    """One indexed look-up for a session that was never summarised."""
+    """Return the summary that stands, and the stretches of messages that it does not stand for.
+
+    It takes one indexed look-up for a session that was never summarised.
+    """
     found = [_summary(row) for row in _rows(tx, session_id) if row["upto_message_id"] <= until]
     newest_id = found[-1].id if found else 0
     undone = bool(found) and found[-1].undone
@@ -48,7 +51,7 @@ def covered(tx: Tx, found: Reach, limit: int) -> list[HistoryEntry]:
 
 
 def add(tx: Tx, session_id: str, draft: Draft, now: str, *, behind: int) -> int:
-    """Store a summary of a session whose newest one is `behind`; 0 = somebody was faster."""
+    """Store a summary and return its id; 0 = the session's newest one is not `behind` any more."""
     row = tx.one("SELECT max(id) AS id FROM summaries WHERE session_id = ?", session_id)
     if row and (row["id"] or 0) != behind:
         return 0
@@ -74,7 +77,7 @@ def get(tx: Tx, summary_id: int) -> Summary | None:
 
 
 def undo(tx: Tx, summary_id: int, now: str) -> bool:
-    """Let the messages themselves come back; False = they had already."""
+    """Undo a summary, so that its messages are read again; False = it was undone already."""
     return (
         tx.run(
             "UPDATE summaries SET undone_at = ? WHERE id = ? AND undone_at = ''", now, summary_id
@@ -84,7 +87,7 @@ def undo(tx: Tx, summary_id: int, now: str) -> bool:
 
 
 def flushed(tx: Tx, summary_id: int, now: str) -> None:
-    """Memory has the facts of a summary, or never takes them."""
+    """Mark a summary's facts as flushed: memory has taken or refused them."""
     tx.run("UPDATE summaries SET flushed_at = ? WHERE id = ?", now, summary_id)
 
 

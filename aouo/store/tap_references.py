@@ -1,4 +1,4 @@
-"""Where a tap was made and what its button stands for, read from the message that holds it."""
+"""Resolves a tap's `kept_<delivery>:<n>` reference to its conversation and its button's data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aouo.store.database import Tx
 
 
 def resolve(tx: Tx, inbound: Inbound, button: Button) -> Inbound:
-    """The tap with the conversation, the label and the data that its message knows."""
+    """Return the tap with the conversation, the label and the data that its delivery holds."""
     if not button.label:  # Telegram does not show the message any more, nor say its topic
         inbound = replace(inbound, address=_place(tx, inbound))
     tap = button.tap
@@ -32,9 +32,9 @@ def _place(tx: Tx, inbound: Inbound) -> ConversationAddress:
 
 
 def _button(tx: Tx, inbound: Inbound, tap: Reference) -> ButtonSpec | None:
-    """The button that a reference names, if its message is in this conversation.
+    """Return the button that a reference names, if its delivery is of this conversation.
 
-    What a closed topic could not take stands in the chat around it, perhaps unknown to us.
+    A message that a closed topic refused stands in the chat around it, and its row may not say so.
     """
     row = deliveries.get(tx, tap.delivery_id)
     if row is None:

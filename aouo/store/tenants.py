@@ -1,4 +1,4 @@
-"""Whose data something is: a person's in private chats, the conversation's in groups."""
+"""Names the tenant that data belongs to: the person in private chats, else the conversation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)
 
 
 def tenant_of(tx: Tx, inbound: Inbound) -> str:
-    """The owner as a file name; a group that became a supergroup keeps its own.
+    """Return the tenant as a file name; a group that became a supergroup keeps its first one.
 
-    A person's data is theirs in all their private chats.
+    A person is one tenant in all their private chats.
     """
     address = inbound.address
     if inbound.chat_kind == "private":
@@ -25,12 +25,12 @@ def tenant_of(tx: Tx, inbound: Inbound) -> str:
 
 
 def is_tenant(name: str) -> bool:
-    """Whether a folder of this name is somebody's, or could be one day."""
+    """Whether a tenant could have this name, in any case of its letters."""
     return bool(_NAME.fullmatch(name.casefold()))
 
 
 def _first(tx: Tx, address: ConversationAddress) -> ConversationAddress:
-    """The conversation under the id that its chat first had: data is kept by that one."""
+    """Return the address under its chat's first id, which names its data."""
     row = tx.one(
         "WITH RECURSIVE earlier (chat_id, depth) AS (SELECT ?, 0 UNION ALL "
         "SELECT m.chat_id, depth + 1 FROM moved_chats AS m JOIN earlier "

@@ -1,4 +1,4 @@
-"""The topics of a chat: which pack has which, and which are being created."""
+"""Finds which topics of a chat belong to which pack, and notes topics being created."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def of_pack(
 
 
 def titled(tx: Tx, chat: ConversationAddress, pack: str) -> list[tuple[ConversationAddress, Route]]:
-    """Topics named like a pack that are bound to nothing: it was installed later."""
+    """Return unbound topics named like a pack: the pack was installed after them."""
     return [
         (address, route)
         for address, route in _found(tx, chat, "", pack)
@@ -27,8 +27,8 @@ def titled(tx: Tx, chat: ConversationAddress, pack: str) -> list[tuple[Conversat
 
 
 def intend(tx: Tx, chat: ConversationAddress, pack: str, now: str) -> bool:
-    """Write down that a topic is about to be created; False: so it was before, with an end that
-    nobody knows."""
+    """Note that a topic is about to be created; False = it was noted before, and whether the
+    topic was created is not known."""
     return (
         tx.run(
             "INSERT OR IGNORE INTO topic_intents VALUES (?, ?, ?, ?)",
@@ -42,7 +42,7 @@ def intend(tx: Tx, chat: ConversationAddress, pack: str, now: str) -> bool:
 
 
 def settle(tx: Tx, chat: ConversationAddress, pack: str) -> None:
-    """The topic is there, or surely was not created."""
+    """Delete the note of `intend`: the topic exists, or surely was not created."""
     tx.run(
         "DELETE FROM topic_intents WHERE platform = ? AND chat_id = ? AND pack = ?",
         chat.platform,
@@ -52,7 +52,7 @@ def settle(tx: Tx, chat: ConversationAddress, pack: str) -> None:
 
 
 def forums(tx: Tx, platform: str) -> frozenset[str]:
-    """Groups that had topics when we last heard from them for the first time."""
+    """Return the groups that had topics when one of their routes was created."""
     rows = tx.all(
         "SELECT DISTINCT chat_id FROM conversation_routes WHERE platform = ? "
         "AND chat_kind = 'forum'",
@@ -62,7 +62,7 @@ def forums(tx: Tx, platform: str) -> frozenset[str]:
 
 
 def groups(tx: Tx, platform: str, *, all_talk: bool) -> list[str]:
-    """Groups where every message is for us: those with a topic of a pack, or `all_talk` each."""
+    """Return the groups whose messages are for us: with a pack's topic, or all if `all_talk`."""
     rows = tx.all(
         "SELECT chat_id, max(thread_id <> '' AND active_pack <> '') AS packs "
         "FROM conversation_routes WHERE platform = ? AND chat_kind <> 'private' AND gone = '' "

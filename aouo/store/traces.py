@@ -1,4 +1,4 @@
-"""One turn as it went: steps, model calls, tool calls, messages; for the owner, from outside."""
+"""Shows the owner how one turn went: its steps, model calls, tool calls and messages."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Trace:
 
 
 def record(tx: Tx, turn_id: str, steps: Mapping[str, tuple[int, float]]) -> None:
-    """Keep what the steps of a turn took: name → calls, milliseconds."""
+    """Store what the steps of a turn took: name → (calls, milliseconds)."""
     meter = {name: [calls, round(ms, 3)] for name, (calls, ms) in steps.items()}
     text = json.dumps(meter, separators=(",", ":"))
     tx.run("UPDATE turns SET meter = ? WHERE id = ?", text, turn_id)
@@ -107,7 +107,7 @@ def trace(tx: Tx, wanted: str) -> Trace | None:
 
 
 def _calls(tx: Tx, turn_id: str, session_id: str) -> tuple[TracedCall, ...]:
-    """Those that the runtime made on its own behalf belong to no session."""
+    """Read the turn's calls; those that the runtime made on its own behalf have no session."""
     rows = tx.all(
         "SELECT scope, provider, model, input_tokens, cached_tokens, output_tokens, cost_usd, "
         "duration_ms FROM usage_events WHERE session_id IN (?, '') AND turn_id = ? "

@@ -1,4 +1,4 @@
-"""Turns, what was said in them, and the tool calls they made."""
+"""Stores turns, their messages and their tool calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from aouo.store.database import Tx
 
 Status = Literal["ack", "nack", "aborted"]
 _LOOKED_BACK = 200
-"""How many turns of a session, all persons', are looked through for one of somebody's."""
+"""How many of a session's newest turns are searched for one that answers a given person."""
 
 
 def open_turn(
@@ -57,7 +57,7 @@ def open_turn(
 
 
 def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
-    """The turn that a former process left open for this job, counted as resumed."""
+    """Return the turn that an earlier process left open for this job, counted as resumed."""
     row = tx.one(
         "UPDATE turns SET resumes = resumes + 1 WHERE job_id = ? AND status = 'open' RETURNING *",
         job_id,
@@ -66,11 +66,11 @@ def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
 
 
 def take_back(tx: Tx, turn_id: str, line: Callable[[Sequence[str]], str], now: str) -> str:
-    """Take a turn out of its session's history; return its words, "" = there are none.
+    """Hide a turn from its session's history; return the person's words, "" = there are none.
 
-    What the person changed while it ran is among the words.
-    If calls of it took effect, its words and one `line` that names them stand at the end of the
-    history, so that a model which answers again knows what was done.
+    The words include edits that came while the turn ran. If its calls took effect, the words and
+    a `line` that names the tools are appended to the history, so that a model that answers again
+    knows what was done.
     """
     rows = _rows_of(tx, turn_id)
     if not rows:
@@ -85,8 +85,8 @@ def take_back(tx: Tx, turn_id: str, line: Callable[[Sequence[str]], str], now: s
 
 
 def newest_closed(tx: Tx, session_id: str, person: str) -> str:
-    """The newest turn of a session that has ended and answers this person, "" = there is none
-    among the newest of all."""
+    """Return the id of the session's newest settled turn that answers this person, "" = none of
+    the newest `_LOOKED_BACK` does."""
     row = tx.one(
         "SELECT t.id FROM (SELECT id, job_id FROM turns WHERE session_id = ? "
         "AND status <> 'open' ORDER BY id DESC LIMIT ?) AS t "
@@ -99,7 +99,7 @@ def newest_closed(tx: Tx, session_id: str, person: str) -> str:
 
 
 def hide(tx: Tx, turn_id: str) -> None:
-    """Take a turn out of the history: its words are asked again."""
+    """Hide a turn from the history, because its words are asked again."""
     tx.run("UPDATE messages SET visible = 0 WHERE turn_id = ?", turn_id)
 
 
@@ -110,7 +110,7 @@ def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
 
 
 def open_in(tx: Tx, lane: Lane) -> list[str]:
-    """The turns of this lane that have not ended: at work, or to be taken up."""
+    """Return the ids of the lane's open turns, running or to be resumed."""
     statements: tuple[LiteralString, ...] = (
         "SELECT turns.id FROM jobs JOIN turns ON turns.job_id = jobs.id "
         "WHERE jobs.lane = ? AND jobs.state = 'running' AND turns.status = 'open'",
@@ -174,11 +174,11 @@ def entries(
 
 
 def tally(tx: Tx, session_id: str, *, after: int, until: int) -> tuple[int, int]:
-    """How many visible entries have ids in (`after`, `until`], and what these ids add up to.
+    """Return the count of visible entries with ids in (`after`, `until`], and the ids' sum.
 
     Both are the same as before only if the entries are: a turn's rows become visible together, at
-    its end, and after that none does without others being hidden; ids are never used again; the
-    words of a visible row are never rewritten.
+    its end, and later ones only when others are hidden; ids are never used again; the words of a
+    visible row are never rewritten.
     """
     row = tx.one(
         "SELECT count(*), coalesce(sum(id), 0) FROM messages "
@@ -191,7 +191,7 @@ def tally(tx: Tx, session_id: str, *, after: int, until: int) -> tuple[int, int]
 
 
 def nth(tx: Tx, session_id: str, number: int, *, after: int, until: int) -> int:
-    """The id of the visible entry with that number, from 1, among those with ids in (`after`,
+    """Return the id of the visible entry `number`, from 1, of those with ids in (`after`,
     `until`]."""
     row = tx.one(
         "SELECT id FROM messages WHERE session_id = ? AND visible = 1 AND id > ? AND id <= ? "
@@ -258,7 +258,7 @@ def record_result(
 
 
 def record_nudge(tx: Tx, turn: OpenTurn, said_by_model: str, nudge: str, now: str) -> None:
-    """Append an answer that was sent back and the words that sent it back."""
+    """Append a rejected answer, if it has words, and the nudge that the model reads instead."""
     if said_by_model:
         _append(tx, turn.session_id, turn.id, "assistant", said_by_model, now)
     _append(tx, turn.session_id, turn.id, "user", nudge, now)
@@ -288,9 +288,9 @@ def session_of_job(tx: Tx, job_id: int) -> str:
 
 
 def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
-    """Calls with an intent and no result: call id → may it run again.
+    """Return the calls with an intent and no result: call id → whether it may run again.
 
-    One that had waited for the owner's yes and never began may, whatever it is.
+    A call that waited for an approval and never began may, even if it is not idempotent.
     """
     rows = tx.all(
         "SELECT id, again OR EXISTS (SELECT 1 FROM gates WHERE call_id = tool_calls.id "
@@ -302,7 +302,7 @@ def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
 
 
 def cut_off(tx: Tx, call_id: str, now: str) -> None:
-    """A call was stopped while it ran: whether it took effect is not known."""
+    """Mark a call that was stopped while it ran as `unknown`: it may have taken effect."""
     tx.run(
         "UPDATE tool_calls SET state = 'unknown', ended_at = ? WHERE id = ? AND state = 'intent'",
         now,
@@ -329,7 +329,7 @@ def effects(tx: Tx, turn_id: str) -> list[str]:
 def close_ack(
     tx: Tx, turn: OpenTurn, answer: AssistantSaid, thoughts: Sequence[Thought], now: str
 ) -> None:
-    """The answer is the turn's last entry; all of the turn becomes history."""
+    """Settle a turn with its answer as the last entry; all of it becomes history."""
     _append(
         tx,
         turn.session_id,
@@ -345,7 +345,7 @@ def close_ack(
 
 
 def close_without_answer(tx: Tx, turn: OpenTurn, status: Status, line: str, now: str) -> None:
-    """History keeps the person's message and one line that names what happened."""
+    """Settle a turn; history keeps the person's message and a `line` that says what happened."""
     tx.run(
         "UPDATE messages SET visible = 1 WHERE id = "
         "(SELECT min(id) FROM messages WHERE turn_id = ?)",
@@ -357,7 +357,7 @@ def close_without_answer(tx: Tx, turn: OpenTurn, status: Status, line: str, now:
 
 
 def close_erased(tx: Tx, turn_id: str, now: str) -> None:
-    """A turn off the record that nobody takes up: it ends without a trace in the history."""
+    """Abort an off-the-record turn that is not resumed, without a trace in the history."""
     tx.run("UPDATE turns SET status = 'aborted', settled_at = ? WHERE id = ?", now, turn_id)
 
 

@@ -1,4 +1,4 @@
-"""Updates as they came, and how far we have read."""
+"""Stores raw updates, the cursor of the next one, and when strangers were last refused."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ IDS_AN_HOUR = 5
 
 
 def may_refuse(tx: Tx, person: str, now: str, hour_ago: str, *, asks_id: bool) -> bool:
-    """Count this hour's one refusal of `person`; False when it was used up already. Who asks for
-    their id is told it some times more."""
+    """Count this hour's one refusal of `person`; False when it was used up already. A person who
+    asks for their id is told it `IDS_AN_HOUR` times."""
     first = _may(tx, person, now, hour_ago)
     more = (f"{person} asks {number}" for number in range(IDS_AN_HOUR - 1))
     return first or (asks_id and any(_may(tx, key, now, hour_ago) for key in more))

@@ -1,4 +1,4 @@
-"""Usage: one row per model call and per tool call, what limits read of it, and its sums."""
+"""Stores usage, one row per model call and tool call, and sums it up for limits and reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aouo.store.snapshots import Query
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What limits read of one row: all its tokens, its money, and whose they are."""
+    """One row as limits read it: its tokens, its cost, and the person and pack it counts for."""
 
     id: int
     day: str
@@ -27,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Some rows added up; `calls` counts model calls and tool calls."""
+    """The sum of some rows; `calls` counts model calls and tool calls."""
 
     calls: int
     input_tokens: int
@@ -45,7 +45,7 @@ _SUMS: LiteralString = (
 
 
 def record(tx: Tx, spent: Spent, now: str) -> None:
-    """Write one row; it takes the place of its reservation, never one without the other."""
+    """Write one row and delete its reservation, both or neither."""
     tx.run(
         "INSERT INTO usage_events (created_at, day, scope, provider, model, pack, session_id, "
         "person, turn_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_usd, "
@@ -78,7 +78,7 @@ def newest(tx: Tx) -> int:
 
 
 def since(tx: Tx, row_id: int) -> list[Row]:
-    """Rows that were written after that one."""
+    """Return the rows after the one with this id, oldest first."""
     rows = tx.all(
         "SELECT id, day, person, pack, input_tokens + output_tokens AS tokens, "
         "cost_usd, hold FROM usage_events WHERE id > ? ORDER BY id",
@@ -127,12 +127,12 @@ def money_of_day(tx: Tx, day: str) -> list[tuple[str, str, float]]:
 
 
 def total(first_day: str) -> Query[Sum]:
-    """Everything from that local day on."""
+    """Sum all rows from that local day on."""
     return Query("SELECT " + _SUMS + "WHERE day >= ?", (first_day,), _one)
 
 
 def of_person(first_day: str, person: str, pack: str) -> Query[Sum]:
-    """What a person used with a pack from that local day on."""
+    """Sum what a person used with a pack from that local day on."""
     sql: LiteralString = "SELECT " + _SUMS + "WHERE day >= ? AND person = ? AND pack = ?"
     return Query(sql, (first_day, person, pack), _one)
 
@@ -142,19 +142,19 @@ def of_session(session_id: str) -> Query[Sum]:
 
 
 def by_day(first_day: str) -> Query[list[tuple[str, Sum]]]:
-    """Each local day with a row, oldest first."""
+    """Sum by local day, oldest first; days without a row are left out."""
     sql: LiteralString = "SELECT day AS name, " + _SUMS + "WHERE day >= ? GROUP BY day ORDER BY day"
     return Query(sql, (first_day,), _named)
 
 
 def by_pack(first_day: str) -> Query[list[tuple[str, Sum]]]:
-    """Dearest first, as in all of these; "" = no pack."""
+    """Sum by pack, dearest first as in all below; "" = no pack."""
     sql: LiteralString = "SELECT pack AS name, " + _SUMS + "WHERE day >= ? GROUP BY pack "
     return Query(sql + _DEAREST, (first_day,), _named)
 
 
 def by_person(first_day: str) -> Query[list[tuple[str, Sum]]]:
-    """By the platform's id; "" = nobody."""
+    """Sum by person, as the platform's id; "" = nobody."""
     sql: LiteralString = "SELECT person AS name, " + _SUMS + "WHERE day >= ? GROUP BY person "
     return Query(sql + _DEAREST, (first_day,), _named)
 
@@ -165,7 +165,7 @@ def by_scope(first_day: str) -> Query[list[tuple[str, Sum]]]:
 
 
 def by_model(first_day: str) -> Query[list[tuple[str, str, Sum]]]:
-    """(provider, model, sum); tool calls have no model and are not here."""
+    """Sum by model: (provider, model, sum); tool calls have no model and are left out."""
     sql: LiteralString = (
         "SELECT provider, model, " + _SUMS + "WHERE day >= ? AND model <> '' "
         "GROUP BY provider, model "

@@ -1,4 +1,4 @@
-"""`db`: a look into the pack's own database, which changes nothing."""
+"""`db`: read the pack's own database without changing it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Db(Arguments):
 
 
 def db(open_store: Callable[[str, str], PackStore]) -> Tool:
-    """`open_store` gives a pack's database for a tenant."""
+    """Make the tool; `open_store` gives a pack's database for a tenant."""
 
     async def _run(wish: Db, context: ToolContext, call_id: str) -> str:
         del call_id

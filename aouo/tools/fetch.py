@@ -18,7 +18,7 @@ _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _TEXTS = frozenset({"application/json", "application/xml", "application/javascript"})
 _DOCUMENTS = ("application/pdf", "application/msword", "application/vnd.")
 _TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}")
-"""What else a server declares as its type is no type, and no word of it reaches the model."""
+"""A declared type of another form is ignored, so that no word of it reaches the model."""
 _CONVERT_S = 10.0
 
 
@@ -29,7 +29,7 @@ class Fetch(Arguments):
 def fetch(
     permitted: Callable[[str], Sequence[str]], web: Web, reader: DocumentReader | None = None
 ) -> Tool:
-    """`permitted` gives the hosts that a pack may use, `*` for every public one."""
+    """Make the tool; `permitted` gives the hosts that a pack may use, `*` = every public one."""
     reader = reader or DocumentReader()
 
     async def _fetch(wish: Fetch, context: ToolContext, call_id: str) -> str:
@@ -52,10 +52,10 @@ def fetch(
 
 
 async def _text(page: Page, reader: DocumentReader) -> str:
-    """What a model can read of the page.
+    """Return the page as text that a model can read.
 
     Raises:
-        ToolFailed: nothing; says what it is.
+        ToolFailed: the page is no text; names its type.
     """
     kind = page.content_type if _TYPE.fullmatch(page.content_type) else ""
     if kind in _PAGES or (not kind and page.body[:200].lstrip().lower().startswith(b"<")):
@@ -75,9 +75,9 @@ async def _text(page: Page, reader: DocumentReader) -> str:
 
 
 def _spread(text: str) -> str:
-    """JSON on several lines, so that a part of it can be found; as it was if it is broken.
+    """Put JSON on several lines, so that a part can be found; broken JSON stays as it is.
 
-    Not indented: a deep one would become hundreds of times as long.
+    It is not indented: a deep one would become hundreds of times as long.
     """
     try:
         return json.dumps(json.loads(text), separators=(",\n", ": "), ensure_ascii=False)

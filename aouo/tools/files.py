@@ -1,6 +1,6 @@
-"""`read_file`, `write_file`, `list_dir`: files that the owner's fence and the pack let through.
+"""`read_file`, `write_file`, `list_dir`: use files that the owner's fence and the pack allow.
 
-The guard has judged where a path leads and hands over that very path; see `guard.opening`.
+The guard has judged where a path leads and passes exactly that path on; see `guard.opening`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ MAX_FOLDER_FILES = 5_000
 MAX_FOLDER_ENTRIES = 2 * MAX_FOLDER_FILES
 """Folders too."""
 LEAST_FREE_BYTES = 100_000_000
-"""Nothing is written onto a disk that has less left: our own database is perhaps on it."""
+"""Nothing is written to a disk with less space left, since our database may be on it."""
 MAX_LISTED = 2_000
 FolderOf = Callable[[str, str], Path]
-"""The data folder of a pack, and of whose data it is."""
+"""Gives a pack's data folder for a tenant."""
 SentOf = Callable[[str, Path], bool]
-"""Whether a path is a file that was sent to the conversation with this folder."""
+"""Whether a path is a file that was sent to the conversation whose media folder this is."""
 RootOf = Callable[[str, str, Path], Path | None]
 """The folder below which folders may be made for a path, None = nowhere."""
 
@@ -137,7 +137,7 @@ def _read(path: Path) -> str:
 
 
 def text_in(content: bytes) -> str | None:
-    """What a text file says, None = it is none."""
+    """Decode a text file, None = it is none."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -146,7 +146,11 @@ def text_in(content: bytes) -> str | None:
 
 
 def check_room(own: Path, more_bytes: int) -> None:
-    """Raises: ToolFailed: the pack's folder would hold more than one may."""
+    """Check that `more_bytes` and one more file fit into the pack's folder.
+
+    Raises:
+        ToolFailed: they do not, or the folder cannot be read.
+    """
     files = size = 0
     try:
         for found in walk(own, most=MAX_FOLDER_ENTRIES):
@@ -169,9 +173,9 @@ def check_room(own: Path, more_bytes: int) -> None:
 
 
 def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None:
-    """Put the whole content there or leave what was there; new folders only below `root`.
+    """Replace a file atomically; make new folders only below `root`.
 
-    The draft is named by the call, so that a call which runs again after a crash cleans up.
+    The draft is named by the call, so that a call that runs again after a crash cleans up.
     """
     with parent(path, make_below=root) as folder:
         mode = _mode_of(path, folder)
@@ -195,7 +199,11 @@ def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None
 
 
 def _mode_of(path: Path, folder: int) -> int:
-    """The permissions that the file has, for its owner only if it is new."""
+    """Return the file's permissions; a new one is for its owner only.
+
+    Raises:
+        ToolFailed: the path is no regular file.
+    """
     try:
         there = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`load_tools` and `load_skills`: bring in what the turn may use and does not show yet."""
+"""`load_tools` and `load_skills`: bring tools and skills into a turn that are not shown yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Load(Arguments):
 
 
 def names_in(arguments: str) -> tuple[str, ...]:
-    """What a recorded call asked for; nothing if it was broken."""
+    """Return the names that a recorded call asked for, () = it cannot be read."""
     try:
         return tuple(Load.model_validate_json(arguments).names)
     except ValidationError:

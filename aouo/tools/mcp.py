@@ -1,4 +1,4 @@
-"""Tools of an MCP server as tools of ours: names, schemas, argument checks, results as text."""
+"""Turns the tools of an MCP server into ours: names, schemas, argument checks, text results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
 
 
 def prefix(server: str) -> str:
-    """What the names of a server's tools begin with; none begins with that of another server."""
+    """Return how the names of a server's tools begin; no prefix begins with another one."""
     plain = re.sub(r"_+", "_", _safe(server)).strip("_") or "_"
     if plain != server or len(plain) > _MAX_SERVER_CHARS:
         plain = f"{plain[: _MAX_SERVER_CHARS - 7]}_{_mark(server)}"
@@ -70,9 +70,9 @@ def prefix(server: str) -> str:
 
 
 def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool, ...]:
-    """Our tools for what a server offers, without those that no prompt could hold.
+    """Make our tools for those that a server offers, except where the schema is wrong or too long.
 
-    A model's service refuses the whole request for one schema that is none.
+    A model's service refuses the whole request for one wrong schema.
     """
     made: dict[str, Tool] = {}
     for item in offered[:MAX_TOOLS]:
@@ -103,10 +103,10 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
 def problems(
     schema: Mapping[str, Any], given: Mapping[str, Any], *, inside: bool = False
 ) -> list[str]:
-    """What is plainly wrong with `given`: missing, unknown, of another type, not among the values.
+    """Return what is plainly wrong with `given`: missing or unknown names, wrong types or values.
 
-    Only the top level is looked at, and the server judges the rest; `inside`: lists and objects
-    in it as well, for a sound schema of ours.
+    Only the top level is checked, and the server judges the rest; `inside`: also lists and
+    objects in it, for a sound schema of ours.
     """
     properties = cast("dict[str, Any]", schema.get("properties") or {})
     found = [f"{name} is missing" for name in schema.get("required") or () if name not in given]
@@ -181,7 +181,7 @@ def _handler(
 
 
 def _name(server: str, name: str, taken: Mapping[str, object]) -> str:
-    """A name that every service takes, and no other tool has."""
+    """Return a name that every model service accepts and no other tool has."""
     start = prefix(server)
     plain = start + _safe(name)
     if len(plain) <= _MAX_NAME_CHARS and plain not in taken and _safe(name) == name:
@@ -198,7 +198,7 @@ def _safe(text: str) -> str:
 
 
 def _kinds(field: Mapping[str, Any]) -> tuple[str, ...]:
-    """The types that a field names itself; () = it says so elsewhere, or not at all."""
+    """Return the types in a field's own `type`; () = it has none, so any value may pass."""
     kinds: Any = field.get("type")
     named = cast("list[Any]", kinds) if isinstance(kinds, list) else [kinds]
     return tuple(kind for kind in named if kind in _TYPES) if None not in named else ()
@@ -213,7 +213,7 @@ def _is(value: object, kind: str) -> bool:
 
 
 def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object, its descriptions cut to what a prompt should hold."""
+    """Return the schema as that of an object, its descriptions cut to what a prompt may hold."""
     whole = cast("dict[str, Any]", _cut(dict(schema), 0))
     for noise in ("$schema", "title", "description"):
         whole.pop(noise, None)
@@ -221,7 +221,7 @@ def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_sound(schema: Any) -> bool:
-    """Whether every keyword that we or a model's service look at holds what it has to."""
+    """Whether every keyword that we or a model's service read has a value of the right kind."""
     if not isinstance(schema, dict):
         return isinstance(schema, bool)
     for key, value in cast("dict[str, Any]", schema).items():

@@ -1,4 +1,4 @@
-"""One connection to one MCP server over the SDK, which is imported here and nowhere else."""
+"""Connects to one MCP server over the SDK, which only this module imports."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.TransportE
 
 
 class LinkLost(Exception):
-    """The connection is gone; what was asked for may have happened or not."""
+    """The connection broke; a call that was sent may have taken effect."""
 
 
 class Link:
@@ -57,7 +57,7 @@ class Link:
         self.lost = lost
 
     async def tools(self) -> list[Offered]:
-        """Every tool the server lists, at most one more than we show."""
+        """Return the tools that the server lists; reads no page after the one past `MAX_TOOLS`."""
         found: list[Offered] = []
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
@@ -102,16 +102,16 @@ class Link:
 async def connected(
     server: McpServer, stderr: deque[str], session: aiohttp.ClientSession
 ) -> AsyncGenerator[Link]:
-    """Connect, and disconnect at the end; a child is ended with all it started.
+    """Connect, and disconnect at the end; a child is ended with all processes that it started.
 
-    `stderr` receives the last lines that a child writes there; a server with a `url` is asked
+    `stderr` receives the last lines that a child writes there; a server with a `url` is reached
     over `session`.
 
     Raises:
         SetupError: there is no such program.
     """
     lost = asyncio.Event()
-    # Else each line of rubbish that a server writes is a traceback with its words in our log.
+    # Otherwise each malformed line of a server is a traceback with its words in our log.
     logging.getLogger("mcp.client.stdio").setLevel(logging.CRITICAL)
     async with AsyncExitStack() as stack:
         if server.command:
@@ -133,7 +133,7 @@ async def connected(
 
 
 async def _take_as_said(name: str, result: CallToolResult) -> None:
-    """Stands in for the SDK's check of an answer against the schema that the server says it has.
+    """Replace the SDK's check of an answer against the schema that the server declares.
 
     A kilobyte of schema can hold the event loop for hours, and the model reads text anyway.
     """
@@ -155,7 +155,7 @@ def _child(server: McpServer) -> StdioServerParameters:
 
 @asynccontextmanager
 async def _watched(transport: Any, lost: asyncio.Event) -> AsyncGenerator[Any]:
-    """The transport's streams, the incoming one telling when it ends."""
+    """Yield the transport's streams; the incoming one sets `lost` when it ends."""
     async with transport as (incoming, outgoing):
         yield _Watched(incoming, lost), outgoing
 
@@ -199,7 +199,7 @@ class _Watched:
 
 @asynccontextmanager
 async def _lines_into(kept: deque[str]) -> AsyncGenerator[TextIO]:
-    """A file for a child's stderr, whose lines end up in `kept`; read as they come."""
+    """Yield a file for a child's stderr; its lines are put into `kept` as they come."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     loop = asyncio.get_running_loop()
@@ -228,12 +228,12 @@ async def _lines_into(kept: deque[str]) -> AsyncGenerator[TextIO]:
 
 
 def _is_closed(error: MCPError) -> bool:
-    """The SDK's own word for a pipe; servers use the same code for failures of their own."""
+    """Whether the SDK says that the pipe closed; servers use its code for their failures, too."""
     return error.message == "Connection closed"
 
 
 def _text(result: CallToolResult) -> str:
-    """All parts as text, what is none described; structured content only where there is no part."""
+    """Return all parts as text, other kinds described; structured content only if no part is."""
     parts = [_part(part) for part in result.content]
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]

@@ -1,4 +1,4 @@
-"""MCP servers: connected when first needed, connected again when they died, never anybody's end."""
+"""Connects to MCP servers when they are needed, again after they died; no failure spreads."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _BACKOFF = Backoff(first_s=1, factor=2, most_s=60)
 _STDERR_LINES = 5
 _QUOTING = ("MCPError", "ValidationError")
 _OURS = ("Connection closed",)
-"""What the SDK says itself in an error that else holds the server's words."""
+"""The SDK's own text in errors that otherwise hold the server's words."""
 
 
 class Server:
     """One server and the tools it offers; a `tools.registry.Source`.
 
-    A connection lives in a task of its own, since the SDK has to be left where it was entered.
+    A connection has a task of its own, since the SDK's contexts must be exited in the same task.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Server:
 
     @property
     def summary(self) -> str:
-        """The names of its tools once they are known, and before that nobody knows."""
+        """The names of the tools once they are known, before that only the server's name."""
         if self._tools:
             start = prefix(self._name)
             return ", ".join(tool.name.removeprefix(start) for tool in self._tools)[:300]
@@ -77,22 +77,22 @@ class Server:
         return name.startswith(prefix(self._name))
 
     async def tools(self) -> Sequence[Tool]:
-        """What it offers, connecting if needed.
+        """Return the server's tools, connecting if needed.
 
         Raises:
-            ToolFailed: it is down; says why.
+            ToolFailed: the server is down; says why.
         """
         await self._link()
         return self._tools
 
     def facts(self) -> dict[str, Any]:
-        """For `aouo status`."""
+        """Return the server's state for `aouo status`."""
         link = self._open_link()
         state = "up" if link else "down" if self._failures else "not connected"
         return {"state": state, "tools": len(self._tools), "why": "" if link else self._why}
 
     def close(self) -> None:
-        """End the connection; there will be no other."""
+        """End the connection; none will be made after it."""
         self._closed = True
         self._end.set()
 
@@ -173,7 +173,7 @@ class Server:
                 attempt.set_result(None)
 
     def _quotable(self, stderr: Sequence[str]) -> list[str]:
-        """A server's own last words, unless they may repeat what was off the record."""
+        """Return a server's last lines, unless they may repeat what was off the record."""
         return ["off the record"] if self._heard_off_record else list(stderr)
 
     async def _until_over(self, link: Link) -> None:
@@ -197,7 +197,7 @@ class Server:
 
 
 class Servers:
-    """All that are configured."""
+    """All configured servers."""
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self.sources: tuple[Server, ...] = tuple(servers)
@@ -210,7 +210,7 @@ class Servers:
 async def supervised(
     settings: Mapping[str, McpServer], clock: Clock, session: aiohttp.ClientSession
 ) -> AsyncGenerator[Servers]:
-    """The servers; when this is left, every connection is closed and every child is gone."""
+    """Yield the servers; at the end every connection is closed and every child is gone."""
     async with asyncio.TaskGroup() as group:
         servers = [Server(name, one, clock, group, session) for name, one in settings.items()]
         try:
@@ -221,9 +221,9 @@ async def supervised(
 
 
 def _innermost(error: BaseException) -> str:
-    """What went wrong, without the groups that the SDK puts around it.
+    """Say what went wrong, without the exception groups that the SDK puts around it.
 
-    A model reads it: what the server itself says is for the log only.
+    A model reads it, so the server's own words go to the log only.
     """
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]

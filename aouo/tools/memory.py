@@ -1,4 +1,4 @@
-"""`memory`: what is kept about the person and the work, in the pack's own files."""
+"""`memory`: read and change what the pack's memory files say about the person and the work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 NAME, TARGET = "memory", "target"
 _SHOWN: dict[str, Any] = {"enum": list(ALWAYS)}
-"""What a turn's model reads, unless its pack keeps more (`turn.toolbox`)."""
+"""The targets that a model is shown, unless its pack keeps more files (`turn.toolbox`)."""
 
 
 class Memory(Arguments):
@@ -24,7 +24,7 @@ class Memory(Arguments):
 
 
 def with_targets(parameters: Mapping[str, Any], targets: Sequence[str]) -> dict[str, Any]:
-    """The parameters as a model reads them in a pack that keeps these files."""
+    """Return the tool's parameters for a pack that keeps these files."""
     properties = dict(parameters["properties"])
     properties[TARGET] = {**properties[TARGET], "enum": list(targets)}
     return {**parameters, "properties": properties}

@@ -1,4 +1,4 @@
-"""`msg`: say something in the conversation while a turn is still at work."""
+"""`msg`: send a message to the conversation while a turn is still running."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Msg(Arguments):
     @field_validator("buttons", mode="before")
     @classmethod
     def _from_json(cls, value: Any) -> Any:
-        """A list or its JSON text; one row may stand without its brackets."""
+        """Accept a list or its JSON text; a row of one button may lack its brackets."""
         if isinstance(value, str):
             try:
                 value = json.loads(value)
@@ -61,7 +61,7 @@ class Msg(Arguments):
     @field_validator("url", mode="before")
     @classmethod
     def _as_json(cls, value: Any) -> Any:
-        """Of several addresses the list, which the guard has written down as JSON."""
+        """Turn a list of addresses into JSON text, the form that the guard gives it, too."""
         return json.dumps(value) if isinstance(value, list) else value
 
     @field_validator("reply_to", mode="before")

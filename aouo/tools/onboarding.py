@@ -1,4 +1,4 @@
-"""`onboarding_done`: a pack's first conversation is over, for good."""
+"""`onboarding_done`: end a pack's first conversation for good."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aouo.store.database import Database
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 GROUP = "onboarding"
-"""Needs no permission, and is there only while the skill of that name is at work."""
+"""It needs no permission, and exists only in turns of a first conversation."""
 SUMMARY_CHARS = 500
 
 
@@ -17,7 +17,7 @@ class OnboardingDone(Arguments):
 
 
 def onboarding_done(database: Database, clock: Clock) -> Tool:
-    """The same call again changes nothing."""
+    """Make the tool; a second call changes nothing."""
 
     async def _run(wish: OnboardingDone, context: ToolContext, call_id: str) -> str:
         del call_id

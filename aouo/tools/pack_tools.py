@@ -1,4 +1,4 @@
-"""Tools that packs bring, as tools of ours: each call runs in the sandbox with its pack's leave."""
+"""Turns the tools that packs bring into ours: each call runs in the sandbox."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from aouo.web.targets import Permits
 log = structlog.get_logger()
 LIMITS = RunLimits()
 WAITED_S = LIMITS.time_s + 30
-"""Other packs' tools may run before; a call's own time is shorter."""
+"""A call's time limit with the wait for other calls; running may take `LIMITS.time_s`."""
 _VENDOR = "vendor"
 _SHOWN_CHARS = 1_500
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What it takes to run a pack's tool."""
+    """What is needed to run a pack's tool."""
 
     sandbox: Sandbox
     stores: PackStores
@@ -53,8 +53,8 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """What one call is given besides its pack: the data folder, `opened` by fence and manifest,
-    and, never to be written, files that were `sent`."""
+    """The files of one call besides its pack's: the data folder, paths `opened` by fence and
+    manifest, and `sent` files, which are read-only."""
 
     own: Path
     opened: tuple[Path, ...]
@@ -62,7 +62,7 @@ class _Open:
 
 
 def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
-    """The tools of all packs of `library`; each may be called in turns of its own pack only."""
+    """Make the tools of all packs; each may be called only in turns of its own pack."""
     return [_tool(pack, item, shop) for pack in library.packs.values() for item in pack.tools]
 
 
@@ -129,7 +129,7 @@ def _egress(
 
 
 def _own_folder(stores: PackStores, pack: str, tenant: str) -> Path:
-    """Raises: ToolFailed: it is full."""
+    """Return the pack's data folder, made if need be. Raises `ToolFailed` if it is full."""
     own = stores.folder(pack, tenant)
     own.mkdir(mode=0o700, parents=True, exist_ok=True)
     check_room(own, 0)
@@ -151,7 +151,7 @@ def _order(
     files: _Open,
     context: ToolContext,
 ) -> Order:
-    """What this call may see and do. A tool that only reads cannot write, whatever it says."""
+    """Return what this call may see and do; a read-only tool gets nothing that it can write."""
     source = pack.folder.resolve()
     changed = (files.own, *files.opened)
     match item.does:
@@ -176,7 +176,7 @@ def _order(
 
 
 def _input(item: PackTool, given: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
-    """What a command reads; its form is that of the original."""
+    """Return what a command reads on stdin; the original gave it in this form."""
     return {
         "input": given if item.whole else given.get("input") or {},
         "context": {
@@ -198,18 +198,18 @@ def _program(source: Path, word: str) -> Path:
 
 
 def _programs(pack: Pack) -> tuple[Path, ...]:
-    """Programs that `permissions.external_commands` lists besides the pack's own commands."""
+    """Find the programs that `permissions.external_commands` lists besides the pack's own."""
     own = {tool.name for tool in pack.manifest.runtime.external_tools}
     named = (name for name in pack.manifest.permissions.external_commands if name not in own)
     return tuple(file for name in named if (file := found(name)) is not None)
 
 
 def _answer(name: str, item: PackTool, ran: Ran) -> str:
-    """What the model reads.
+    """Return the result that the model reads.
 
     Raises:
-        ToolFailed: it failed; says why.
-        OutcomeUnknown: it was ended on the way, or what it answered cannot be read.
+        ToolFailed: the tool failed; says why.
+        OutcomeUnknown: the tool was ended on the way, or its answer cannot be read.
     """
     why = f" It said: {ran.stderr[-_SHOWN_CHARS:]}" if ran.stderr else ""
     match ran.end:
@@ -251,7 +251,7 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
 
 
 def _read(stdout: bytes) -> Any:
-    """JSON without NaN and infinity, which Python would read."""
+    """Parse JSON; refuse NaN and infinity, which Python would accept."""
     return json.loads(stdout, parse_float=_finite, parse_constant=_finite)
 
 
@@ -283,7 +283,7 @@ def _text(value: object) -> str:
 
 
 def _cause(status: int) -> str:
-    """What a signal that ended it stands for; bubblewrap and shells add 128 to its number."""
+    """Say what a fatal signal means, "" = none; bubblewrap and shells add 128 to its number."""
     number = -status if status < 0 else status - 128
     return {
         9: ": it was killed, most likely for its memory",

@@ -1,4 +1,4 @@
-"""`persist`: rows in the pack's own database."""
+"""`persist`: keep and read rows in the pack's own database."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Persist(Arguments):
             kept["action"] = "save"
         if kept.get("action") == "recent_practice":
             kept["action"] = "recent"
-        known = _FREE.get(str(kept.get("action")), _ANY)  # a wrong action is said, not the rest
+        known = _FREE.get(str(kept.get("action")), _ANY)  # of a wrong action only that is reported
         if known and not free.keys() <= known:
-            return kept | free  # which is refused, and says what there is
+            return kept | free  # validation refuses it and names what there is
         return kept | {"free": free}
 
 
@@ -52,11 +52,11 @@ _FREE = dict.fromkeys(("save", "practice", "upsert", "update"), _ANY) | {
     "query": frozenset({"db"}),
     "summary": frozenset({"db"}),
 }
-"""What else each action takes; none named = any column."""
+"""The other names that each action takes; an empty set = any column."""
 
 
 def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
-    """`open_store` gives a pack's database for a tenant; a repeated call has no second effect."""
+    """Make the tool; `open_store` gives a pack's database for a tenant. Calls are idempotent."""
 
     async def _run(wish: Persist, context: ToolContext, call_id: str) -> str:
         if not context.pack:

@@ -1,4 +1,4 @@
-"""Reads a model's tool call once: its JSON, its arguments, what it does, what speaks against it."""
+"""Turns a model's tool call into an action: its JSON, its arguments, and why it is refused."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from aouo.tools.registry import Tool
 
 log = structlog.get_logger()
 MAX_NAME_CHARS = 64
-"""What is kept of the name that a model gives a tool; every service's limit."""
+"""A tool name is cut to this length, the limit of every model service."""
 _NO_TOOL = "unknown"
-"""What is written down of a name that a model made up off the record."""
+"""Recorded in the place of a name that a model made up off the record."""
 _WRONG = "wrong arguments"
 _MAX_DEPTH = 64
 _TOO_DEEP = f"The arguments are nested more than {_MAX_DEPTH} deep. Send something flatter."
@@ -41,9 +41,9 @@ def prepare(
     off_record: bool = False,
     media: str = "",
 ) -> Action:
-    """A call of this turn as a value; `tool` is the one it names, or why there is none.
+    """Make a call of this turn an action; `tool` is the one it names, or why there is none.
 
-    Never raises: what is wrong is its refusal, in words by which the model can correct itself.
+    It never raises: a wrong call gets a refusal that tells the model how to correct it.
     """
     missing = isinstance(tool, Blocked)
     name = _NO_TOOL if missing and off_record else call.name[:MAX_NAME_CHARS]
@@ -68,7 +68,7 @@ def prepare(
 
 
 def _with_arguments(action: Action, tool: Tool) -> Action:
-    """The action with its arguments, and what they say; a schema from elsewhere may break here."""
+    """Add the parsed arguments and what follows from them; a foreign schema may fail here."""
     try:
         arguments = tool.parse(action.payload)
         action = replace(
@@ -89,7 +89,7 @@ def _with_arguments(action: Action, tool: Tool) -> Action:
 
 
 def _read(arguments: str) -> tuple[str, dict[str, Any]]:
-    """What is wrong with the arguments, "" = nothing, and they as an object that can be stored."""
+    """Parse the arguments: (what is wrong, "" = nothing, and an object that can be stored)."""
     try:
         payload = json.loads(arguments or "{}")
     except RecursionError:

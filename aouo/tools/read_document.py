@@ -31,9 +31,9 @@ class ReadDocument(Arguments):
 
 
 def read_document(folder: Callable[[str, str], Path], reader: DocumentReader | None = None) -> Tool:
-    """`folder` is a pack's own data folder for a tenant; paths are relative to it.
+    """Make the tool; `folder` gives a pack's data folder for a tenant, paths are relative to it.
 
-    Which files may be opened is the guard's to say: it judges `path` before.
+    The guard judges `path` before, so the tool opens what it is given.
     """
 
     reader = reader or DocumentReader()
@@ -57,10 +57,10 @@ def read_document(folder: Callable[[str, str], Path], reader: DocumentReader | N
 
 
 def _opened(path: Path) -> BinaryIO:
-    """The file, open for reading.
+    """Open the file for reading.
 
     Raises:
-        ToolFailed: not there, no file, too large or closed to us; says which.
+        ToolFailed: it is missing, no file, too large or not readable; says which.
     """
     with opened(path) as descriptor:
         size = os.fstat(descriptor).st_size

@@ -1,4 +1,4 @@
-"""What tools there are: a spec for the model, a handler that only the guard may reach.
+"""Defines tools: each has a spec for the model and a handler that only the guard may call.
 
 Arguments are pydantic models, because they are foreign bytes; the JSON Schema that a model
 reads is made from them and kept short, since it is sent with every request.
@@ -18,7 +18,7 @@ from aouo.facts.ports import TurnView
 from aouo.facts.transcript import ToolSpec
 
 Load: TypeAlias = Callable[[Sequence[str]], Awaitable[str]]
-"""Brings in tools or skills of these names that a turn may use; says what came of it."""
+"""Brings tools or skills of these names into a turn; returns text for the model."""
 
 
 class Asker(Protocol):
@@ -29,9 +29,9 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may know of its turn; never changes inside one.
+    """What a tool may know of its turn; it does not change within one.
 
-    `tenant` is whose data it is: the person in a private chat, else the conversation. `spend`
+    `tenant` owns the data: the person in a private chat, else the conversation. `spend`
     takes a usage row for a service that a tool has called: scope, provider, model, milliseconds.
     `media` is the folder with the files that were sent here, as in `guard.action.Action`.
     `off_record`: no word of the call, of its arguments or of its answer may be kept, also no log.
@@ -66,11 +66,10 @@ Of: TypeAlias = bool | Callable[[Any], bool]
 class Tool:
     """One tool.
 
-    `idempotent`: the same call id may run twice with one effect, or without any. `mutates`: a
-    call that worked changed something outside this turn. `read_only`: it only looks, so it may
-    run beside other such calls, and off the record; a call that mutates never does. One that
-    waits for a person is neither. `pack`: whose it is, and no turn of another one may call it;
-    "" = everybody's.
+    `idempotent`: the same call id may run twice with at most one effect. `mutates`: a call that
+    succeeded changed something outside its turn. `read_only`: it only looks, so it may run at the
+    same time as other such calls, and off the record; a call that mutates never is. A call that
+    waits for a person is neither. `pack`: only turns of this pack may call it, "" = all may.
     """
 
     name: str
@@ -88,10 +87,10 @@ class Tool:
         return ToolSpec(self.name, self.description, _schema(self.arguments))
 
     def parse(self, payload: Mapping[str, Any]) -> BaseModel:
-        """The arguments of a call.
+        """Validate the arguments of a call.
 
         Raises:
-            ToolFailed: says everything that is wrong with them.
+            ToolFailed: names everything that is wrong with them.
         """
         fields = self.arguments.model_fields
         kept = {k: v for k, v in payload.items() if v not in ("", None) or _needs(fields, k)}
@@ -122,7 +121,7 @@ def tool(
     read_only: bool | Callable[[A], bool] = False,
     timeout_s: float | None = 30.0,
 ) -> Tool:
-    """A `Tool` whose handler and predicates take what its arguments say."""
+    """Make a `Tool`; its handler and predicates are typed by its arguments."""
     return Tool(
         name, description, arguments, handler, group, idempotent, mutates, read_only, timeout_s
     )
@@ -135,18 +134,18 @@ class Source(Protocol):
     def group(self) -> str: ...
     @property
     def summary(self) -> str:
-        """What it is good for, in a few words that a model chooses by."""
+        """What the source is for, in a few words that a model chooses by."""
         ...
 
     def owns(self, name: str) -> bool:
-        """Whether a tool of this name would be one of its."""
+        """Whether a tool of this name would belong to the source."""
         ...
 
     async def tools(self) -> Sequence[Tool]:
-        """What it offers, connecting if needed.
+        """Return the source's tools, connecting if needed.
 
         Raises:
-            ToolFailed: it cannot be reached; says why.
+            ToolFailed: the source cannot be reached; says why.
         """
         ...
 
@@ -164,7 +163,10 @@ class Registry:
     def allowed(
         self, permitted: Sequence[str], enabled: Sequence[str], pack: str = ""
     ) -> tuple[Tool, ...]:
-        """What a pack permits, by names or groups, and the owner has `enabled` of our tools."""
+        """Return the tools that a pack permits and, of the built-in ones, the owner has `enabled`.
+
+        Both lists hold names and groups; an empty `enabled` enables all.
+        """
 
         def listed(item: Tool, names: Sequence[str]) -> bool:
             return item.name in names or item.group in names
@@ -178,7 +180,7 @@ class Registry:
         )
 
     def spec(self, item: Tool) -> ToolSpec:
-        """Made once; a tool that came later makes its own."""
+        """Return a tool's spec; that of a registered tool is made once."""
         return self._specs.get(item.name) or item.spec()
 
 
@@ -188,23 +190,23 @@ def _holds(of: Of, arguments: BaseModel) -> bool:
 
 @lru_cache(maxsize=256)  # bounded, since the classes of packs and servers come and go
 def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """What a model reads of arguments, made once for all generations: nobody changes it."""
+    """Return the schema that a model reads; shared by all generations, so never changed."""
     schema = arguments.model_json_schema()
     return schema if _is_raw(arguments) else _compact(schema)
 
 
 def _is_raw(arguments: type[BaseModel]) -> bool:
-    """Whether a tool brings a schema that is not ours to shorten, nor its values to interpret."""
+    """Whether a tool brings a schema of its own, which we do not shorten, nor drop its values."""
     return arguments.model_config.get("extra") == "allow"
 
 
 def _needs(fields: Mapping[str, Any], name: str) -> bool:
-    """Whether "" is a value here: of what is required, and of text that may be None instead."""
+    """Whether "" is kept as a value: for a required field, and for one that is text or None."""
     return name in fields and (fields[name].is_required() or fields[name].annotation == str | None)
 
 
 def _in_words(item: Tool, error: ValidationError) -> str:
-    """Every wrong argument at once, so that one more call can be right."""
+    """Name every wrong argument at once, so that the next call can be right."""
     wrong = error.errors(include_url=False, include_input=False)
     found = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in wrong)
     extra = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in wrong)

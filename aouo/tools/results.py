@@ -17,11 +17,11 @@ from aouo.web.envelope import still_untrusted
 
 NAME = "result_read"
 READ_CHARS = 3_400
-"""One reading, so that with its frame and marks it is no long result itself."""
+"""What one call reads: with its frame and marks it is not a long result itself."""
 LINE_CHARS = 400
-"""A longer line counts as several, or one could not be read in parts."""
+"""A longer line counts as several, so that it can be read in parts."""
 MAX_WORDS = 50
-"""What a grep looks for beside each other."""
+"""The most alternatives of one grep."""
 _FIRST_CHARS, _LAST_CHARS = 900, 300
 _COUNT = 100
 
@@ -38,15 +38,15 @@ class ResultRead(Arguments):
 
 
 class Results:
-    """Keeps long results; see `guard.chain.Shelf`. A handle opens in its session, and in
-    those that go on from it, only."""
+    """Stores long results; see `guard.chain.Shelf`. A handle works only in its session and in
+    those that continue it."""
 
     def __init__(self, *, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def keep(self, action: Action, text: str) -> str:
-        """Keep the redacted text of a call; the same call again replaces it."""
+        """Store the redacted text of a call and return its handle; the same call replaces it."""
         result = StoredResult(
             id=f"r_{action.call_id[-6:].lower()}",
             session_id=action.session_id,
@@ -60,7 +60,11 @@ class Results:
         return await asyncio.to_thread(handle, result.id, text)
 
     async def text_of(self, session_id: str, result_id: str) -> str:
-        """Raises: ToolFailed: there is no such handle in this session."""
+        """Return the whole text of a handle.
+
+        Raises:
+            ToolFailed: there is no such handle in this session.
+        """
         wanted = result_id.strip().strip("[]").removeprefix("result ").lower()
         text = await self._database.read(lambda tx: results.text_of(tx, session_id, wanted))
         if not text:
@@ -88,7 +92,7 @@ def result_read(kept: Results) -> Tool:
 
 
 def handle(result_id: str, text: str) -> str:
-    """What the model reads of a long text."""
+    """Return what the model reads of a long text: its handle, first and last lines."""
     numbered = lines_of(text)
     first = _within(_FIRST_CHARS, numbered)
     last = _within(_LAST_CHARS, reversed(numbered[len(first) :]))[::-1]
@@ -101,7 +105,7 @@ def handle(result_id: str, text: str) -> str:
 
 
 def read(text: str, wish: ResultRead) -> str:
-    """The lines that were asked for, as many as fit, and what is left.
+    """Return the lines that were asked for, as many as fit, and where to go on.
 
     Raises:
         ToolFailed: the wish cannot be met as it stands.
@@ -123,7 +127,7 @@ def read(text: str, wish: ResultRead) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Its lines, those over `LINE_CHARS` in pieces."""
+    """Split a text into lines, and lines over `LINE_CHARS` into pieces."""
     pieces: list[str] = []
     for line in text.splitlines():
         pieces += [line[at : at + LINE_CHARS] for at in range(0, len(line) or 1, LINE_CHARS)]

@@ -16,7 +16,7 @@ class Sessions(Arguments):
 
 
 def sessions(database: Database) -> Tool:
-    """Finds messages that a summary stands for too, and those of earlier sessions."""
+    """Make the tool; it also finds summarised messages and those of earlier sessions."""
 
     async def _run(wish: Sessions, context: ToolContext, call_id: str) -> str:
         del call_id

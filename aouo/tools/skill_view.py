@@ -14,7 +14,7 @@ class SkillView(Arguments):
 
 
 def skill_view(library: Callable[[], Library]) -> Tool:
-    """A skill of another pack is refused: the pack is fixed for the turn."""
+    """Make the tool; it refuses skills of other packs, since a turn's pack is fixed."""
 
     async def _view(wish: SkillView, context: ToolContext, call_id: str) -> str:
         del call_id

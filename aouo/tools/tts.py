@@ -1,4 +1,4 @@
-"""`tts`: say something as a voice note."""
+"""`tts`: speak a text and send it as a voice note."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ log = structlog.get_logger()
 MAX_CHARS = 4096
 """Of one voice note: some five minutes; a service may be asked for it in pieces."""
 SPEAKING_S = 120.0
-"""So long may a text be spoken; what is left of the tool's time is for sending."""
+"""How long speaking may take; the rest of the tool's time is for sending."""
 
 
 class Tts(Arguments):
@@ -64,9 +64,10 @@ def tts(
     *,
     patience_s: float = SPEAKING_S,
 ) -> Tool:
-    """The tool; `folder_of(pack, owner)` is where a pack keeps files, a lack = nobody speaks.
+    """Make the tool; `speaker` is a voice, or why there is none.
 
-    `check_room` raises ToolFailed where that folder is full.
+    `folder_of(pack, tenant)` is the pack's data folder; `check_room` raises ToolFailed if it is
+    full.
     """
 
     async def _speak(wish: Tts, context: ToolContext, call_id: str) -> str:
@@ -120,7 +121,7 @@ def tts(
 
 
 def _because(error: ProviderError, *, in_part: bool) -> str:
-    """Why there is no voice note, and what is left to do; `in_part`: some of it was spoken."""
+    """Say why there is no voice note and what to do now; `in_part`: some of it was spoken."""
     match error:
         case TermsAsked():
             why = "the voice service wants the owner to accept its model's terms first; "

@@ -31,7 +31,7 @@ class Search(Arguments):
 
 
 def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock) -> Tool:
-    """Answers are kept for a day, as the service gave them."""
+    """Make the tool; answers are cached in memory for a day."""
     service = _Service(settings, session)
     kept = _Kept(clock)
 
@@ -67,10 +67,10 @@ class _Service:
         self._session = session
 
     async def ask(self, query: str, most: int) -> Mapping[str, Any]:
-        """The service's answer as it came.
+        """Return the service's answer as it came.
 
         Raises:
-            ToolFailed: no key, refused, busy, unreachable or not understood; says which.
+            ToolFailed: no key, refused, busy, unreachable or unreadable; says which.
 
         Source: docs.tavily.com, POST /search.
         """

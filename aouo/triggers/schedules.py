@@ -1,4 +1,4 @@
-"""The one port to what packs schedule: for installing, upgrading, backups and the owner's verbs."""
+"""Changes packs' schedules for upgrades, backups and the owner's verbs, in transactions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Schedules:
-    """Each method is one transaction; what makes schedules fire reads `next_due` of the rows."""
+    """Reads and changes schedules; each method is one transaction."""
 
     def __init__(self, *, database: Database, clock: Clock, zone_of: ZoneOf) -> None:
         self._database = database
@@ -26,7 +26,7 @@ class Schedules:
         self._zone_of = zone_of
 
     async def propose(self, manifest: Manifest, place: Place, *, consent: bool) -> list[Scheduled]:
-        """After an installation: see `packs.scheduling.propose`."""
+        """Store a pack's defaults after its installation: see `triggers.scheduling.propose`."""
         return await self._change(
             lambda tx, now: scheduling.propose(
                 tx, manifest, place, now, self._zone_of, consent=consent
@@ -36,7 +36,7 @@ class Schedules:
     async def reconcile(
         self, manifest: Manifest, *, consent: bool, also: Sequence[Place] = ()
     ) -> Reconciled:
-        """After an upgrade: see `packs.scheduling.reconcile`."""
+        """Follow a pack's defaults after its upgrade: see `triggers.scheduling.reconcile`."""
         return await self._change(
             lambda tx, now: scheduling.reconcile(
                 tx, manifest, now, self._zone_of, consent=consent, also=also
@@ -44,7 +44,7 @@ class Schedules:
         )
 
     async def forget(self, pack: str) -> int:
-        """After a pack was removed: its schedules go; returns how many there were."""
+        """Delete a removed pack's schedules; return how many there were."""
         return await self._database.transact(lambda tx: schedules.remove_of_pack(tx, pack))
 
     async def everything(self) -> list[Scheduled]:
@@ -72,10 +72,10 @@ class Schedules:
         return await self._database.read(lambda tx: scheduling.exported(tx, pack))
 
     async def restore(self, pack: str, kept: list[dict[str, Any]]) -> int:
-        """Put those of a backup in place of the pack's.
+        """Replace the pack's schedules by those of a backup; return how many they are.
 
         Raises:
-            ValueError: a backup that says something else; nothing was changed.
+            ValueError: the backup holds something else; nothing was changed.
         """
         return await self._change(
             lambda tx, now: scheduling.restored(tx, pack, kept, now, self._zone_of)

@@ -1,4 +1,4 @@
-"""A pack's schedules in a conversation: proposed, kept in step with its versions, switched."""
+"""Proposes a pack's schedules in a conversation, updates them with its versions, switches them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aouo.store import schedules
 from aouo.store.database import Tx
 
 ZoneOf: TypeAlias = Callable[[str], tzinfo]
-"""The zone of an IANA name; "" is the owner's."""
+"""Gives the zone of an IANA name, "" = the owner's zone."""
 
 
 _PAUSED, _ORIGINS = get_args(Paused), get_args(ScheduleOrigin)
@@ -26,7 +26,7 @@ _TEXTS = (
     *("key", "chat_id", "thread_id", "person", "skill", "prompt", "text", "zone", "since"),
     *("platform", "origin", "chat_kind"),
 )
-"""What a backup has to say of each schedule, in words."""
+"""The fields of a schedule in a backup that have to be text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class Reconciled:
 def propose(
     tx: Tx, manifest: Manifest, place: Place, now: datetime, zone_of: ZoneOf, *, consent: bool
 ) -> list[Scheduled]:
-    """Store the defaults that are not there yet in this place, and return all of the pack there.
+    """Store the pack's defaults that this place lacks, and return all its schedules there.
 
-    With `consent` (a person saw them on a card) those are on that are `enabled_by_default`; the
-    others are off, and can be switched on. A pack that may have no schedules gets none.
+    With `consent` (a person saw them on a card) those that are `enabled_by_default` are on; the
+    others are off, and can be switched on. A pack without the permission gets no schedules.
     """
     if manifest.permissions.cron:
         for default in manifest.cron_defaults:
@@ -78,11 +78,11 @@ def reconcile(
     consent: bool,
     also: Sequence[Place] = (),
 ) -> Reconciled:
-    """Bring the pack's schedules everywhere in step with a newer version of it.
+    """Update the pack's schedules in all places to a newer version of it.
 
     New defaults are added wherever the pack has some, and in the places of `also`; they are on
-    only with `consent`. Changed ones follow unless a person has put a text of their own, removed
-    ones go. What people and models made stays; without the permission it is switched off.
+    only with `consent`. Changed defaults are updated, but a person's own text stays; removed ones
+    are deleted. Schedules that people and models made stay; without the permission they are off.
     """
     rows = schedules.of_pack(tx, manifest.name)
     wanted = {default.id: default for default in manifest.cron_defaults}
@@ -113,7 +113,7 @@ def switch(
 ) -> Scheduled | None:
     """Switch a schedule on or off because a person said so; None = it is gone.
 
-    What lies in the past when it is switched on is not made up for; `45m` begins anew.
+    Times that passed while it was off are not made up for; an interval such as `45m` begins anew.
     """
     row = schedules.get(tx, schedule_id)
     if row is None:
@@ -130,7 +130,7 @@ def switch(
 
 
 def due_after(row: Scheduled, now: datetime, zone_of: ZoneOf) -> str | None:
-    """When a schedule is due next, stored form; "" = never again, None = its text is none."""
+    """Return when a schedule is due next, as stored; "" = never, None = its text is no schedule."""
     zone = zone_of(row.zone)
     try:
         schedule = parse(row.text, datetime.fromisoformat(row.since), zone)
@@ -164,10 +164,10 @@ def exported(tx: Tx, pack: str) -> list[dict[str, Any]]:
 
 
 def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_of: ZoneOf) -> int:
-    """Put the schedules of a backup in place of the pack's; returns how many.
+    """Replace the pack's schedules by those of a backup; return how many they are.
 
     Raises:
-        ValueError: a backup that says something else; nothing was changed.
+        ValueError: the backup holds something else; nothing was changed.
     """
     try:
         rows = [_of_backup(pack, each) for each in kept]
@@ -236,7 +236,7 @@ def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Sche
 
 
 def _follow(tx: Tx, row: Scheduled, default: CronDefault, now: datetime, zone_of: ZoneOf) -> bool:
-    """Take over what the pack changed; False when that is nothing."""
+    """Update a schedule to its default; False = nothing changed."""
     fresh = replace(row, skill=_qualified(row.pack, default), prompt=default.prompt)
     if not row.own_text and row.text != default.schedule:
         fresh = replace(fresh, text=default.schedule, since=iso(now))
@@ -257,7 +257,7 @@ def _forbid(tx: Tx, rows: Sequence[Scheduled], now: datetime) -> None:
 
 
 def _places(rows: Sequence[Scheduled], also: Sequence[Place]) -> list[Place]:
-    """Where the pack has defaults, or shall have some, each once."""
+    """Return the places where the pack has defaults or gets some, each once."""
     found = {place.address: place for place in also} | {
         row.address: Place(row.address, row.chat_kind, row.person, row.zone)
         for row in rows

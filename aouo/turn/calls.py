@@ -1,4 +1,4 @@
-"""The tool calls of one answer: written down, made in order, their results written down."""
+"""Makes the tool calls of one answer in order; records them before and their results after."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REFUSED = (
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """One call with its outcome and what it took."""
+    """One call with its outcome and the milliseconds that it took."""
 
     action: Action
     outcome: Outcome
@@ -37,16 +37,16 @@ class _Made:
 
 
 class Calls:
-    """Makes the calls of one turn. Those that only look may run beside each other."""
+    """Makes the calls of one turn; neighbours that are read-only run at the same time."""
 
     def __init__(self, *, journal: Journal) -> None:
         self.journal = journal
         self._proposed: dict[str, AuditEntry] = {}
         self._asked_for: Counter[tuple[str, str]] = Counter()
-        self._times: dict[str, int] = {}  # by call id: how often the turn had asked for just this
+        self._times: dict[str, int] = {}  # by call id: how often the turn had asked for the same
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
-        """Record what was said with its calls, then carry them out; results keep their order."""
+        """Record the model's words with their calls, then make these; results keep their order."""
         for call in said.calls:
             await turn.toolbox.find(call.name)
         actions = [self._prepared(turn, call) for call in said.calls]
@@ -61,7 +61,7 @@ class Calls:
                 turn.publish(_unmade(turn, entry))
 
     async def take_up(self, turn: TurnContext) -> None:
-        """Finish the calls that a crash cut off: at most once, unless the tool allows more."""
+        """Finish the calls that a crash cut off; make again only what may run again."""
         open_calls = await self.journal.intents(turn.facts.turn.id)
         said = [entry for entry in turn.said if isinstance(entry, AssistantSaid)]
         for call in (call for entry in said for call in entry.calls):
@@ -77,7 +77,7 @@ class Calls:
                 await self.journal.result(turn, result, state="unknown", effect=True)
 
     def _prepared(self, turn: TurnContext, call: ToolCall) -> Action:
-        """The call as a value, refused if the turn asks for exactly this too often."""
+        """Prepare a call; refuse it if the turn asks for exactly the same too often."""
         action = turn.prepare(call)
         self._asked_for[action.key] += 1
         times = self._times[call.id] = self._asked_for[action.key]
@@ -127,7 +127,7 @@ class Calls:
 
 
 def spent_by(turn: TurnContext, scope: str) -> Spent:
-    """An empty usage row of this turn."""
+    """Return an empty usage row of this turn."""
     facts = turn.facts
     return Spent(
         scope,
@@ -145,7 +145,7 @@ def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
 
 
 def _batches(actions: Sequence[Action]) -> Iterator[list[Action]]:
-    """Neighbours that only look together, every other call alone."""
+    """Group read-only neighbours; every other call is alone in its batch."""
     for looks, group in groupby(actions, key=lambda action: action.read_only):
         if looks:
             yield list(group)

@@ -1,4 +1,4 @@
-"""How many tokens one turn may take."""
+"""Refuses model calls of a turn that has taken as many tokens as it may."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aouo.turn.context import TurnContext
 
 @dataclass(frozen=True, slots=True)
 class TurnCaps:
-    """What the pack allows a turn, and no more than a whole session may take; 0 = no cap."""
+    """A turn's caps: the pack's own, and what a whole session may take; 0 = no cap."""
 
     session_tokens_max: int
 

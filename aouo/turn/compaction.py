@@ -1,7 +1,7 @@
-"""Older messages become one summary: when, how many of them, and how it is written down.
+"""Replaces the older messages of a history by one summary, and hands their facts to memory.
 
-Two model calls (facts for memory, then the summary), then one row. A crash before the row leaves
-nothing; after it the facts still wait in the row until memory has them.
+It makes two model calls (facts, then the summary), then stores one row. A crash before the row
+leaves nothing; after it the facts wait in the row until memory has them.
 """
 
 from __future__ import annotations
@@ -38,33 +38,33 @@ from aouo.turn.tokens import Estimator, Scale, reserve_tokens
 log = structlog.get_logger()
 KEPT_SHARE = 0.3
 SUMMARY_SHARE = 0.2
-"""The most of the budget that a summary may take: with what is kept, below any threshold."""
+"""The largest share of the budget for a summary: with the kept share it is below any threshold."""
 SUMMARY_WORDS = 400
 SUMMARY_CHARS = 3_500
 """So that a chat can show it in one message."""
 ENTRIES_MAX = 2_000
 LEAST_LEFT_OUT = 20
-"""Fewer messages that do not go along any more are not worth the two calls."""
+"""Fewer messages that are left out are not worth the two calls."""
 LEAST_BUDGET_TOKENS = 400
-"""Below this a summary has room for nothing: the oldest turns just go."""
+"""Below this a summary has no room: the oldest turns are only left out."""
 REST_TURNS = 3
 """After a failure nothing is tried for so many turns of a session; each try costs time."""
 TOO_LONG_TURNS = 2
-"""A refusal without a reason that less history mends once may be an accident; in so many turns on
-end it is the length."""
+"""After so many turns in a row whose unexplained refusal less history cured, the length is taken
+for the cause; a single one may be an accident."""
 _LINE_CHARS, _RESULT_CHARS = 2_000, 300
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Entries that a summary shall stand for, and those that stay; whole turns in each."""
+    """The entries that a summary is to stand for, and those that are kept; both whole turns."""
 
     older: tuple[HistoryEntry, ...]
     kept: tuple[HistoryEntry, ...]
 
 
 def budget_tokens(window: int, fixed_tokens: int) -> int:
-    """What history may take: the window without its reserve and without all that is sent anyway."""
+    """Return what history may take: the window less its reserve and all that is sent anyway."""
     return window - reserve_tokens(window) - fixed_tokens
 
 
@@ -75,8 +75,8 @@ def cut(
     *,
     keep_entries: int = ENTRIES_MAX,
 ) -> Cut:
-    """Keep the newest turns that fit, `keep_entries` of theirs at most; the newest one also if it
-    takes half as many tokens again."""
+    """Keep the newest turns that fit `keep_tokens`, with at most `keep_entries` entries; the newest
+    turn may take half as many tokens again."""
     starts = [
         index
         for index, entry in enumerate(entries)
@@ -94,7 +94,7 @@ def cut(
 
 
 def material(previous: str, older: Sequence[Message], max_tokens: int, scale: Scale) -> str:
-    """The older words as lines, after the summary so far; the oldest give way if it is too much."""
+    """Return the summary so far and the older entries as lines; the oldest go if it is too long."""
     head = f"Summary so far: {previous}\n" if previous else ""
     left = max_tokens - scale.text(head)
     lines: list[str] = []
@@ -110,7 +110,7 @@ def material(previous: str, older: Sequence[Message], max_tokens: int, scale: Sc
 
 
 def shortened_to(text: str, max_tokens: int, scale: Scale) -> str:
-    """The beginning of a text that fits; a model does not always keep to its words."""
+    """Cut a summary to what fits, since a model may write more than it was asked for."""
     text = text[:SUMMARY_CHARS]
     tokens = scale.text(text)
     while tokens > max_tokens and len(text) > 1:
@@ -120,19 +120,19 @@ def shortened_to(text: str, max_tokens: int, scale: Scale) -> str:
 
 
 def heading(summary: Summary | Draft) -> SystemSaid:
-    """How a summary stands before the history."""
+    """Return a summary as the entry that stands before the history."""
     return SystemSaid(f"[Previous conversation summary: {summary.text}]")
 
 
 def read_by_model(past: Past) -> list[Message]:
-    """A session's past as a model reads it: nothing torn apart, nothing twice, stale results as
-    one line each, and what stands for the rest before it."""
+    """Return a session's past as a model reads it: the summary, then whole exchanges without
+    repeats, with stale results as one line each."""
     kept = history.without_repeats(history.stale_shortened(history.sanitised(past.messages)))
     return [heading(past.reach.summary), *kept] if past.reach.summary else kept
 
 
 class Compactor:
-    """Summarises and flushes for turns and for `/compact`; the estimator is the whole turn's."""
+    """Summarises for turns and for `/compact`, and flushes facts to memory."""
 
     def __init__(
         self, *, database: Database, clock: Clock, side_calls: SideCalls, estimator: Estimator
@@ -145,22 +145,22 @@ class Compactor:
         self._too_long: dict[str, int] = {}
 
     def rests(self, session_id: str) -> bool:
-        """Whether this turn of a session comes too soon after a failure; asked once a turn."""
+        """Whether this turn comes too soon after a failure; it counts, so ask once a turn."""
         left = self._resting.pop(session_id, 0)
         if left > 1:
             self._resting[session_id] = left - 1
         return left > 0
 
     def rest(self, session_id: str) -> None:
-        """A try has failed: the next turns of this session do without."""
+        """Try no compaction in the session's next `REST_TURNS` turns, because one failed."""
         self._resting[session_id] = REST_TURNS
 
     def remember_too_long(self, session_id: str, turns: int) -> None:
-        """A request of this session passed only with less history, in so many turns on end."""
+        """Remember that requests passed only with less history in so many turns in a row."""
         self._too_long[session_id] = turns
 
     def was_too_long(self, session_id: str) -> int:
-        """In how many turns on end, up to the last one; asked once a turn."""
+        """Return and forget what `remember_too_long` was told for the last turn, 0 = nothing."""
         return self._too_long.pop(session_id, 0)
 
     async def compact(
@@ -172,10 +172,9 @@ class Compactor:
         *,
         keep_entries: int = ENTRIES_MAX,
     ) -> bool:
-        """Let a summary stand for the older part of the history; False = it stays as it is.
+        """Replace the older part of the history by a summary; False = the history is as it was.
 
-        A failure of the model or a limit is logged, costs nothing but the call, and leaves the
-        session as it was.
+        A failure of the model, or a limit, is logged and leaves the session as it was.
         """
         session_id = ctx.facts.turn.session_id
         found = ctx.past.reach
@@ -219,9 +218,9 @@ class Compactor:
         *,
         focus: str = "",
     ) -> Draft:
-        """Ask for facts and a summary of these entries; nothing is written.
+        """Ask for facts and a summary of these entries; store nothing.
 
-        Without facts the summary is made all the same.
+        If the facts fail, the summary is made all the same.
 
         Raises:
             ProviderError, Refused, TimeoutError: there is no summary.
@@ -251,7 +250,7 @@ class Compactor:
     async def flush(self, ctx: TurnContext, summary: Summary) -> None:
         """Append a summary's facts to memory, through the guard like any other tool call.
 
-        The same facts twice in a row change nothing, so a crash in between does no harm.
+        Appending the same facts twice is idempotent, so a crash in between does no harm.
         """
         arguments = {"target": "memory", "action": "append", "content": summary.facts}
         spent: list[Spent] = []

@@ -1,4 +1,4 @@
-"""What a turn knows and how it ends: the two contexts that pipeline steps see."""
+"""Defines what a turn knows and how it ends: the two contexts that pipeline steps see."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The turn has an answer; `native` as in `AssistantSaid`, "" once the text is another one.
+    """The turn has an answer; `native` as in `AssistantSaid`, "" once the text was changed.
 
     `shown`: the person has read it already, so only history gets it.
     """
@@ -95,7 +95,7 @@ class PackView:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is fixed when a turn starts. `onboarding`: it is of a pack's first conversation."""
+    """What is fixed when a turn starts; `onboarding`: it is part of a pack's first conversation."""
 
     turn: OpenTurn
     session_key: str
@@ -118,26 +118,26 @@ class Meter:
 
     @property
     def steps(self) -> dict[str, tuple[int, float]]:
-        """Step → calls, milliseconds; in the order in which they first began."""
+        """Return step → (calls, milliseconds), in the order in which steps first began."""
         return {step: (calls, self.ms.get(step, 0.0)) for step, calls in self.calls.items()}
 
     def begins(self, step: str) -> None:
         self.calls[step] += 1
 
     def took(self, step: str, ms: float) -> None:
-        """What a call took by itself, what it stands around left out."""
+        """Add the milliseconds of one call, without the steps inside it."""
         self.ms[step] = self.ms.get(step, 0.0) + ms
 
 
 class TurnContext:
     """One turn. Steps read and fill it; `abort` ends it.
 
-    `prepare` reads a call, once; what `propose` returns of it is written with its intent;
-    `call_tool` is the one door to a tool, and is told whether that was written. `day` is the local
-    day that usage counts for. `recalled` is what was said off the record: it is nowhere else.
-    `make_room` shortens the history after a service refused it, once, for good if it is known that
-    it was too long; it says whether there is less. `was_too_long` says so later. `listen` appends
-    what the person has changed of their words meanwhile.
+    `prepare` makes a call a value; `propose` returns its audit entry, to be written with its
+    intent; `call_tool` is the only way to a tool, and is told whether that entry was written.
+    `day` is the local day that usage counts for. `recalled` are messages off the record, which
+    are stored nowhere. `make_room` shortens the history once, after a service refused it; True says
+    that it was certainly too long; it returns whether there is less now. `was_too_long` reports
+    that this helped. `listen` appends the person's edits that came meanwhile.
     """
 
     def __init__(
@@ -197,14 +197,14 @@ class TurnContext:
         self.end(Abort(reason))
 
     def end(self, ending: Ending) -> None:
-        """The first ending wins; another kind afterwards is a bug and is logged."""
+        """End the turn; the first ending wins, and a different one after it is logged as a bug."""
         if self.ending is None:
             self.ending = ending
         elif self.ending != ending:
             log.error("conflicting_signal", first=repr(self.ending), second=repr(ending))
 
     async def show(self, text: str) -> None:
-        """More of the answer, to everybody who watches."""
+        """Show more of the answer in the chat, and publish it."""
         await self.view.streaming_reply(text)
         self.publish(LlmToken(self.facts.turn.id, self.facts.turn.session_id, text))
 
@@ -224,7 +224,7 @@ class DispatchContext:
         self.iteration = iteration
         self.holds_text = holds_text
         self.messages: Sequence[Message] = ()
-        self.past = 0  # how many of them are earlier turns, in order already
+        self.past = 0  # how many of the messages belong to earlier turns, sanitised already
         self.request: ModelRequest | None = None
         self.said = AssistantSaid("")
         self.usage = Usage()
@@ -234,15 +234,15 @@ class DispatchContext:
         self.again: Retry | None = None
 
     def ack(self, text: str, native: str = "", *, shown: bool = False) -> None:
-        """The loop ends with this answer; `shown` as in `Ack`."""
+        """End the turn with this answer; `native` and `shown` as in `Ack`."""
         self.turn.end(Ack(text, native, shown))
 
     def nack(self, error: Exception) -> None:
-        """The loop ends without one."""
+        """End the turn with a failure."""
         self.turn.end(Nack(error))
 
     def abort(self, reason: str) -> None:
-        """The abort of a dispatch aborts the turn."""
+        """End the turn on purpose."""
         self.turn.abort(reason)
 
     def retry(self, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""What a turn does, as four lists: reading this is reading the turn."""
+"""Lists the built-in steps of the four pipelines: what a turn does, in order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def default(
     compress_threshold: float,
     compactor: Compactor,
 ) -> Pipelines:
-    """The built-in steps. Pack and skill are resolved before: they decide where a turn runs."""
+    """Return the built-in pipelines; pack and skill of a turn are resolved before they run."""
     return Pipelines(
         turn_input=(
             turn_input.platform_gate(),

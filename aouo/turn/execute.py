@@ -1,4 +1,4 @@
-"""One dispatch: a model call, then the calls it asked for."""
+"""Carries out one dispatch: a model call, then the tool calls that it asked for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MARGIN = 0.1
 
 
 def is_cut_off(finished: Finished) -> bool:
-    """Whether the room was used up before there was an answer, or within the call of a tool."""
+    """Whether the token limit ended the answer before its first word, or within a tool call."""
     said = finished.said
     if finished.reason != "length":
         return False
@@ -69,13 +69,13 @@ class Executor:
     async def dispatch(self, ctx: DispatchContext, calls: Calls) -> None:
         """Ask the model; let `calls` make what it asks for; leave the answer in the context.
 
-        What is cut off before an answer, or within a call, is asked for once more with twice the
-        room, as far as the window has it; not where its service gives no more, and never with less
-        than the first time. The caps of a turn are asked again before.
+        An answer that is cut off before its first word, or within a call, is asked for once more
+        with up to twice the room, as far as the window has it; not if the service itself gives no
+        more, and never with less than before. The turn's caps are checked again before that.
 
         Raises:
             ProviderError: the model gave no answer.
-            Refused: a limit is reached, nobody was asked.
+            Refused: a limit is reached, and no model was asked.
         """
         turn = ctx.turn
         request = ModelRequest(
@@ -114,8 +114,8 @@ class Executor:
         await calls.make(turn, ctx.said)
 
     def _room(self, ctx: DispatchContext, request: ModelRequest) -> int:
-        """What the window leaves for thoughts and answer; never less than its reserve, for an
-        estimate errs and the history was cut to leave that."""
+        """Return the tokens that the window leaves for thoughts and answer, at least its reserve:
+        the history was cut to leave that, and estimates err."""
         model = ctx.turn.model
         scale = self._estimator.scale(model.provider, model.model)
         fixed = self._estimator.tools(request.tools) + estimate(request.system + request.context)

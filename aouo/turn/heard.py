@@ -1,4 +1,4 @@
-"""What happened around a turn's words, as the bracketed lines that a model reads."""
+"""Words what people did besides writing, as bracketed lines that a model reads."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ OTHER_FILE = "(their file was replaced too; this turn has the one that came firs
 
 
 def edited(said: str) -> str:
-    """The turn was at work already when the person changed their words."""
+    """Return the line for an edit that came while the turn was running."""
     return f"[the person edited their message: {said}]"
 
 
 def reacted(who: str, emoji: str, text: str) -> str:
-    """`who` is "" in a private chat, `text` "" when the message's words are not known."""
+    """Return the line for a reaction; `who` is "" in a private chat, `text` "" = not known."""
     quoted = " ".join(text.split())
     short = quoted if len(quoted) <= _QUOTED_CHARS else f"{quoted[:_QUOTED_CHARS]}…"
     to = f": {short}" if short else " a message"

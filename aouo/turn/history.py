@@ -1,4 +1,4 @@
-"""Which entries of a session a model reads: pure cuts that never split a call from its results."""
+"""Cuts a session to what a model reads: pure, and never a call without its results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aouo.web.envelope import source_in
 
 STALE_AFTER_TURNS = 4
 STALE_BLOCK_TURNS = 4
-"""So many turns go stale at once: what is sent before them stays as it was in between."""
+"""So many turns go stale at once; between, a prompt begins as the last one did (prefix cache)."""
 SHORT_CHARS = 200
 """A result that is no longer than this is left alone: one line about it would save nothing."""
 _QUOTED_CHARS = 80
@@ -46,8 +46,8 @@ def sanitised(messages: Sequence[Message]) -> list[Message]:
 
 
 def without_repeats(messages: Sequence[Message]) -> list[Message]:
-    """Drop a person's words that come twice in a row (a redelivery), and all but the first of
-    large results that are the same to the letter: what was sent already stays as it was."""
+    """Drop a person's words that come twice in a row (a redelivery), and shorten each large result
+    that repeats an earlier one exactly; what was sent already stays as it was."""
     kept = list(messages)
     # Plain tests of types again, here and below.
     twice = [
@@ -66,8 +66,8 @@ def without_repeats(messages: Sequence[Message]) -> list[Message]:
 
 
 def stale_shortened(messages: Sequence[Message]) -> list[Message]:
-    """Turn results of the turns before the newest four to seven into one line each, four turns at
-    once; entry for entry the same.
+    """Shorten the large results of all but the newest four to seven turns to one line each, four
+    turns at once; the number of entries stays.
 
     The turn that is about to begin is not among `messages`, so the newest there is one turn old.
     """
@@ -85,10 +85,10 @@ def stale_shortened(messages: Sequence[Message]) -> list[Message]:
 
 
 def newest_that_fit(messages: Sequence[Message], max_tokens: int, scale: Scale) -> list[Message]:
-    """The newest turns whose estimate fits; a turn is kept whole or not at all.
+    """Return the newest turns whose estimate fits; a turn is kept whole or not at all.
 
-    The oldest go in blocks of up to half of what fits, so that what is sent begins with the same
-    words for some turns. A summary at the head stays whatever else goes.
+    The oldest go in blocks of up to half of what fits, so that the prompt begins with the same
+    words for some turns. A summary at the head always stays.
     """
     if scale.at_most(messages) <= max_tokens:
         return list(messages)

@@ -1,7 +1,7 @@
 """Writes a turn down as it happens: intent before effect, result after it.
 
-Every write first proves that the job is still ours, so a worker that lost its claim cannot
-write into a turn that another one has taken up.
+Every write first checks the job's claim, so a worker that lost it cannot write into a turn that
+another one has resumed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aouo.turn.context import TurnContext
 
 
 class Journal:
-    """One turn's rows."""
+    """Writes the rows of one turn."""
 
     def __init__(self, *, database: Database, clock: Clock, job: Job) -> None:
         self._database = database
@@ -32,8 +32,8 @@ class Journal:
         idempotent: Sequence[bool],
         proposed: Sequence[AuditEntry],
     ) -> None:
-        """The model's words with its calls, each as an intent and `proposed` in the audit; on disk
-        before any is judged."""
+        """Write the model's words with its calls, each as an intent, and `proposed` to the audit;
+        they are on disk before any call is judged."""
 
         def write(tx: Tx, now: str) -> None:
             turns.record_calls(tx, ctx.facts.turn, said, idempotent, now)
@@ -46,7 +46,7 @@ class Journal:
     async def result(
         self, ctx: TurnContext, result: ToolReturned, *, state: str, effect: bool
     ) -> None:
-        """A call's result; on disk if the call changed something."""
+        """Write a call's result; wait for the disk if the call changed something."""
         await self._write(
             ctx,
             lambda tx, now: turns.record_result(tx, ctx.facts.turn, result, state, effect, now),
@@ -55,13 +55,13 @@ class Journal:
         ctx.said.append(result)
 
     async def nudge(self, ctx: TurnContext, answer: str, reason: str) -> None:
-        """An answer that was sent back, and why."""
+        """Write an answer that was sent back, and why."""
         await self._write(
             ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts.turn, answer, reason, now)
         )
 
     async def intents(self, turn_id: str) -> dict[str, bool]:
-        """Calls that a crash cut off: call id → may run again."""
+        """Return the calls that a crash cut off: call id → whether it may run again."""
         return await self._database.read(lambda tx: turns.intents(tx, turn_id))
 
     async def _write(

@@ -1,4 +1,4 @@
-"""A turn: context once, then model and tools until there is an answer, then the afterwork."""
+"""Runs a turn: its input once, then model and tools until there is an answer, then its output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aouo.turn.pipelines import Pipelines
 
 
 async def run_turn(ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls) -> Ending:
-    """Return how the turn ended; whatever happens is an ending, but cancellation passes through.
+    """Run the turn and return its ending; an error is an ending too, a cancellation is raised.
 
     `turn_output` runs on an answer only, and cannot take it back.
     """
@@ -37,11 +37,10 @@ async def run_turn(ctx: TurnContext, steps: Pipelines, executor: Executor, calls
 
 
 async def _dispatch(ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls) -> None:
-    """Iterate until a step ends the turn; `dispatch_output` always has its say.
+    """Dispatch until a step ends the turn; `dispatch_output` runs after each answer.
 
-    What a service refuses without saying why may be too long: once a turn it is asked with less
-    history, and only then another model. If less of it was the cure, that is told; if not, the
-    first refusal counts.
+    A request that a service refuses without a reason may be too long: once a turn it is sent again
+    with less history. If that helps, the estimator is told; if not, the first refusal is raised.
     """
     iteration = 0
     unexplained: UnexplainedRefusal | None = None
@@ -71,7 +70,7 @@ async def _dispatch(ctx: TurnContext, steps: Pipelines, executor: Executor, call
             await ctx.show(dispatch.said.text)
         if ctx.stopped:
             return
-        iteration += 1  # a request that nobody took was none
+        iteration += 1  # a refused request does not count
         if dispatch.again:
             await calls.journal.nudge(ctx, dispatch.said.text, dispatch.again.reason)
             if dispatch.said.text:

@@ -1,8 +1,8 @@
-"""What of a pack enters the prompt: its skills, whole or as a list, and how much there is room for.
+"""Fits a pack's skills and memory into the prompt, and lists the skills there.
 
-Over `context.max_tokens` it goes in this order: the bodies of skills that are there because of
-`skill_loading: eager`, the last listed first; then MEMORY.md, STATE.md, SOUL.md and USER.md. The
-pack's own rules, the list of its skills and the skill at hand always stay.
+Above `context.max_tokens` it leaves out, in this order: the bodies of skills that are there because
+of `skill_loading: eager`, the last listed first; then MEMORY.md, STATE.md, SOUL.md and USER.md. The
+pack's own rules, the list of its skills and the active skill always stay.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MEMORY_GOES = ("MEMORY.md", "STATE.md", "SOUL.md", "USER.md")
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What is left of a pack and its memory, and the names of what had to go."""
+    """A pack and its memory as far as they fit, and the names of what was left out."""
 
     pack: PackView
     memory: Mapping[str, str]
@@ -29,7 +29,7 @@ class Fitted:
 
 
 def allowed_memory(memory: Mapping[str, str], policy: MemoryPolicy) -> Mapping[str, str]:
-    """The memory files that a prompt may hold."""
+    """Return the memory files that the policy lets into a prompt."""
     match policy:
         case "none":
             return {}
@@ -62,7 +62,7 @@ def fit(pack: PackView, memory: Mapping[str, str], skill_body: str, scale: Scale
 
 
 def skills(pack: PackView) -> tuple[str, str]:
-    """How to take the skills, and the skills: each a line, or its whole text below a heading."""
+    """Return how to use the skills, and the skills: each a line, or its text under a heading."""
     listed = [index_line(skill) for skill in pack.skills if not skill.body]
     whole = [
         f"## {skill.name}\n{skill.description}\n\n{skill.body}"
@@ -76,7 +76,7 @@ def skills(pack: PackView) -> tuple[str, str]:
 
 
 def index_line(skill: SkillView) -> str:
-    """One skill, and when it is meant, in a few words."""
+    """Return a skill's line in the list: its name, description and first triggers."""
     shown = [f'"{_short(trigger)}"' for trigger in skill.triggers[:_TRIGGERS_MAX]]
     when = f" (when: {', '.join(shown)})" if shown else ""
     return f"- {skill.name}: {skill.description}{when}"

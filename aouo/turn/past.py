@@ -1,7 +1,7 @@
-"""What was said in sessions before, kept between their turns: a turn reads only what is new.
+"""Caches the history of sessions between their turns, so that a turn reads only what is new.
 
-Of a session that is longer than what is sent along, the oldest go in blocks: where the history
-begins stays where it is for many turns, so that a service which caches prefixes reads it once.
+A session may be longer than what is sent. Its oldest messages are left out in blocks: the history
+begins at the same place for many turns, so that a service that caches prefixes reads it once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from aouo.turn.history import sanitised
 SESSIONS_MAX = 64
 CHARS_MAX = 4_000_000
 STAY_SHARE = 0.6
-"""Of the messages that are sent along at most, so many stay when the oldest go."""
+"""The share of the limit that is sent after a block was left out."""
 
 
 def left_out(rows: int, limit: int) -> int:
-    """How many of a session's rows, the oldest, do not go along: as few blocks as need be. What
-    stays are between `STAY_SHARE` of `limit` and all of it."""
+    """Return how many of a session's oldest rows are left out: as few blocks as possible, so that
+    between `STAY_SHARE` of `limit` and all of it stay."""
     block = max(1, limit - int(limit * STAY_SHARE))
     return -(-max(0, rows - limit) // block) * block
 
@@ -54,12 +54,12 @@ class _Kept:
 
 
 class Pasts:
-    """The settled pasts of the sessions that were at work lately, sanitised; the messages are the
-    same objects turn after turn.
+    """A cache of the settled, sanitised pasts of recent sessions; the messages are the same
+    objects turn after turn.
 
-    What is kept is used only if exactly its rows are still visible, which one look into an index
-    tells: turns are taken back (`/retry`), stood for by summaries, brought back, pruned. What a
-    turn reads is decided by the rows alone, so it is the same after a restart.
+    A cached past is used only if exactly its rows are still visible, which one indexed query
+    tells: turns are taken back (`/retry`), summarised, brought back, pruned. The rows alone
+    decide what a turn reads, so it is the same after a restart.
     """
 
     def __init__(self, *, sessions_max: int = SESSIONS_MAX, chars_max: int = CHARS_MAX) -> None:
@@ -69,7 +69,7 @@ class Pasts:
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     def read(self, tx: Tx, session_id: str, limit: int) -> Past:
-        """The newest entries that no summary stands for, in whole exchanges, `limit` at most."""
+        """Read up to `limit` of the newest entries that no summary stands for, sanitised."""
         found = summaries.reach(tx, session_id)
         counts = [_rows_of(tx, stretch) for stretch in found.stretches]
         gone = left = left_out(sum(counts), limit)
@@ -106,7 +106,7 @@ class Pasts:
 
 
 def _goes_on(tx: Tx, kept: _Kept, stretch: Stretch) -> bool:
-    """Bring what is kept up to date; False = it has to be read anew."""
+    """Append the new rows to a cached past; False = it is stale and has to be read anew."""
     if kept.stretch != stretch:
         return False
     still = turns.tally(tx, stretch.session_id, after=stretch.after, until=kept.newest_id)
@@ -128,7 +128,7 @@ def _rows_after(tx: Tx, stretch: Stretch, row_id: int) -> list[HistoryEntry]:
 
 
 def _exchanges(entries: Sequence[HistoryEntry]) -> list[list[HistoryEntry]]:
-    """What stands before the first words of a person is one too; a model reads none of it."""
+    """Group entries by a person's words; a group before the first words is sanitised away."""
     groups: list[list[HistoryEntry]] = []
     for entry in entries:
         if not groups or isinstance(entry.message, UserSaid):

@@ -1,4 +1,4 @@
-"""Runs a list of steps around each other, and holds them to their contract."""
+"""Runs a pipeline's steps, each around the rest, and checks that they keep their contract."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 class Step(Generic[C]):
     """One middleware. It awaits `call_next` exactly once, or ends the turn instead.
 
-    What stands before the call happens on the way in, what stands after it on the way out;
-    an exception passes through all of them, so `try/finally` means what it says. A step that
-    sends answers back with `retry` says `may_retry`: then no text is shown before it has decided.
+    Code before the call runs on the way in, code after it on the way out; an exception passes
+    through all steps, so `try/finally` works as usual. A step that sends answers back with
+    `retry` sets `may_retry`: then no text is shown before it has decided.
     """
 
     name: str
@@ -53,9 +53,9 @@ class Step(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What runs when a turn is over, however it ended: `status` is ack | nack | aborted.
+    """A hook that runs when a turn is over, however it ended: `status` is ack | nack | aborted.
 
-    It comes after the commit and can change nothing; it has `SETTLED_WITHIN_S`.
+    It runs after the commit, cannot change the ending, and has `SETTLED_WITHIN_S`.
     """
 
     name: str
@@ -67,7 +67,7 @@ AnyStep: TypeAlias = Step[TurnContext] | Step[DispatchContext]
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """All four of a generation, each in order, and what runs when a turn is settled."""
+    """The four pipelines of a generation, each in order, and the hooks for settled turns."""
 
     turn_input: Sequence[Step[TurnContext]]
     dispatch_input: Sequence[Step[DispatchContext]]
@@ -77,11 +77,11 @@ class Pipelines:
 
     @property
     def holds_text(self) -> bool:
-        """A step may send the answer back, so nobody reads it before that is decided."""
+        """Whether text is held back until the steps have decided: one may send it back."""
         return any(step.may_retry for step in self.dispatch_output)
 
     def with_step(self, scope: Scope, step: AnyStep, *, after: str = "") -> Pipelines:
-        """These pipelines with one more step: after the one called `after`, "" = at the end.
+        """Return these pipelines with one more step, after the one named `after`, "" = the last.
 
         Raises:
             ValueError: there is no such step to follow, or the name is taken.
@@ -96,7 +96,7 @@ class Pipelines:
         return replace(self, **{scope: tuple(steps)})
 
     def with_settled(self, hook: Settled) -> Pipelines:
-        """These pipelines with one more hook at the end of turns."""
+        """Return these pipelines with one more hook for settled turns."""
         return replace(self, settled=(*self.settled, hook))
 
 
@@ -146,13 +146,13 @@ async def _from(label: str, steps: Sequence[Step[C]], index: int, context: C) ->
 
 
 def failed_in(error: BaseException) -> str:
-    """The step an exception began in, as `pipeline.step`; "" = in none."""
+    """Return the step that an exception began in, as `pipeline.step`; "" = in none."""
     notes: Sequence[str] = getattr(error, "__notes__", ())
     return next((note.removeprefix(_IN) for note in notes if note.startswith(_IN)), "")
 
 
 async def settle(hooks: Sequence[Settled], ctx: TurnContext, status: str) -> None:
-    """Run the hooks one after the other; one that fails or hangs harms nobody."""
+    """Run the hooks one after the other; log one that fails or takes too long, and go on."""
     for hook in hooks:
         try:
             async with asyncio.timeout(SETTLED_WITHIN_S):
@@ -162,10 +162,10 @@ async def settle(hooks: Sequence[Settled], ctx: TurnContext, status: str) -> Non
 
 
 def arranged(pipelines: Pipelines) -> tuple[Pipelines, list[str]]:
-    """Bring the steps of each pipeline into an order in which each finds what it requires.
+    """Order the steps of each pipeline so that each comes after what it requires.
 
-    Steps keep their places as far as that allows. Returns the order, and one line for each thing
-    that is wrong all the same: a requirement nobody provides before, expensive work per dispatch.
+    Steps keep their places as far as that allows. Returns the order, and a line for each problem
+    that is left: a requirement that no earlier step provides, expensive work in each dispatch.
     """
     found: list[str] = []
     provided: set[str] = set()

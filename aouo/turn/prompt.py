@@ -1,4 +1,4 @@
-"""The system prompt: what seldom changes, so that a provider can cache it with the history.
+"""Builds the system prompt, which seldom changes, so that a provider can cache it with the history.
 
 Each part has a heading and one sentence that says how to take it. What changes from turn to turn
 (time, conversation, the memory that a model keeps up to date) is separate: it stands before the
@@ -36,14 +36,14 @@ _FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """The owner's two files."""
+    """The texts of the owner's SOUL.md and RULES.md."""
 
     soul: str
     rules: str
 
 
 def system(persona: Persona, facts: Facts, memory: Mapping[str, str], *, brief: bool) -> str:
-    """The stable part, in the order of the design; empty parts are left out."""
+    """Return the stable part, in the order of the design; empty parts are left out."""
     if brief:
         return _brief(persona, facts)
     rules = "\n".join(filter(None, (persona.rules, _BEHAVIOUR, _SENSITIVE)))
@@ -60,7 +60,8 @@ def system(persona: Persona, facts: Facts, memory: Mapping[str, str], *, brief: 
 
 
 def changing(facts: Facts, memory: Mapping[str, str], now: datetime, *, brief: bool) -> str:
-    """What is true of this turn only; it stands among the person's words, and says whose it is."""
+    """Return what is true of this turn only; it stands with the person's words and says that it
+    is the runtime's."""
     where = {"private": "a private chat", "group": "a group", "forum": "a forum topic"}
     who = f" Writing: {facts.person.name}." if facts.person.name else ""
     here = (
@@ -100,12 +101,12 @@ def _file(memory: Mapping[str, str], name: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """Without blank lines: nothing in a file looks as if the person's words began there."""
+    """Drop blank lines, so that no part of a file looks as if the person's words began there."""
     return "\n".join(line for line in text.splitlines() if line.strip())
 
 
 def _brief(persona: Persona, facts: Facts) -> str:
-    """For a model that reads slowly: who it is and the pack's rules."""
+    """Return a short prompt for a model that reads slowly: who it is and the pack's rules."""
     first = persona.soul.strip().partition("\n\n")[0]
     pack = facts.pack
     about = f"You are the app {pack.display_name}: {pack.description}" if pack.name else ""

@@ -1,4 +1,4 @@
-"""What a turn has shown by `msg` already, read off its own transcript. Pure."""
+"""Reads from a turn's transcript what its last `msg` call has shown already. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aouo.facts.transcript import AssistantSaid, Message, ToolReturned
 
 
 def last_words(said: Sequence[Message]) -> str:
-    """The words of a turn's very last call, if that was a `msg` that arrived; else "".
+    """Return the words of a turn's very last call if it was a `msg` that arrived, else "".
 
     Words that were followed by another call are no answer: "let me look" is said before looking.
     """
@@ -25,12 +25,12 @@ def last_words(said: Sequence[Message]) -> str:
 
 
 def _told(result: ToolReturned) -> str:
-    """The tool's own words; a remark of ours may stand below them."""
+    """Return the tool's own line; a remark of the runtime may follow it."""
     return result.text.partition("\n")[0]
 
 
 def _object(text: str) -> dict[str, Any]:
-    """What a JSON object holds; nothing if it is none."""
+    """Parse a JSON object; {} = the text is none."""
     try:
         found: object = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Eyes for a model that has none: another model says in words what a picture shows."""
+"""Asks a model that can see to describe a picture, for a model that cannot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WISH = (
 
 
 class Sight:
-    """Asks one model that sees, within the same limits as every call."""
+    """Asks one model that can see, within the same limits as every call."""
 
     def __init__(self, *, quota: Quota, model: ChatModel) -> None:
         self._quota = quota
@@ -32,7 +32,7 @@ class Sight:
     async def describe(
         self, image: Image, caption: str, row: Spent, spend: Callable[[Spent], None]
     ) -> str:
-        """What the picture shows; `caption` is what its sender wrote under it.
+        """Return a description of the picture; `caption` is what its sender wrote under it.
 
         Raises:
             EmptyAnswer: the model said nothing.

@@ -1,4 +1,4 @@
-"""How many tokens a text is: an estimate by kinds of characters, corrected by real usage."""
+"""Estimates how many tokens a text is by its kinds of characters, corrected by real usage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aouo.providers.thoughts import sent_of
 
 RESERVE_TOKENS = 4096
 ENTRY_TOKENS = 4
-"""What every provider puts around one entry."""
+"""About what providers put around one entry."""
 
 # Tokens a character, by what the first byte of its UTF-8 form tells of it. Fitted to counts of
 # the o200k and cl100k vocabularies over prose in 22 languages, code, JSON, tables and logs.
@@ -75,7 +75,7 @@ _LOWEST, _HIGHEST = 0.3, 4.0
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Tokens before correction: of ASCII, of all other characters, and what needs none."""
+    """Tokens before correction: of ASCII, of other characters, and `fixed` ones, never scaled."""
 
     ascii: float = 0.0
     other: float = 0.0
@@ -86,7 +86,7 @@ class Estimate:
 
 
 def estimate(text: str) -> Estimate:
-    """Look at a text once, at about 3 ns a byte."""
+    """Estimate a text, at about 3 ns a byte."""
     kinds = text.encode("utf-8", "surrogatepass").translate(_KINDS, _UNCOUNTED)
     left, ascii_tokens, other_tokens = len(kinds), 0.0, 0.0
     for kind, weight in _ASCII.items():
@@ -102,8 +102,7 @@ def estimate(text: str) -> Estimate:
 
 
 def estimate_entries(messages: Iterable[Message], to: tuple[str, str]) -> Estimate:
-    """The estimate for entries of a transcript as they are sent `to` a provider's model, in one
-    look."""
+    """Estimate entries of a transcript as they are sent `to` a (provider, model), as one text."""
     texts, fixed = _sent(messages, to)
     found = estimate("".join(texts))
     return Estimate(found.ascii, found.other, fixed)
@@ -146,7 +145,7 @@ class Scale:
         return self.tokens(estimate_entries(messages, self.model))
 
     def at_most(self, messages: Iterable[Message]) -> float:
-        """What `entries` cannot exceed, found without looking at a character."""
+        """Return an upper bound of `entries`, from the lengths of the texts alone."""
         texts, fixed = _sent(messages, self.model)
         whole = "".join(texts)
         chars = len(whole)
@@ -172,15 +171,15 @@ class _Learnt:
 
 
 def reserve_tokens(window: int) -> int:
-    """What of a window is kept free for an answer, whatever the history takes."""
+    """Return how many tokens of a window are kept free for an answer."""
     return min(RESERVE_TOKENS, window // 4)
 
 
 class Estimator:
     """Estimates that learn, for each model, from what its service counted.
 
-    Two factors, for ASCII and for everything else, since vocabularies differ mostly in how well
-    they know other scripts. Kept in memory: three calls after a start they are there again.
+    It learns two factors, for ASCII and for all else, since vocabularies differ mostly in how well
+    they know other scripts. They are held in memory: three calls after a start they are back.
     """
 
     def __init__(self) -> None:
@@ -192,7 +191,7 @@ class Estimator:
         return replace(learnt.scale if learnt else Scale(), model=(provider, model))
 
     def tools(self, specs: Iterable[ToolSpec]) -> Estimate:
-        """The estimate for what a model is told of its tools; each spec is looked at once."""
+        """Estimate what a model is told of its tools; each spec is estimated once."""
         total = Estimate()
         for spec in specs:
             known = self._tools.get(id(spec))
@@ -206,7 +205,7 @@ class Estimator:
         return total
 
     def request(self, request: ModelRequest, to: tuple[str, str]) -> Estimate:
-        """The estimate for all that is sent with one call `to` a provider's model."""
+        """Estimate all that one request sends `to` a (provider, model)."""
         return (
             estimate(request.system + request.context)
             + estimate_entries(request.messages, to)
@@ -214,7 +213,7 @@ class Estimator:
         )
 
     def observe(self, provider: str, model: str, request: ModelRequest, used: Usage) -> None:
-        """Learn from one call: from each of a model's first ones, then from some.
+        """Learn from one call: from each of a model's first calls, then from one in `_SOMETIMES`.
 
         Requests with images teach nothing, since services count those in ways of their own.
         """
@@ -230,7 +229,7 @@ class Estimator:
         self._learn(learnt, found, used.input_tokens)
 
     def was_too_long(self, provider: str, model: str) -> None:
-        """A service refused what we thought would fit: count everything a fifth higher."""
+        """Raise a model's factors by a fifth, because its service refused what should have fit."""
         learnt = self._learnt.setdefault((provider, model), _Learnt())
         scale = learnt.scale
         learnt.scale = Scale(min(scale.ascii * 1.2, _HIGHEST), min(scale.other * 1.2, _HIGHEST))

@@ -1,7 +1,7 @@
-"""What one turn may call, and how much of it the model is told.
+"""Holds the tools that one turn may call, and decides which of them the model is told of.
 
-The core tools are shown from the start; what else the pack permits stays out of the prompt until
-the model asks for it with `load_tools`, or simply calls it.
+The core tools are shown from the start; the others that the pack permits stay out of the prompt
+until the model asks for them with `load_tools`, or simply calls them.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from aouo.tools.registry import Registry, Source, Tool, ToolContext
 DEFINITIONS_WITHIN_S = 10.0
 SHOWN_GROUPS = ("core", "pack", ONBOARDING)
 OWN_GROUPS = ("load", "results")
-"""The turn's own: no permission is needed, for they open nothing that is not permitted."""
+"""Groups that need no permission, since they open nothing that is not permitted."""
 LOAD_TOOLS, LOAD_SKILLS = "load_tools", "load_skills"
 
 
 class Toolbox:
-    """One turn's tools; of it a tool may ask `load_tools` and `load_skills`.
+    """One turn's tools; tools themselves may call only its `load_tools` and `load_skills`.
 
-    `skill` gives a skill's text by name and raises `ToolFailed` for one that is not there.
-    `off_record` leaves only what looks and changes nothing; with `onboarding` the turn may end a
-    pack's first conversation. `memory_targets` are the files that
-    the `memory` tool may name, () = those that it always may.
+    `skill` returns a skill's text by name and raises `ToolFailed` for one that is not there.
+    `off_record` shows only tools that can be read-only; with `onboarding` the turn may end a
+    pack's first conversation. `memory_targets` are the files that the `memory` tool may name,
+    () = those that it always may.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Toolbox:
         self._examples: Mapping[str, Sequence[Mapping[str, object]]] = {}
         self._brief = False
         self.shown: tuple[ToolSpec, ...] = ()
-        """What the model is told of, as of now."""
+        """The tools that the model is told of now."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What may be called, shown or not."""
+        """The names of all tools that may be called, shown or not."""
         return tuple(self._tools)
 
     async def open(
@@ -83,7 +83,7 @@ class Toolbox:
         brief: bool = False,
         examples: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
     ) -> None:
-        """Show what a turn begins with, and what it had `revealed` before a crash.
+        """Show the tools that a turn begins with, and those that it had `revealed` before a crash.
 
         Raises:
             ToolsNotReady: the definitions did not arrive in time.
@@ -99,7 +99,7 @@ class Toolbox:
         self.reveal(())
 
     async def find(self, name: str) -> Tool | None:
-        """The tool of this name if this turn may call it; its source is connected if need be."""
+        """Return the tool of this name if the turn may call it; connect its source if need be."""
         if name not in self._tools:
             for source in self._sources.values():
                 if source.owns(name) and self._permits(source, name):
@@ -111,7 +111,7 @@ class Toolbox:
         return self._tools.get(name)
 
     def named(self, name: str) -> Tool | Blocked:
-        """The tool of this name, or why the turn has none; `find` it before."""
+        """Return the tool of this name, or why the turn has none; call `find` before."""
         if found := self._tools.get(name):
             return found
         if problem := self._down.get(name):
@@ -120,13 +120,17 @@ class Toolbox:
         return Blocked(f"{problem} Tools: {', '.join(self.names)}.", rule="no such tool")
 
     def runner(self, name: str, context: ToolContext) -> Run | None:
-        """What carries out calls of this tool, for the guard only; None = there is no such tool."""
+        """Return what runs this tool, for the guard only; None = there is no such tool."""
         if (found := self._tools.get(name)) is None:
             return None
         return lambda arguments, call_id: found.handler(arguments, context, call_id)
 
     async def load_tools(self, names: Sequence[str]) -> str:
-        """Show these tools or groups from the next model call on; says what came of it."""
+        """Show these tools or groups from the next model call on; return a report for the model.
+
+        Raises:
+            ToolFailed: none of them could be shown.
+        """
         came: list[str] = []
         not_there: list[str] = []
         for name in names:
@@ -142,7 +146,11 @@ class Toolbox:
         return " ".join(told)
 
     async def load_skills(self, names: Sequence[str]) -> str:
-        """The texts of these skills; one that is not there is said, the others come."""
+        """Return the texts of these skills; in the place of a missing one stands why it is.
+
+        Raises:
+            ToolFailed: all of them are missing.
+        """
         texts: list[str] = []
         failed = 0
         for name in names:
@@ -159,7 +167,7 @@ class Toolbox:
         """The tools that a name or a group stands for.
 
         Raises:
-            ToolFailed: none, or its source cannot be reached.
+            ToolFailed: there is none, or its source cannot be reached.
         """
         if name in self._sources:
             return await self._connect(self._sources[name])
@@ -185,7 +193,7 @@ class Toolbox:
         return source.group in self._permitted or name in self._permitted
 
     def reveal(self, names: Iterable[str]) -> None:
-        """Show these from the next model call on."""
+        """Show these tools from the next model call on."""
         self._revealed.update(names)
         self.shown = tuple(
             self._spec(item) for item in self._tools.values() if self._is_shown(item)
@@ -213,7 +221,10 @@ class Toolbox:
         return spec
 
     def _hidden(self) -> dict[str, list[str]]:
-        """Group → its tools that could be brought in; a source that is not connected has none."""
+        """Return the groups and their tools that could be brought in: group → names.
+
+        A source that is not connected has only the names that are permitted one by one.
+        """
         groups: dict[str, list[str]] = {}
         for item in self._tools.values():
             if item.group in (*SHOWN_GROUPS, *OWN_GROUPS) or item.name in self._revealed:

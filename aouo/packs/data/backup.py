@@ -1,4 +1,4 @@
-"""Copies of packs' databases: taken before a change, the newest few kept, and put back."""
+"""Copies packs' databases before a change, keeps the newest few copies, and puts them back."""
 
 from __future__ import annotations
 

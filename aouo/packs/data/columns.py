@@ -1,4 +1,4 @@
-"""Which tables and columns a pack's database has, as the database knows them."""
+"""Reads from a pack's database which tables and columns it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`where`: conditions that all have to hold, as SQL made of found names and parameters."""
+"""Turns a `where`, whose conditions all have to hold, into SQL of known names and parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row has to hold before it is written: the manifest's contract, and times as times."""
+"""Checks a row before it is written: it follows the manifest's contract, and times are times."""
 
 from __future__ import annotations
 

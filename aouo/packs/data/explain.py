@@ -1,4 +1,4 @@
-"""What SQLite says of a mistake, in words that tell a model how to do it right."""
+"""Words SQLite's errors so that a model knows how to do it right."""
 
 from __future__ import annotations
 

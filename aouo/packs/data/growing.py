@@ -1,4 +1,4 @@
-"""New columns for tables that have rows: added, or the table is made anew around its rows."""
+"""Adds columns to tables that have rows, or rebuilds the table with its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The actions of `persist` that only look: recent, query, summary."""
+"""Carries out the actions of `persist` that only read: recent, query, summary."""
 
 from __future__ import annotations
 

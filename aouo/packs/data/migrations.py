@@ -1,4 +1,4 @@
-"""A pack's `migrations/NNNN_name.sql`: what adding columns cannot do, each run once, in order."""
+"""Runs a pack's `migrations/NNNN_name.sql` once each, in order: what adding columns cannot do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packs' databases opened so that no statement on them can take more than its share.
+"""Opens packs' databases so that no statement on them can take more than its share.
 
 Each connection that a pack's SQL can reach comes from here, also the one that its functions
 are answered by (`sql_functions`). What a statement may do, and for how long, is `schema_guard`'s.

@@ -1,4 +1,4 @@
-"""The actions of `persist` that change rows, checked against the manifest and the real tables.
+"""Carries out the actions of `persist` that change rows, within manifest and real tables.
 
 Its SQL is made of names that were found in the pack's own database, and of parameters.
 """

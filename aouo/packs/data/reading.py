@@ -1,4 +1,4 @@
-"""Reads of a pack's database, over a connection of their own that cannot write."""
+"""Reads a pack's database over a connection of its own that cannot write."""
 
 from __future__ import annotations
 

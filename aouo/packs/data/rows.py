@@ -1,4 +1,4 @@
-"""Rows of a pack's tables between a model's JSON and SQLite, each way."""
+"""Converts rows of a pack's tables between a model's JSON and SQLite, both ways."""
 
 from __future__ import annotations
 

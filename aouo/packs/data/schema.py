@@ -1,4 +1,4 @@
-"""A pack's `schema.sql` applied so that no row is lost.
+"""Applies a pack's `schema.sql` so that no row is lost.
 
 With `schema_guard`, `schema_trial`, `migrations`, `seeds` and `persist`, the one place outside
 `store/` that runs SQL: it is the pack's.

@@ -1,4 +1,4 @@
-"""A pack's SQL, run so that it can reach nothing but the pack's own database.
+"""Runs a pack's SQL so that it can reach nothing but the pack's own database.
 
 Packs' own databases are the one place outside `store/` that runs SQL, because the text is the
 pack's. Nothing here knows the runtime's tables; no statement here can see another file.

@@ -1,4 +1,4 @@
-"""What a schema may say: made of what makes tables and first rows, and nothing else.
+"""Judges a schema: it may hold only statements that make tables and first rows.
 
 Only the kinds of statements are looked at. What one may reach is `schema_guard`'s to say while
 it runs.

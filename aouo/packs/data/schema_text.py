@@ -1,4 +1,4 @@
-"""SQL of a pack as text: its statements, what each begins with, and what a CREATE TABLE says."""
+"""Splits a pack's SQL into statements; reads what each begins with and what a CREATE TABLE says."""
 
 from __future__ import annotations
 

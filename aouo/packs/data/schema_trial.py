@@ -1,4 +1,4 @@
-"""A pack's `schema.sql` run in a throw-away database, and all that is wrong with it at once."""
+"""Runs a pack's `schema.sql` in a throw-away database, to find all that is wrong with it."""
 
 from __future__ import annotations
 

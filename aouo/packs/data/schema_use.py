@@ -1,4 +1,4 @@
-"""Views and triggers that name what is not there: SQLite says it at their first use only."""
+"""Finds views and triggers that name what does not exist; SQLite reports it only at first use."""
 
 from __future__ import annotations
 

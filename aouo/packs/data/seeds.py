@@ -1,4 +1,4 @@
-"""First rows of a pack: each is given once to a database, and never again."""
+"""Gives a database the first rows of a pack, each once and never again."""
 
 from __future__ import annotations
 

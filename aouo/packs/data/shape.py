@@ -1,4 +1,4 @@
-"""What the tables of a pack are like, and how two makes of them differ."""
+"""Describes the tables of a pack, and how two versions of them differ."""
 
 from __future__ import annotations
 

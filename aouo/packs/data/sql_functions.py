@@ -1,4 +1,4 @@
-"""SQLite's functions whose time grows with more than the size of a value, held to a limit.
+"""Limits SQLite's functions whose time grows with more than the size of a value.
 
 Between two looks at the clock SQLite ends the function it is in: `trim` of a megabyte by as much
 takes hours, and a format such as `%.*c` counts to two billion. So these are called through us: too

@@ -1,4 +1,4 @@
-"""`persist`: a pack's rows in the pack's own database, each write exactly once.
+"""Stores a pack's rows in the pack's own database for `persist`, each write exactly once.
 
 Packs' own databases are the one place outside `store/` that runs SQL, because the text is the
 pack's: names of its tables, its `schema.sql`, its queries. `schema_guard` holds what they may do.

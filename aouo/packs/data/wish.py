@@ -1,4 +1,4 @@
-"""The arguments of one call of `persist`, as far as they can be checked without the database."""
+"""Checks the arguments of one call of `persist` as far as that needs no database."""
 
 from __future__ import annotations
 

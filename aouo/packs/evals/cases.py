@@ -1,4 +1,4 @@
-"""`evals/*.yml`: conversations that a pack has to pass, read with every problem at once."""
+"""Reads `evals/*.yml`, conversations that a pack has to pass, with every problem at once."""
 
 from __future__ import annotations
 

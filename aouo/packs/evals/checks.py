@@ -1,4 +1,4 @@
-"""What an eval's step expected, held against what was seen."""
+"""Compares what an eval's step expected with what was seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks for the regular expressions of an eval, which may be a stranger's, and ends in time."""
+"""Searches for an eval's regular expressions, which are untrusted, within a time limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _TookTooLong(Exception):
 
 
 def unmatched(patterns: Iterable[str], text: str) -> list[str]:
-    """What is not there, as a step says it; one that takes too long is the last that is tried."""
+    """Say which patterns do not match, as a step does; none is tried after one that times out."""
     wrong: list[str] = []
     pattern = ""
     try:

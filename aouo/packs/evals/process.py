@@ -16,7 +16,7 @@ from aouo.plumbing import children
 
 LIMIT_S = 600.0
 _SANDBOX = "AOUO_SECURITY__SANDBOX"
-"""What evals are told of the settings that our environment holds."""
+"""The only setting of our environment that scripted evals are given."""
 
 
 async def run_evals(
@@ -27,12 +27,11 @@ async def run_evals(
     home: Path | None = None,
     limit_s: float = LIMIT_S,
 ) -> tuple[EvalResult, ...]:
-    """Run all evals of the pack in `folder`; none of them is no result. `pack` is its name where
-    the folder has another one.
+    """Run all evals of the pack in `folder`, () = it has none. `pack` is its name if the folder
+    has another one.
 
-    The process reads the settings of `home`, and gives the evals `security.sandbox` of them; what
-    reaches a model only if `real`, and nothing secret of our environment otherwise. It is ended
-    when we are cancelled.
+    The process reads the settings of `home` and gives `security.sandbox` to the evals; it gets
+    our whole environment only if `real`, without secrets otherwise. A cancellation ends it.
 
     Raises:
         PackError: the pack is not sound, or the evals did not end within `limit_s`.

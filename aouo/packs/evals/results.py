@@ -1,4 +1,4 @@
-"""How evals ended, step by step, here and as JSON between processes."""
+"""Defines the results of evals, step by step, and their JSON between processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a pack's own database, for an eval: put in before it, counted during it."""
+"""Puts rows into a pack's database before an eval, and counts rows during it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the docstring of a tool says: the paragraph that the model reads, and its arguments."""
+"""Reads a tool's docstring: the paragraph that the model reads, and its arguments."""
 
 from __future__ import annotations
 

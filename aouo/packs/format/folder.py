@@ -1,4 +1,4 @@
-"""A pack's folder before anything in it is read: its size, its names, and where its links lead."""
+"""Checks a pack's folder before anything in it is read: its size, its names, its links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a stranger's folder: no links, nothing outside it, nothing endless."""
+"""Reads an untrusted folder: follows no links, leaves it nowhere, reads nothing endless."""
 
 from __future__ import annotations
 

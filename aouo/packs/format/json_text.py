@@ -1,4 +1,4 @@
-"""JSON from strangers: plain values and their lines; no key twice, nothing deep or endless."""
+"""Reads untrusted JSON into plain values and their lines; no key twice, nothing deep or endless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of a document without what is wrong in it, so that more can be found."""
+"""Removes the wrong parts of a document, so that its other problems can be found."""
 
 from __future__ import annotations
 

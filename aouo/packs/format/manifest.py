@@ -1,4 +1,4 @@
-"""The fields of `pack.yml`; pydantic builds these values from it (`manifest_text`)."""
+"""Defines the fields of `pack.yml`; pydantic builds these values from it (`manifest_text`)."""
 
 from __future__ import annotations
 

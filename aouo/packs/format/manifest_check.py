@@ -1,4 +1,4 @@
-"""What no field of a manifest can say alone: names, references, paths, JavaScript."""
+"""Checks what concerns several fields of a manifest: names, references, paths, JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the fields of a `pack.yml` are written, also of those that had to be left out."""
+"""Finds the lines of a `pack.yml`'s fields, also of those that had to be left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON Schema of `pack.yml`, made from the types: what an editor completes and checks by."""
+"""Makes the JSON Schema of `pack.yml` from its types, for editors to complete and check by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a `pack.yml` turned into a `Manifest`, or into every problem in it."""
+"""Turns the text of a `pack.yml` into a `Manifest`, or into every problem in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that a pack meets: the runtime's own, its tools and groups, its platforms."""
+"""Lists the names that a pack may use: the runtime's own, its tools and groups, its platforms."""
 
 from __future__ import annotations
 

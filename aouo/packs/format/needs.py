@@ -1,4 +1,4 @@
-"""Which skills can work: what each `requires`, and the `fallback` that takes its place."""
+"""Finds the skills that can work by what each `requires`, and the `fallback` of the others."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def fitted(skills: Mapping[str, Skill], allowance: Allowance) -> dict[str, Skill
 def _stopped(
     skill: Skill, skills: Mapping[str, Skill], able: Mapping[str, Skill], allowance: Allowance
 ) -> bool:
-    """A word that nobody knows stops no skill: other runtimes have tools that we have not."""
+    """Whether a known name that a skill requires is missing; other runtimes' tools are ignored."""
     return any(
         allowance.knows(word) or _bare(word) in skills for word in missing(skill, able, allowance)
     )

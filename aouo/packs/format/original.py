@@ -1,4 +1,4 @@
-"""Which packs were written for the original: what we cannot use of them is forgiven."""
+"""Recognises packs written for the original, whose parts that we cannot use are forgiven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's versions of packs' skills, by `<pack>/<skill>/SKILL.md` or `<skill>/SKILL.md`."""
+"""Reads the owner's versions of skills, at `<pack>/<skill>/SKILL.md` or `<skill>/SKILL.md`."""
 
 from __future__ import annotations
 

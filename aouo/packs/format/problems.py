@@ -1,4 +1,4 @@
-"""What is wrong with a pack, and where: one value per finding, all of them at once."""
+"""Defines a problem of a pack: what is wrong, and where; one value for each finding."""
 
 from __future__ import annotations
 

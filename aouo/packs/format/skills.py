@@ -1,4 +1,4 @@
-"""SKILL.md: one workflow of a pack, and the files that lie beside it."""
+"""Reads a SKILL.md, one workflow of a pack, and the files beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python annotation, as source text only, as the JSON Schema of what a model may send."""
+"""Turns the source text of a Python annotation into the JSON Schema of what a model may send."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _unknown(node: ast.expr) -> NoType:
 
 
 def is_sound(schema: object, depth: int = 0) -> bool:
-    """Whether a schema that somebody wrote holds what every model's service takes."""
+    """Whether every model's service accepts a schema that an author wrote."""
     if isinstance(schema, bool):
         return True
     if not isinstance(schema, Mapping) or depth > 12:

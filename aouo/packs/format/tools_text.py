@@ -1,4 +1,4 @@
-"""A pack's tools as its files describe them: Python is read as text and never imported."""
+"""Reads a pack's tools from its files; Python is read as text and never imported."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr
 
 
 def _misplaced(folder: Path, program: str) -> str:
-    """Why a command's first word is not taken, "" = it is a name on the PATH or a file inside."""
+    """Say why a command's first word is refused, "" = it is a name on the PATH or a file inside."""
     if "/" not in program:
         return ""
     path = PurePosixPath(program)

@@ -1,4 +1,4 @@
-"""Versions of packs and of the runtime, and what another pack asks of them: `>=0.1, <2`."""
+"""Compares versions of packs and of the runtime with what a pack asks of them: `>=0.1, <2`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML from strangers: plain values and their lines; no tags, no bombs, no repeated keys."""
+"""Reads untrusted YAML into plain values and their lines; no tags, no bombs, no repeated keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app as one file, `.aouo`: what goes in, what may come out, and the hash that pins it."""
+"""Packs an app into one file, `.aouo`, unpacks it, and computes the hash that pins it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The format of `.backup.aouo`: what a pack keeps, in one file.
+"""Defines and reads `.backup.aouo`, one file with all that a pack keeps.
 
 An archive with `backup.json`, `shared.db` or `owners/<owner>.db`, `data/…`: memory files and
 artifacts, and `private/…`: memory files of a shared pack. Each file's hash is in `backup.json`,
@@ -70,8 +70,8 @@ class Introduction(BaseModel):
 
 
 class Known(BaseModel):
-    """What the runtime knows of a pack: its schedules, as their caller gave them, and with whom it
-    had its first conversation; None = a backup of older times, which does not say."""
+    """The runtime's rows about a pack: its schedules, as their caller gave them, and its first
+    conversations; None = an older backup, which lacks those."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     schedules: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""What a pack keeps, written to one file, `.backup.aouo`, also while the bot runs."""
+"""Writes what a pack keeps to one file, `.backup.aouo`, also while the bot runs."""
 
 from __future__ import annotations
 

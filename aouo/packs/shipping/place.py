@@ -1,7 +1,7 @@
-"""The folders of a change: where a pack waits for a yes, and how it takes another one's place.
+"""Moves the folders of a change: a new pack waits for a yes, then replaces the old one.
 
-Each move is one rename, and doing all of them again changes nothing, so that whoever finds them
-half done after a kill can go on.
+Each move is one rename, and all of them together are idempotent, so that a change that is half
+done after a kill can be carried out again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Places:
         return self.waiting / "backups"
 
     def put(self) -> None:
-        """The new pack takes its place; the old one stays aside."""
+        """Put the new pack in its place; the old one stays aside."""
         if self.app.is_dir():
             self._placed.touch()
             sync_folder(self.waiting)
@@ -55,12 +55,12 @@ class Places:
             _move(self.app, self.installed, "a new pack takes its place")
 
     def take_away(self) -> None:
-        """The installed pack goes aside."""
+        """Move the installed pack aside."""
         if os.path.lexists(self.installed) and not os.path.lexists(self.before):
             _move(self.installed, self.before, "an old pack goes aside")
 
     def put_back(self) -> None:
-        """As it was before `put` or `take_away`; the new pack waits again."""
+        """Undo `put` or `take_away`; the new pack waits again."""
         if self._placed.exists() and not self.app.exists() and os.path.lexists(self.installed):
             _move(self.installed, self.app, "a new pack goes back")
         if os.path.lexists(self.before):
@@ -89,13 +89,13 @@ class Places:
         return tuple(first.items())
 
     def clear(self) -> None:
-        """Nothing of the change stays but the installed pack."""
+        """Remove the folders of the change, but not the installed pack."""
         remove(self.waiting)
         remove(self.before)
 
 
 def leftovers(packs: Path, kept: frozenset[str]) -> tuple[Path, ...]:
-    """Folders of changes that nobody knows any more; `kept` are the ids of those somebody does."""
+    """Return the folders of changes whose id is not in `kept`."""
     return tuple(
         child
         for child in sorted(packs.iterdir())

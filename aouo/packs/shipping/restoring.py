@@ -1,4 +1,4 @@
-"""What a pack keeps, put back from a `.backup.aouo`: checked first, then exchanged.
+"""Restores what a pack keeps from a `.backup.aouo`: checks it first, then exchanges the files.
 
 One rename says that it is meant: a process that is killed before it leaves what there was, one
 that is killed after it leaves the rest to the next start. Doing all of it again changes nothing.

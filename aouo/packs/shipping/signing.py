@@ -1,4 +1,4 @@
-"""Who made an app: ed25519 signatures in minisign's format, inside an app or beside its file.
+"""Signs and verifies apps: ed25519 in minisign's format, inside an app or beside its file.
 
 Inside (`aouo.sig`) it is over the app's content hash, so it holds for folder and archive alike,
 and its first line carries the public key: a later version can be held against the same key

@@ -1,4 +1,4 @@
-"""Where an app comes from: a folder, an archive, or an archive at an https address."""
+"""Fetches an app from a folder, an archive, or an archive at an https address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zip files from and for strangers: written the same every time, read with nothing believed.
+"""Writes zip files reproducibly, and reads untrusted ones.
 
 What a header claims about sizes is never used: bytes are counted as they come.
 """
@@ -44,10 +44,10 @@ APP = ArchiveLimits()
 
 
 class Names:
-    """The paths of one archive, each looked at on its own and against those before it.
+    """The paths of one archive; each is checked by itself and against those before it.
 
-    `data`: they are files that somebody made, called what they liked; only what leads out or
-    is there twice is refused.
+    `data`: they are a pack's data, whose names are free; only paths that lead out or come twice
+    are refused.
     """
 
     def __init__(self, limits: ArchiveLimits = APP, *, data: bool = False) -> None:
@@ -119,7 +119,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def shown(path: str) -> str:
-    """A stranger's path as one short line that can do nothing."""
+    """Quote an untrusted path as one short, printable line."""
     line = "".join(c if c.isprintable() else "?" for c in path)
     return f'"{line[:120]}{"…" if len(line) > 120 else ""}"'
 

@@ -1,4 +1,4 @@
-"""What of a long history goes along: stale results as one line, older messages as a summary."""
+"""Shortens a long history: stale results to one line each, older messages to a summary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 
 def stale_results() -> Step[TurnContext]:
-    """Results of turns that are long past become a line each; what comes twice, once."""
+    """Shorten stale results to one line each, and drop repeats."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         ctx.history = history.without_repeats(history.stale_shortened(ctx.history))
@@ -31,13 +31,12 @@ def stale_results() -> Step[TurnContext]:
 
 
 def compact(compactor: Compactor, *, threshold: float, window_override: int) -> Step[TurnContext]:
-    """Summarise the older messages once the history fills `threshold` of what it may take, or has
-    more of them than go along.
+    """Summarise the older messages once the history fills the share `threshold` of what it may
+    take, or has more messages than are sent.
 
-    After a person undid a summary that share is all of it: then the choice is a summary or
-    nothing; and messages that are too many just go. A model that asks for brief prompts cannot
-    write one, so its oldest turns go. A pack that asks for a short history of its own wants no
-    summary of the rest.
+    After a person undid a summary, only a full history is summarised, and messages above the
+    number are only left out. A model that wants brief prompts cannot write a summary, so its
+    oldest turns are left out. A pack that asks for a short history wants no summary of the rest.
     """
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
@@ -56,7 +55,7 @@ def compact(compactor: Compactor, *, threshold: float, window_override: int) -> 
 
 
 def sent_anyway(turn: TurnContext, estimator: Estimator) -> Estimate:
-    """What every request of this turn holds besides the history."""
+    """Estimate what every request of this turn holds besides the history."""
     return (
         estimate(turn.system + turn.changing)
         + estimator.tools(turn.toolbox.shown)
@@ -95,10 +94,10 @@ async def _compact_if_due(
 
 
 async def _make_room(ctx: TurnContext, compactor: Compactor, *, known: bool) -> bool:
-    """The service refused a request as too long, or without saying why: less history, once a turn.
+    """Shorten the history once a turn, after a service refused a request; return whether it is.
 
-    What is not known to be too long is only tried with the newer half: nothing is written, and no
-    estimate changes, before that has helped.
+    If the request is not `known` to be too long, only the newer half is tried: nothing is
+    stored, and no estimate changes, before that has helped.
     """
     ctx.make_room = None
     provider, model = ctx.model.provider, ctx.model.model
@@ -119,7 +118,7 @@ async def _make_room(ctx: TurnContext, compactor: Compactor, *, known: bool) -> 
 
 
 async def _flush_what_waits(compactor: Compactor, ctx: TurnContext) -> None:
-    """Facts of a summary that memory does not have yet, because they are new or a crash came."""
+    """Give memory the summary's facts that it lacks, because they are new or a crash came."""
     summary = ctx.past.reach.summary
     if summary and summary.facts and not summary.flushed and not ctx.facts.turn.off_record:
         await compactor.flush(ctx, summary)

@@ -1,4 +1,4 @@
-"""Around each model call: what it may still cost, what it sees, what its answer means."""
+"""The steps around each model call: they bound it, choose what it sees, and read its answer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
 def loop_policy(max_dispatches: int, caps: TurnCaps) -> Step[DispatchContext]:
-    """Rounds, and the tokens that a turn may take, checked before each call; what it may cost,
-    `Quota.stream` checks right after."""
+    """Check the number of dispatches and the turn's token caps before each call; `Quota.stream`
+    checks the money right after."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         if ctx.iteration >= max_dispatches:
@@ -29,7 +29,7 @@ def loop_policy(max_dispatches: int, caps: TurnCaps) -> Step[DispatchContext]:
 
 
 def listen() -> Step[DispatchContext]:
-    """What the person has changed of their words since the last call; asks nobody if nothing."""
+    """Append the person's edits since the last call, if the turn listens for them."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         if ctx.turn.listen:
@@ -42,7 +42,7 @@ def listen() -> Step[DispatchContext]:
 def fit_to_window(
     max_tokens: int, window_override: int, estimator: Estimator
 ) -> Step[DispatchContext]:
-    """As many of the newest turns as the window has room for; this turn is never cut."""
+    """Send as many of the newest turns as the window has room for; never cut this turn."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         turn = ctx.turn
@@ -58,7 +58,7 @@ def fit_to_window(
 
 
 def ordering_repair() -> Step[DispatchContext]:
-    """No provider accepts calls without results; a turn taken up after a crash may hold some."""
+    """Drop this turn's calls without results: no provider accepts them, a crash may leave some."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         past, said = ctx.messages[: ctx.past], ctx.messages[ctx.past :]
@@ -69,7 +69,7 @@ def ordering_repair() -> Step[DispatchContext]:
 
 
 def record_usage(estimator: Estimator) -> Step[DispatchContext]:
-    """Add this call to the turn's total, and learn from it what a token is; the rows are written
+    """Add this call to the turn's total, and let the estimator learn from it; the rows are written
     with the next commit."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
@@ -83,8 +83,8 @@ def record_usage(estimator: Estimator) -> Step[DispatchContext]:
 
 
 def decide() -> Step[DispatchContext]:
-    """Calls go on, text is the answer, silence is asked once more, but for silence right after
-    a `msg`: there those words are the answer."""
+    """Decide what an answer means: calls go on, text ends the turn, silence is sent back once;
+    after silence right after a `msg` its words are the answer."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         await call_next()

@@ -1,4 +1,4 @@
-"""Before the first model call, once: may it run, what does it know, what may it use."""
+"""The steps before a turn's first model call: may it run, what does it know, what may it use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 
 def platform_gate() -> Step[TurnContext]:
-    """A pack answers only where its `permissions.platforms` says."""
+    """Refuse a pack on a platform that its `permissions.platforms` does not name."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         pack, here = ctx.facts.pack, ctx.facts.address.platform
@@ -42,7 +42,7 @@ def platform_gate() -> Step[TurnContext]:
 
 
 def quota_gate(quota: Quota) -> Step[TurnContext]:
-    """Refuse before anything costs money."""
+    """Refuse a turn whose token caps are reached, before anything costs money."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         await quota.check(ctx.facts.pack.name)
@@ -52,8 +52,8 @@ def quota_gate(quota: Quota) -> Step[TurnContext]:
 
 
 def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[TurnContext]:
-    """The session's settled past, with the summary that stands for what came before it, and what
-    this very turn had recorded before a crash."""
+    """Load the session's settled past after the summary of what came before it, and what this turn
+    had recorded before a crash."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         turn = ctx.facts.turn
@@ -78,7 +78,7 @@ def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[Tu
 
 
 def load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnContext]:
-    """The pack's memory files; `read` looks at their times, so a write shows next turn."""
+    """Load the pack's memory files; `read` checks their times, so the next turn sees a write."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         policy = ctx.facts.pack.memory_policy
@@ -92,7 +92,7 @@ def load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnConte
 def system_prompt(
     persona: Callable[[], Persona], clock: Clock, estimator: Estimator
 ) -> Step[TurnContext]:
-    """Who the model is, and the pack it is in, as far as the pack's `context.max_tokens` goes."""
+    """Build the system prompt; its pack part is cut to the pack's `context.max_tokens`."""
     told: set[tuple[str, tuple[str, ...]]] = set()
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
@@ -113,7 +113,7 @@ def system_prompt(
 
 
 def tool_view() -> Step[TurnContext]:
-    """What the model is told it may call; what it had brought in before a crash is back."""
+    """Choose the tools that the model is told of, those it had brought in before a crash too."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         brief = ctx.model.brief
@@ -126,7 +126,7 @@ def tool_view() -> Step[TurnContext]:
 
 
 def _loaded(said: Sequence[Message]) -> list[str]:
-    """What this turn asked for or called already: a turn that is taken up shows it again."""
+    """Return the tools that this turn asked for or called already, to be shown again."""
     names: list[str] = []
     for entry in said:
         if isinstance(entry, AssistantSaid):
@@ -136,7 +136,7 @@ def _loaded(said: Sequence[Message]) -> list[str]:
 
 
 def _examples(pack: PackView) -> Mapping[str, Sequence[Mapping[str, object]]]:
-    """A model that reads little chooses by what the pack's own examples call."""
+    """Return the pack's examples by tool, for a model that reads only brief prompts."""
     shown: dict[str, list[Mapping[str, object]]] = {}
     for item in pack.examples:
         shown.setdefault(item.tool, []).append(

@@ -1,4 +1,4 @@
-"""After the answer, once: what must hold of it before it is committed."""
+"""The step after a turn's answer: it takes secrets out before the answer is committed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aouo.turn.pipelines import Next, Step
 
 
 def safety(redact: Callable[[str], str]) -> Step[TurnContext]:
-    """No secret leaves with an answer, whoever put it there."""
+    """Redact secrets in the answer, whoever put them there."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         if isinstance(ctx.ending, Ack):
