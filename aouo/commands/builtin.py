@@ -159,7 +159,7 @@ def open_session(tx: Tx, call: CommandCall, token: str) -> Result:
     key = call.inbound.address.session_key(route.active_pack)
     session_id, title = sessions.ending_with(tx, key, token)
     if not session_id:
-        return Result(notices.NoSuchSession())
+        return Result(notices.Plain.NO_SUCH_SESSION)
     routes.set_session(tx, route, session_id, call.now)
     return Result(notices.SessionOpened(title or "untitled"))
 

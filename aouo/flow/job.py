@@ -80,7 +80,7 @@ class Flow:
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
-            await self._replies.set_aside(job, notices.SetAside(), why)
+            await self._replies.set_aside(job, notices.Plain.SET_ASIDE, why)
             return
         job = await self._topics.first_message(job)
         installed = self._replies.installed(job.active_pack)
@@ -130,7 +130,7 @@ class Flow:
                 except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
                     await replies.park(job, error.requested)
                 except NothingToRetry:
-                    await replies.answer(job, notices.NothingToRetry())
+                    await replies.answer(job, notices.Plain.NOTHING_TO_RETRY)
                 except ChosenBefore:
                     await replies.done(job, "chosen before")
             case to.PickPack(_, gone):
@@ -168,7 +168,7 @@ class Flow:
             case to.PutAside():
                 log.error("job_unreadable")
                 why = "what came cannot be read"
-                await replies.set_aside(job, notices.CannotRead(), why)
+                await replies.set_aside(job, notices.Plain.CANNOT_READ, why)
             case to.Ignore(reason):
                 await replies.done(job, reason)
             case _:

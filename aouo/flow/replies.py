@@ -92,7 +92,7 @@ class Replies:
         person = job.inbound.person.id
         let_in = {} if why.as_chat else {"let_in": self._let_in(person)}
         log.info("tg_auth_denied", person=person, **let_in)
-        notice = notices.YourId(person) if why.tell_id else notices.NotAuthorized()
+        notice = notices.YourId(person) if why.tell_id else notices.Plain.NOT_AUTHORIZED
         said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
@@ -199,7 +199,7 @@ class Replies:
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
         library, language = self._library(), job.inbound.person.language
-        notice: Notice = notices.WaitsToo()
+        notice: Notice = notices.Plain.WAITS_TOO
         if not await self._database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
             met = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
             about = () if met else abouts(library, language)
@@ -226,7 +226,7 @@ class Replies:
                 return await look(snapshot, call, route)
         except TooMuchToRead as error:
             log.warning("too_much_to_read", error=str(error))
-            return notices.TooMuchToRead()
+            return notices.Plain.TOO_MUCH_TO_READ
 
     async def command(
         self,
@@ -341,9 +341,9 @@ class Replies:
 
 def _why(said: Notice) -> Literal["broke", "unreadable", "failed"]:
     match said:
-        case notices.SetAside():
+        case notices.Plain.SET_ASIDE:
             return "broke"
-        case notices.CannotRead():
+        case notices.Plain.CANNOT_READ:
             return "unreadable"
         case _:
             return "failed"

@@ -167,7 +167,7 @@ class Turns:
             taken = await self._take_in(job, wanted, model, generation)
             return None if taken is None else replace(wanted, said=taken)
         if not wanted.said.strip() and not wanted.again:
-            await self._replies.answer(job, notices.EmptyMessage())
+            await self._replies.answer(job, notices.Plain.EMPTY_MESSAGE)
             return None
         return wanted
 

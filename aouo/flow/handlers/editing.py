@@ -95,7 +95,7 @@ class Editing:
             jobs.settle(tx, job, "done", problem or "answers an edited message", now)
             if problem:
                 return problem
-            said = sentences.word(notices.AnsweringEdited())
+            said = sentences.word(notices.Plain.ANSWERING_EDITED)
             return deliveries.add(
                 tx, inbound.address, "notice", said, now, edits=inbound.message_id
             )

@@ -145,7 +145,7 @@ class Taps:
             case taps.ShowAgain(delivery):
                 await self._show_again(job, delivery)
             case taps.Reference() | taps.Unknown():
-                await replies.answer(job, notices.UnknownButton())
+                await replies.answer(job, notices.Plain.UNKNOWN_BUTTON)
             case _:
                 assert_never(tap)
 
@@ -155,7 +155,7 @@ class Taps:
         row = await self._database.read(lambda tx: _shown_before(tx, delivery_id, inbound))
         if row is None:
             await self._outbox.answer_tap(inbound)
-            await self._replies.answer(job, notices.UnknownButton())
+            await self._replies.answer(job, notices.Plain.UNKNOWN_BUTTON)
             return
         now = stamp(self._clock)
 
