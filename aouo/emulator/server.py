@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from aiohttp import web
@@ -105,17 +104,12 @@ class Emulator:
         self._calling = asyncio.ensure_future(self.webhook.run())  # as long as the server
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._calling:
             self._calling.cancel()
             with suppress(asyncio.CancelledError):
                 await self._calling
-        await self.client.__aexit__(kind, error, trace)
+        await self.client.__aexit__()
         self._poll.stop()
         await self._runner.cleanup()
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from pathlib import Path
 
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
-from aouo.packs.data.storage import PackStore
-from aouo.packs.databases import MigratedDatabase, Note, PackDatabases, unnoted
-from aouo.packs.library import Library, Pack
+from aouo.packs.databases import PackDatabases
+from aouo.packs.library import Library
 from aouo.packs.tenant_folders import TenantFolders
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import remove
@@ -18,7 +16,7 @@ from aouo.plumbing.trees import remove
 NO_PACK = "_general"  # no pack can have this name
 
 
-class PackStores:
+class PackStores(PackDatabases):
     """Opens what packs keep, once each; everything is closed together.
 
     A pack of scope `person` keeps a database and files for each tenant: the person in a private
@@ -33,33 +31,8 @@ class PackStores:
         *,
         bot_owner: str = Owner().data_name,
     ) -> None:
-        self._home = home
+        super().__init__(home, library, clock)
         self._tenant_folders = TenantFolders(home, bot_owner)
-        self._library = library
-        self._databases = PackDatabases(home, library, clock)
-
-    def open(self, pack: str, tenant: str) -> PackStore:
-        """See `PackDatabases.open`, as the others that only pass on."""
-        return self._databases.open(pack, tenant)
-
-    def databases_of(self, pack: str) -> list[Path]:
-        return self._databases.databases_of(pack)
-
-    def release(self, pack: str) -> None:
-        """Close what is open of a pack; the next use opens it anew."""
-        self._databases.release(pack)
-
-    def closed(self, pack: str) -> AbstractContextManager[None]:
-        return self._databases.closed(pack)
-
-    def check(self, pack: Pack) -> None:
-        self._databases.check(pack)
-
-    def migrate_all(self, pack: Pack, note: Note = unnoted) -> list[MigratedDatabase]:
-        return self._databases.migrate_all(pack, note)
-
-    def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
-        self._databases.restore(migrated)
 
     def keeps(self, pack: str) -> bool:
         """Whether there is anything that a pack of this name has kept."""
@@ -96,6 +69,3 @@ class PackStores:
         """Whose files these are, "" = everybody's."""
         found = self._library().get(pack)
         return tenant if found is None or found.manifest.schema.scope == "person" else ""
-
-    def close(self) -> None:
-        self._databases.close()

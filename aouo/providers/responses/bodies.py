@@ -28,8 +28,7 @@ _TOOLS_KEPT = 16
 
 
 class ResponsesBodies:
-    """Bodies of the requests to one model, as `encode(responses_body(…))` makes them, byte for
-    byte, until thoughts are forgotten.
+    """Bodies of the requests to one model, until thoughts are forgotten.
 
     A session's messages are the same objects turn after turn, so that each is written once.
     """
