@@ -10,7 +10,8 @@ from aouo.facts.commands import COMMANDS, MENU
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
-from aouo.packs.library import Library, Pack
+from aouo.packs.library import Library
+from aouo.packs.load import Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
 from aouo.store.snapshots import Snapshot

@@ -27,7 +27,6 @@ from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdi
 from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import UNCHECKED, Action, Allowed, Ask, Blocked, Outcome, Verdict
 from aouo.guard.approval import Approver, Nobody
-from aouo.guard.record import entry, legible, said, too_long
 from aouo.store import audit
 from aouo.store.database import Database
 
@@ -226,3 +225,38 @@ class Guard:
 
 def _completed(action: Action, *, success: bool) -> ActionCompleted:
     return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
+
+
+def entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
+    """One row; of what is off the record it keeps that there was a call, and nothing of it."""
+    return AuditEntry(
+        stage,
+        action.turn_id,
+        action.call_id,
+        action.call_id,
+        action.tool,
+        action.pack,
+        action.origin,
+        "" if action.off_record else action.digest,
+        "" if action.off_record else reason,
+    )
+
+
+def said(verdict: Verdict) -> str:
+    """What the audit keeps of a verdict."""
+    match verdict:
+        case Ask(reason):
+            return f"the owner is asked: {reason}"
+        case Blocked(reason, rule):
+            return rule or reason
+        case Allowed(reason):
+            return reason
+
+
+def legible(text: str) -> str:
+    """`text` as UTF-8 can hold it: half characters, as in names of files, are written out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def too_long(tool: str, limit_s: float | None) -> str:
+    return f"{tool} took longer than {limit_s:g} s." if limit_s else f"{tool} took too long."

@@ -12,11 +12,12 @@ import structlog
 
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
-from aouo.packs import library as packs
+from aouo.packs import scanning
 from aouo.packs.databases import unseen_rows
 from aouo.packs.format.manifest import FILE as MANIFEST
 from aouo.packs.format.problems import Problem
-from aouo.packs.library import Library, Pack
+from aouo.packs.library import Library
+from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 from aouo.store import installs
 from aouo.store.database import Database
@@ -27,7 +28,7 @@ log = structlog.get_logger()
 
 def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
     """Load what is installed; `pinned` are the content hashes it was installed with, by pack."""
-    library = packs.scan(
+    library = scanning.scan(
         home.packs,
         map(Path, settings.packs.scan_dirs),
         settings.packs.enabled,
