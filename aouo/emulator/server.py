@@ -39,6 +39,19 @@ _NOTHING_FOREIGN = (
     "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+MAX_WAIT_S = 60.0
+SHOWN_TYPES = frozenset(
+    {
+        "image/png",
+        "image/jpeg",
+        "image/gif",
+        "image/webp",
+        "audio/ogg",
+        "audio/mpeg",
+        "audio/mp4",
+        "text/plain",
+    }
+)
 
 
 class Emulator:
@@ -145,21 +158,6 @@ async def _page(request: web.Request) -> web.StreamResponse:
     """The chat page; it may load nothing from elsewhere."""
     headers = {"Content-Security-Policy": _NOTHING_FOREIGN, "Cache-Control": "no-store"}
     return web.FileResponse(_PAGE / "index.html", headers=headers)
-
-
-MAX_WAIT_S = 60.0
-SHOWN_TYPES = frozenset(
-    {
-        "image/png",
-        "image/jpeg",
-        "image/gif",
-        "image/webp",
-        "audio/ogg",
-        "audio/mpeg",
-        "audio/mp4",
-        "text/plain",
-    }
-)
 
 
 class Control:

@@ -82,7 +82,7 @@ class Guard:
         """Tell that a call is proposed; returns what the audit keeps of that, to be written before
         anything else of it."""
         self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
-        return entry(action, "PROPOSED")
+        return _entry(action, "PROPOSED")
 
     async def call(
         self,
@@ -145,12 +145,12 @@ class Guard:
     async def _carry_out(
         self, action: Action, verdict: Verdict, run: Run | None, approver: Approver
     ) -> Outcome:
-        begun = (entry(action, "EVALUATED", said(verdict)),)
+        begun = (_entry(action, "EVALUATED", _said(verdict)),)
         if isinstance(verdict, Ask):
             await self._write(*begun)
             begun = ()
             verdict = await approver.approve(
-                action, replace(verdict, subject=self._redact(legible(verdict.subject)))
+                action, replace(verdict, subject=self._redact(_legible(verdict.subject)))
             )
         allowed = isinstance(verdict, Allowed)
         self._publish(
@@ -159,12 +159,12 @@ class Guard:
             )
         )
         if isinstance(verdict, Blocked) or run is None:
-            await self._write(*begun, entry(action, "BLOCKED", said(verdict)))
-            return Outcome(self._hidden(action, legible(verdict.reason)), failed=True)
+            await self._write(*begun, _entry(action, "BLOCKED", _said(verdict)))
+            return Outcome(self._hidden(action, _legible(verdict.reason)), failed=True)
         await self._write(*begun)
         outcome = await self._execute(action, run)
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
-        await self._write(entry(action, stage, verdict.reason))
+        await self._write(_entry(action, stage, verdict.reason))
         return outcome
 
     async def _execute(self, action: Action, run: Run) -> Outcome:
@@ -179,7 +179,7 @@ class Guard:
         except ToolFailed as error:
             return await self._outcome(action, str(error), failed=True)
         except TimeoutError:
-            cut_off = OutcomeUnknown(too_long(action.tool, action.timeout_s))
+            cut_off = OutcomeUnknown(_too_long(action.tool, action.timeout_s))
         except Exception as error:
             log.exception("tool_error", tool=action.tool, call=action.call_id, error=repr(error))
             cut_off = OutcomeUnknown(f"{action.tool} broke ({type(error).__name__}).")
@@ -204,7 +204,7 @@ class Guard:
     ) -> Outcome:
         length = len(text)
         # Cut before it is looked through, with a margin for a secret that stands at the cut.
-        text = self._redact(legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
+        text = self._redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
         if failed or effect:  # our words; what only looked returns what stands somewhere
             text = self._hidden(action, text)
         limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
@@ -227,7 +227,7 @@ def _completed(action: Action, *, success: bool) -> ActionCompleted:
     return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
 
 
-def entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
+def _entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
     """One row; of what is off the record it keeps that there was a call, and nothing of it."""
     return AuditEntry(
         stage,
@@ -242,7 +242,7 @@ def entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
     )
 
 
-def said(verdict: Verdict) -> str:
+def _said(verdict: Verdict) -> str:
     """What the audit keeps of a verdict."""
     match verdict:
         case Ask(reason):
@@ -253,10 +253,10 @@ def said(verdict: Verdict) -> str:
             return reason
 
 
-def legible(text: str) -> str:
+def _legible(text: str) -> str:
     """`text` as UTF-8 can hold it: half characters, as in names of files, are written out."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def too_long(tool: str, limit_s: float | None) -> str:
+def _too_long(tool: str, limit_s: float | None) -> str:
     return f"{tool} took longer than {limit_s:g} s." if limit_s else f"{tool} took too long."

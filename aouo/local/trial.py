@@ -34,6 +34,7 @@ from aouo.store import jobs, turns
 ADA, BEN = 1001, 1002
 ANSWER_S = 120.0
 _EMULATOR_ENDS_S = 5.0
+_SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +240,6 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
         yield Local(told["url"], told["page"], told["token"])
     finally:
         await children.end(process, patience_s=_EMULATOR_ENDS_S)
-
-
-_SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
 
 
 @asynccontextmanager

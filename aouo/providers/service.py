@@ -20,6 +20,7 @@ import ipaddress
 from urllib.parse import urlsplit
 
 log = structlog.get_logger()
+_NAMES = ("localhost", ".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 
 class Service(TypedDict):
@@ -160,9 +161,6 @@ class ServiceModel(ABC):
             model=self._model,
             nearby=is_nearby(self._base_url),
         )
-
-
-_NAMES = ("localhost", ".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 
 def is_nearby(url: str) -> bool:

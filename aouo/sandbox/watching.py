@@ -20,6 +20,7 @@ _GRACE_S = 2.0
 _LOOK_EVERY_S = 0.05
 _LOOK_SHARE = 10
 """The pause after a look is so many times as long as the look."""
+_BLOCK_BYTES = 512  # as stat(2) counts, whatever the disk's are
 
 
 class Watch:
@@ -93,7 +94,7 @@ class Watch:
 
     def _excess(self) -> End | None:
         limits = self._order.limits
-        if is_over(self._scratch, self._process.pid, limits.scratch_bytes, limits.scratch_entries):
+        if _is_over(self._scratch, self._process.pid, limits.scratch_bytes, limits.scratch_entries):
             return "scratch"
         return "room" if self._is_full() else None
 
@@ -118,10 +119,7 @@ async def _drained(pipe: asyncio.StreamReader | None) -> None:
         pass
 
 
-_BLOCK_BYTES = 512  # as stat(2) counts, whatever the disk's are
-
-
-def is_over(scratch: Path, pid: int, most_bytes: int, entries: int) -> bool:
+def _is_over(scratch: Path, pid: int, most_bytes: int, entries: int) -> bool:
     """Whether the folder `scratch`, and files without a name that `pid` and what it started hold
     open, are more than that; stops looking at the first excess."""
     size = 0

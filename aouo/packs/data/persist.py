@@ -20,6 +20,13 @@ from aouo.packs.format.manifest import Manifest, PersistContract
 
 WRITES = ("save", "practice", "upsert", "update", "delete")
 _OF_READS = ("limit", "sql", "params")
+_TIME_TYPES = frozenset({"DATE", "DATETIME", "TIMESTAMP"})
+_TIME_DEFAULT = re.compile(
+    r"\(?\s*(date|datetime|strftime|current_(date|timestamp))\b", re.IGNORECASE
+)
+_CLOCK = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"
+_DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+_TIME = re.compile(rf"{_DAY}([ T]{_CLOCK})?|{_CLOCK}")
 
 
 class PersistCall:
@@ -181,15 +188,6 @@ class PersistCall:
 def _counted(table: Table, what: str, rows: int) -> Answer:
     answer: Answer = {"table": table.name, what: rows}
     return answer if rows else answer | {"note": "no row matches where; read the rows first"}
-
-
-_TIME_TYPES = frozenset({"DATE", "DATETIME", "TIMESTAMP"})
-_TIME_DEFAULT = re.compile(
-    r"\(?\s*(date|datetime|strftime|current_(date|timestamp))\b", re.IGNORECASE
-)
-_CLOCK = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"
-_DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
-_TIME = re.compile(rf"{_DAY}([ T]{_CLOCK})?|{_CLOCK}")
 
 
 def check_fields(contract: PersistContract, table: Table, row: Mapping[str, object]) -> None:

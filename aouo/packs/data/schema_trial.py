@@ -18,6 +18,7 @@ from aouo.packs.data.seeds import Seeds
 
 _MISSING = re.compile(r"no such (?:table|view|column|index): (?:main\.)?(\S+)")
 _HEAD_TOKENS = 8  # CREATE UNIQUE INDEX IF NOT EXISTS main.name
+_EVENTS = frozenset({"insert", "update", "delete"})
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ def _tried(
             except SchemaRefused as refused:
                 found.refused.append(refused)
         if strict and not found.refused:
-            found.refused += unusable(connection, guard, statements)
+            found.refused += _unusable(connection, guard, statements)
         yield found, connection, guard
 
 
@@ -120,10 +121,7 @@ def _add_columns(connection: sqlite3.Connection, extends: Extends, found: Trial)
                     found.not_added[f"{table}.{column}"] = refused.message
 
 
-_EVENTS = frozenset({"insert", "update", "delete"})
-
-
-def unusable(
+def _unusable(
     connection: sqlite3.Connection, guard: Guard, statements: Iterable[Statement]
 ) -> Iterator[SchemaRefused]:
     """Compile each view and trigger of a throw-away database, the triggers one at a time."""

@@ -13,6 +13,9 @@ from typing import Any, NoReturn, cast
 
 from aouo.packs.evals.cases import Expect, ExpectedCall, ExpectedRows
 
+LIMIT_S = 2.0
+"""For all patterns of a step."""
+
 
 @dataclass(frozen=True, slots=True)
 class SeenCall:
@@ -138,10 +141,6 @@ def _shown(value: object) -> str:
 
 def _times(count: int) -> str:
     return {0: "never", 1: "once"}.get(count, f"{count} times")
-
-
-LIMIT_S = 2.0
-"""For all patterns of a step."""
 
 
 class _TookTooLong(Exception):

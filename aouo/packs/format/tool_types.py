@@ -20,6 +20,8 @@ _SUPPORTED = (
     "use str, int, float, bool, list[...], dict[str, ...], Literal[...], a TypedDict of this file, "
     "or one of these with | None"
 )
+_MAX_DEPTH = 20
+_KINDS = frozenset({*_PLAIN.values(), "null"})
 
 
 class NoType(Exception):
@@ -201,7 +203,3 @@ def _holds(key: str, value: object, depth: int) -> bool:
 
 def _is_list(value: object, holds: Callable[[object], bool]) -> bool:
     return isinstance(value, list) and all(map(holds, cast("list[object]", value)))
-
-
-_MAX_DEPTH = 20
-_KINDS = frozenset({*_PLAIN.values(), "null"})
