@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, home_path
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 NO_BOT_TOKEN = "that is not a bot token; it looks like 123456:ABC…"
 _TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
+
+
+class NotThere(SetupError):
+    """What a verb was asked about is not there."""
+
+    exit_code = 1
 
 
 def current_home() -> Home:

@@ -10,20 +10,13 @@ from typing import Any
 import click
 
 from aouo.cli.asking import asked
-from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.cli.context import NotThere, current_home, json_option, load, print_json
 from aouo.commands.scheduling import line_of
-from aouo.facts.errors import SetupError
 from aouo.facts.work import Scheduled
 from aouo.outbound.wording.schedules import NOT_STARTED
 from aouo.store import schedules
 from aouo.store.reading import reading
 from aouo.triggers.scheduling import ZoneOf
-
-
-class NoSuchSchedule(SetupError):
-    """No schedule has this id."""
-
-    exit_code = 1
 
 
 @click.group()
@@ -66,10 +59,10 @@ def resume(schedule_id: str, as_json: bool) -> None:
 def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
     """Switch a schedule by the running bot, or here under the home's lock if none runs."""
     if schedule_id not in [row.id for row in _all()]:
-        raise NoSuchSchedule(f"There is no schedule {schedule_id!r}.", fix="See `aouo cron list`.")
+        raise NotThere(f"There is no schedule {schedule_id!r}.", fix="See `aouo cron list`.")
     changed: Mapping[str, Any] | None = asked("cron_switch", id=schedule_id, on=on)["schedule"]
     if changed is None:
-        raise NoSuchSchedule(f"There is no schedule {schedule_id!r} any more.")
+        raise NotThere(f"There is no schedule {schedule_id!r} any more.")
     if as_json:
         print_json(changed)
         return

@@ -23,7 +23,7 @@ def dev(folder: Path, port: int, language: str) -> None:
     import asyncio
 
     from aouo.local import trial
-    from aouo.packs.library import validate
+    from aouo.packs.validate import validate
     from aouo.plumbing.clock import SystemClock
 
     problems = validate(folder, now=SystemClock().now())

@@ -9,18 +9,11 @@ from typing import Any
 
 import click
 
-from aouo.cli.context import current_home, json_option, print_json
-from aouo.facts.errors import SetupError
+from aouo.cli.context import NotThere, current_home, json_option, print_json
 from aouo.store import archive, usage
 from aouo.store.archive import Entry, Session
 from aouo.store.reading import reading
 from aouo.store.usage import Sum
-
-
-class NoSuchSession(SetupError):
-    """No session has this id."""
-
-    exit_code = 1
 
 
 @click.group()
@@ -80,8 +73,8 @@ def show(session_id: str, as_json: bool) -> None:
             click.echo(line)
 
 
-def _not_there(session_id: str) -> NoSuchSession:
-    return NoSuchSession(
+def _not_there(session_id: str) -> NotThere:
+    return NotThere(
         f"There is no session {session_id!r}.", fix="`aouo session list` shows what is there."
     )
 

@@ -7,17 +7,10 @@ from dataclasses import asdict
 
 import click
 
-from aouo.cli.context import current_home, json_option, print_json
-from aouo.facts.errors import SetupError
+from aouo.cli.context import NotThere, current_home, json_option, print_json
 from aouo.store import traces
 from aouo.store.reading import reading
 from aouo.store.traces import Trace
-
-
-class NoSuchTurn(SetupError):
-    """No turn has this id."""
-
-    exit_code = 1
 
 
 @click.command()
@@ -34,7 +27,7 @@ def trace(turn: str, as_json: bool) -> None:
         with reading(file) as tx:
             found = traces.trace(tx, turn)
     if found is None:
-        raise NoSuchTurn(
+        raise NotThere(
             f"There is no turn {turn!r}." if turn else "There is no turn yet.",
             fix="`turn_done` in `aouo logs` names them." if turn else "Say something to the bot.",
         )

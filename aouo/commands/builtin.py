@@ -10,7 +10,8 @@ from aouo.facts.commands import COMMANDS, MENU
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
-from aouo.packs.library import Library, Pack
+from aouo.packs.library import Library
+from aouo.packs.load import Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
 from aouo.store.snapshots import Snapshot
@@ -162,7 +163,7 @@ def open_session(tx: Tx, call: CommandCall, token: str) -> Result:
     key = call.inbound.address.session_key(route.active_pack)
     session_id, title = sessions.ending_with(tx, key, token)
     if not session_id:
-        return Result(notices.NoSuchSession())
+        return Result(notices.Plain.NO_SUCH_SESSION)
     routes.set_session(tx, route, session_id, call.now)
     return Result(notices.SessionOpened(title or "untitled"))
 

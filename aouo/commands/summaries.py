@@ -20,7 +20,7 @@ def show(tx: Tx, call: CommandCall, summary_id: int) -> Result:
     """Show a summary of this conversation."""
     found = _find(tx, call, summary_id)
     if found is None:
-        return Result(notices.NoSuchSummary())
+        return Result(notices.Plain.NO_SUCH_SUMMARY)
     return Result(notices.SummaryShown(found.id, found.messages, found.text, found.undone))
 
 
@@ -28,7 +28,7 @@ def undo(tx: Tx, call: CommandCall, summary_id: int) -> Result:
     """Undo a summary, so that the messages themselves are read again."""
     found = _find(tx, call, summary_id)
     if found is None:
-        return Result(notices.NoSuchSummary())
+        return Result(notices.Plain.NO_SUCH_SUMMARY)
     summaries.undo(tx, found.id, call.now)
     before = summaries.reach(tx, found.session_id).summary
     return Result(notices.SummaryUndone(found.messages, before.id if before else 0))

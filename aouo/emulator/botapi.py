@@ -7,7 +7,6 @@ from typing import Any
 
 from aiohttp import web
 
-from aouo.emulator.bodies import read_parameters
 from aouo.emulator.description import Method, Problem, Upload, check, description, read_call
 from aouo.emulator.entities import AUTOMATIC, SETTABLE
 from aouo.emulator.faults import Fault, FaultPlan
@@ -16,7 +15,7 @@ from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.methods import METHODS
-from aouo.emulator.parameters import Parameters
+from aouo.emulator.parameters import Parameters, read_parameters
 from aouo.emulator.polling import Poll
 from aouo.emulator.refusal import Refusal, bad_request, too_many_requests
 from aouo.emulator.world import World

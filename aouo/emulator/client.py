@@ -5,7 +5,6 @@ import base64
 import json
 from collections.abc import Awaitable, Callable
 from io import BytesIO
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from aiohttp import ClientSession, ClientTimeout
@@ -34,12 +33,7 @@ class EmulatorClient:
         self._session = ClientSession(timeout=ClientTimeout(total=120))
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
 

@@ -103,17 +103,6 @@ def _read(name: str) -> JsonObject:
     return json.loads(Path(__file__).with_name(name).read_bytes())
 
 
-def check_call(method: str, params: Mapping[str, Any]) -> list[Problem]:
-    """Return the problems of a call: unknown method or parameters, missing ones, wrong types.
-
-    Values may be typed (a JSON body) or text (a form), since the real server takes both.
-    """
-    known = description().methods.get(method.lower())
-    if known is None:
-        return [Problem("unknown", method, "no such method")]
-    return read_call(known, params)[1]
-
-
 def read_call(method: Method, params: Mapping[str, Any]) -> tuple[JsonObject, list[Problem]]:
     """Return the typed values and the problems of a call; an empty text is an absent value."""
     values: JsonObject = {}

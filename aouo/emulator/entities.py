@@ -1,10 +1,10 @@
 """Checks, cleans and cuts the entities of a text as the server does."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aouo.emulator.autolink import found_entities
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.refusal import bad_request
 from aouo.emulator.text import clean, link_target, outer_blanks, utf16_boundaries
@@ -33,6 +33,24 @@ AUTOMATIC = frozenset(
     ["mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number"]
 )
 _EXTRAS = ("url", "user", "language", "custom_emoji_id", "unix_time", "date_time_format")
+_PATTERNS = (
+    (
+        "url",
+        re.compile(
+            r"(?<![\w@.])(?:https?://[^\s<>\"]+[^\s<>\".,;:!?)\]'»”]"
+            r"|(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|de|ru|me|info|app)(?:/[^\s<>\"]*[^\s<>\".,;:!?)\]'»”])?(?![\w.-]*@))",
+            re.IGNORECASE,
+        ),
+    ),
+    ("email", re.compile(r"(?<![\w.@+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
+    (
+        "bot_command",
+        re.compile(r"(?<![\w/<>])/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?(?![\w/<>])"),
+    ),
+    ("mention", re.compile(r"(?<!\w)@[A-Za-z0-9_]{2,32}(?!\w)")),
+    ("hashtag", re.compile(r"(?<![\w#])#(?=\w*[^\W\d])\w{1,256}(?!\w)")),
+    ("cashtag", re.compile(r"(?<![\w$])\$[A-Z]{1,8}(?!\w)")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +204,18 @@ def _is_inside(entity: Entity, block: Entity) -> bool:
 def _overlaps(offset: int, length: int, other: Entity) -> bool:
     opaque = other.kind in ("code", "pre", "text_link", "text_mention", "custom_emoji")
     return opaque and offset < other.end and other.offset < offset + length
+
+
+def found_entities(text: str) -> list[tuple[str, int, int]]:
+    """(kind, offset, length) of every link, command, mention and tag; none overlap."""
+    boundaries = utf16_boundaries(text)
+    taken: list[tuple[int, int]] = []
+    found: list[tuple[str, int, int]] = []
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(start < other_end and other_start < end for other_start, other_end in taken):
+                continue
+            taken.append((start, end))
+            found.append((kind, boundaries[start], boundaries[end] - boundaries[start]))
+    return sorted(found, key=lambda item: item[1])

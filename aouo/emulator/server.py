@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -14,15 +13,17 @@ from aouo.emulator.access import only_ours, shown_nowhere_else
 from aouo.emulator.botapi import BotApi
 from aouo.emulator.changes import ChangeSignal
 from aouo.emulator.client import EmulatorClient
-from aouo.emulator.control import Control
+from aouo.emulator.description import Upload
 from aouo.emulator.faults import FaultPlan
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
+from aouo.emulator.jsons import JsonObject, as_object
 from aouo.emulator.objects import message_json
 from aouo.emulator.people import Person
 from aouo.emulator.polling import Poll
+from aouo.emulator.refusal import Refusal
 from aouo.emulator.start import PARTS, TOPICS, furnish
-from aouo.emulator.verbs import Desk
+from aouo.emulator.verbs import READS, VERBS, Desk
 from aouo.emulator.webhook import WebhookCaller
 from aouo.emulator.world import World
 
@@ -37,6 +38,19 @@ _NOTHING_FOREIGN = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
+)
+MAX_WAIT_S = 60.0
+SHOWN_TYPES = frozenset(
+    {
+        "image/png",
+        "image/jpeg",
+        "image/gif",
+        "image/webp",
+        "audio/ogg",
+        "audio/mpeg",
+        "audio/mp4",
+        "text/plain",
+    }
 )
 
 
@@ -105,17 +119,12 @@ class Emulator:
         self._calling = asyncio.ensure_future(self.webhook.run())  # it runs as long as the server
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._calling:
             self._calling.cancel()
             with suppress(asyncio.CancelledError):
                 await self._calling
-        await self.client.__aexit__(kind, error, trace)
+        await self.client.__aexit__()
         self._poll.stop()
         await self._runner.cleanup()
 
@@ -149,3 +158,78 @@ async def _page(request: web.Request) -> web.StreamResponse:
     """Answer the chat page, which may load nothing from other origins."""
     headers = {"Content-Security-Policy": _NOTHING_FOREIGN, "Cache-Control": "no-store"}
     return web.FileResponse(_PAGE / "index.html", headers=headers)
+
+
+class Control:
+    """Runs verbs, waits for changes and for answers to buttons, shows files."""
+
+    def __init__(self, desk: Desk, signal: ChangeSignal) -> None:
+        self._desk = desk
+        self._signal = signal
+
+    def add_routes(self, app: web.Application) -> None:
+        app.router.add_get("/emulator/changes", self.changes)
+        app.router.add_get("/emulator/media/{path}", self.media)
+        app.router.add_post("/emulator/{verb}", self.act)
+
+    async def changes(self, request: web.Request) -> web.Response:
+        """Answers `{"now": N}` once N exceeds `since`, at the latest after `timeout_s`."""
+        since = int(request.query.get("since", "0"))
+        timeout_s = min(MAX_WAIT_S, float(request.query.get("timeout_s", "25")))
+        return web.json_response({"now": await self._signal.wait_beyond(since, timeout_s)})
+
+    async def media(self, request: web.Request) -> web.StreamResponse:
+        """A file of a message, for the page; never anything a browser would run."""
+        found = self._desk.world.files.get(request.match_info["path"])
+        if not isinstance(found, Upload):
+            raise web.HTTPNotFound
+        shown = found.mime if found.mime in SHOWN_TYPES else "application/octet-stream"
+        headers = {"X-Content-Type-Options": "nosniff"}
+        return web.Response(body=found.content, content_type=shown, headers=headers)
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Run one verb; a refusal is a 400 with its text.
+
+        JSON only, so that a page of another origin cannot post here without asking first.
+        """
+        if request.content_type != "application/json":
+            return _failed(415, "application/json is expected")
+        verb = request.match_info["verb"]
+        try:
+            arguments = as_object(await request.json())
+        except (ValueError, RecursionError):
+            arguments = None
+        if arguments is None:
+            return _failed(400, "a JSON object is expected")
+        try:
+            return web.json_response({"result": await self._run(verb, arguments)})
+        except Refusal as refusal:
+            return _failed(refusal.code, refusal.description)
+        except (KeyError, TypeError, ValueError) as error:
+            return _failed(400, f"wrong arguments for {verb}: {error}")
+
+    async def _run(self, verb: str, arguments: JsonObject) -> Any:
+        if verb == "answer":
+            return await self._answer(arguments["query_id"], float(arguments.get("timeout_s", 10)))
+        run = VERBS.get(verb)
+        if run is None:
+            raise Refusal(404, f"no such verb: {verb}")
+        result = run(self._desk, arguments)
+        if verb not in READS:
+            self._signal.bump()
+        return result
+
+    async def _answer(self, query_id: str, timeout_s: float) -> JsonObject | None:
+        """What the bot answers to a tap, or None if it says nothing in time."""
+        callback = self._desk.world.callbacks[query_id]
+        try:
+            async with asyncio.timeout(timeout_s):
+                while callback.answer is None:
+                    await self._signal.wait()
+        except TimeoutError:
+            return None
+        return callback.answer
+
+
+def _failed(status: int, text: str) -> web.Response:
+    return web.json_response({"error": text}, status=status)

@@ -1,7 +1,8 @@
 """The state of the local Telegram: people, chats, messages, files; no I/O and no clock."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from aouo.emulator.chats import Chat, ChatKind, Counter
@@ -9,7 +10,6 @@ from aouo.emulator.description import Upload
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.people import Membership, Person
 from aouo.emulator.refusal import Refusal, bad_request, forbidden
-from aouo.emulator.updates import UpdateQueue
 
 CALLBACK_DEADLINE_S = 15.0  # unpublished; 10-20 s were observed
 TYPING_S = 5.0
@@ -189,3 +189,73 @@ class World:
 def newest(items: Iterable[int]) -> int:
     """Return the highest id, 0 if there is none."""
     return max(items, default=0)
+
+
+# Not delivered unless the bot asks for them.
+OPT_IN = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
+_FUTURE = 10  # an offset further ahead than this is ignored
+_GAP_EVERY = 5  # ids increase but are not contiguous
+
+
+class UpdateQueue:
+    """Updates in order of their ids; what is confirmed is gone for good."""
+
+    def __init__(self, first_id: int = 700_000_001) -> None:
+        self._next_id = first_id
+        self._waiting: deque[JsonObject] = deque()
+        self._allowed: frozenset[str] | None = None
+        self._pushed = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def allowed(self) -> list[str]:
+        """What the bot asked for last; empty means the default."""
+        return sorted(self._allowed or ())
+
+    def allow(self, kinds: Sequence[str]) -> None:
+        """Filter what arrives from now on; an empty list means the default set."""
+        self._allowed = frozenset(kinds) or None
+
+    def push(self, kind: str, content: JsonObject) -> int | None:
+        """Queue an update, unless the bot does not want its kind; its id."""
+        wanted = kind not in OPT_IN if self._allowed is None else kind in self._allowed
+        if not wanted:
+            return None
+        update_id = self._next_id
+        self._pushed += 1
+        self._next_id += 2 if self._pushed % _GAP_EVERY == 0 else 1
+        self._waiting.append({"update_id": update_id, kind: content})
+        return update_id
+
+    def confirm(self, offset: int) -> list[JsonObject]:
+        """Forget every update below `offset` and return them; `-n` keeps the last n."""
+        gone: list[JsonObject] = []
+        if offset < 0:
+            gone += [self._waiting.popleft() for _ in range(max(0, len(self) + offset))]
+        elif offset <= self._next_id + _FUTURE:
+            while self._waiting and self._waiting[0]["update_id"] < offset:
+                gone.append(self._waiting.popleft())
+        return gone
+
+    def confirmable(self, offset: int) -> bool:
+        """Whether a positive `offset` would make something be forgotten."""
+        in_range = 0 < offset <= self._next_id + _FUTURE
+        return in_range and bool(self._waiting) and self._waiting[0]["update_id"] < offset
+
+    def restore(self, updates: Sequence[JsonObject]) -> None:
+        """Put confirmed updates back, so that they are delivered a second time."""
+        self._waiting.extendleft(reversed(updates))
+
+    def head(self, limit: int) -> list[JsonObject]:
+        """The oldest `limit` updates; they stay until they are confirmed."""
+        return [self._waiting[index] for index in range(min(limit, len(self)))]
+
+    def remove(self, update_id: int) -> None:
+        """Forget one update, which a webhook has taken."""
+        kept = [update for update in self._waiting if update["update_id"] != update_id]
+        self._waiting = deque(kept)
+
+    def clear(self) -> None:
+        self._waiting.clear()

@@ -52,6 +52,11 @@ class ConversationAddress:
     user_id: str = ""
 
     @property
+    def columns(self) -> tuple[Platform, str, str, str]:
+        """The parts as tables hold them: `platform, chat_id, thread_id, user_id`."""
+        return self.platform, self.chat_id, self.thread_id, self.user_id
+
+    @property
     def around(self) -> ConversationAddress:
         """The chat that holds this topic (itself without a topic); messages for a topic that is
         gone are sent there."""

@@ -4,11 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import Literal, TypeAlias
 
 from aouo.facts.errors import Refused
 from aouo.facts.events import AsChat
 from aouo.facts.notices_install import InstallNotice
+
+
+class Plain(Enum):
+    """A notice without details; the value says what happened."""
+
+    NOT_AUTHORIZED = "who wrote is not on the list"
+    WAITS_TOO = "another message waits until a pack is chosen"
+    NO_SUCH_SESSION = "a session that is not there with this pack"
+    TOO_MUCH_TO_READ = "a command would look through more than it may"
+    NOTHING_TO_RETRY = "nothing of this person can be answered again"
+    ERASED = "what was said off the record was erased by a restart before it was answered"
+    UNKNOWN_BUTTON = "a button of an earlier version"
+    ANSWERING_EDITED = "the offer of `EditedTooLate` was taken"
+    EMPTY_MESSAGE = "a message without words"
+    CANNOT_READ = "nothing can be made out of a message"
+    SET_ASIDE = "a message ended the process three times"
+    RESUMED = "the process was restarted in the middle of this turn"
+    WAITS_FOR_OWNER = "this turn waits until the owner has answered in their own chat"
+    OWNER_NOT_REACHED = "the owner has no chat with the bot, so that nothing can be asked of them"
+    BUDGET_STOPPED = "the person leaves it at a refusal"
+    CANNOT_SUMMARISE = "the embedded model is too small to summarise"
+    NO_SUMMARY_OFF_RECORD = "a summary would be kept, and begin another session"
+    NO_SUCH_SUMMARY = "a summary that is not there any more"
+    NO_UNDO_OFF_RECORD = "off the record memory does not change, not even back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +55,6 @@ class Help:
 @dataclass(frozen=True, slots=True)
 class YourId:
     id: str
-
-
-@dataclass(frozen=True, slots=True)
-class NotAuthorized:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +92,6 @@ class Picker:
     waiting: bool = False
     about: tuple[str, ...] = ()
     hello: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WaitsToo:
-    """Another message that waits until a pack is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +149,6 @@ class SessionOpened:
 
 
 @dataclass(frozen=True, slots=True)
-class NoSuchSession:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class TooMuchToRead:
-    """A command would have looked through more than it may."""
-
-
-@dataclass(frozen=True, slots=True)
 class Stopped:
     """Answer to /stop: whether a turn was running, and how many waiting messages were dropped.
 
@@ -156,20 +161,10 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class NothingToRetry:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
 class OffRecord:
     """The conversation's mode has changed."""
 
     on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """A message off the record was lost by a restart, unanswered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,35 +191,10 @@ class CannotTake:
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownButton:
-    """A tap on a button that this version does not know."""
-
-
-@dataclass(frozen=True, slots=True)
 class EditedTooLate:
     """A message was edited after it had been answered; its button names the offer."""
 
     offer: int
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweringEdited:
-    """The text that replaces such an offer when it is accepted."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmptyMessage:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class CannotRead:
-    """A message came that cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A message was given up: it ended the process three times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +208,6 @@ class SetAsideElsewhere:
     thread_id: str
     turn_id: str
     why: Literal["broke", "unreadable", "failed"] = "broke"
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """The process was restarted in the middle of this turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,16 +232,6 @@ class Waits:
     command: str
     question: bool
     stops: bool
-
-
-@dataclass(frozen=True, slots=True)
-class WaitsForOwner:
-    """A person's turn waits until the owner has answered in the owner's chat."""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerNotReached:
-    """The owner has no chat with the bot, so the bot cannot ask them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,11 +282,6 @@ class CheaperModel:
 
     model: str
     again: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetStopped:
-    """The person accepted the refusal of a budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,16 +372,6 @@ class ReadsNoSkills:
 
 
 @dataclass(frozen=True, slots=True)
-class CannotSummarise:
-    """The embedded model is too small to summarise."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoSummaryOffRecord:
-    """Off the record nothing is summarised: a summary would be kept, and begin a session."""
-
-
-@dataclass(frozen=True, slots=True)
 class SummaryShown:
     summary: int
     messages: int
@@ -445,11 +385,6 @@ class SummaryUndone:
 
     messages: int
     before: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class NoSuchSummary:
-    pass
 
 
 TopicTrouble: TypeAlias = Literal["admin", "right", "off", "later", "unknown", "refused"]
@@ -644,11 +579,6 @@ class MemoryShown:
 
 
 @dataclass(frozen=True, slots=True)
-class NoUndoOffRecord:
-    """Off the record memory does not change, so nothing can be undone."""
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryFileShown:
     """The whole of one memory file."""
 
@@ -668,16 +598,21 @@ MediaNotice: TypeAlias = (
     | MediaRefused
 )
 
+SummaryNotice: TypeAlias = (
+    Compacted | MadeRoom | Renewed | NothingToCompact | SummaryShown | SummaryUndone
+)
+
 Notice: TypeAlias = (
-    MediaNotice
+    Plain
+    | MediaNotice
+    | InstallNotice
+    | SummaryNotice
     | Greeting
     | Help
     | YourId
-    | NotAuthorized
     | NotAPerson
     | Whereabouts
     | Picker
-    | WaitsToo
     | Bound
     | NoSuchPack
     | NoSuchSkill
@@ -685,51 +620,27 @@ Notice: TypeAlias = (
     | FreshSession
     | Sessions
     | SessionOpened
-    | NoSuchSession
-    | TooMuchToRead
     | Stopped
-    | NothingToRetry
     | OffRecord
-    | Erased
     | UnknownCommand
     | SkillOfOtherPack
     | CannotTake
-    | CannotRead
-    | UnknownButton
     | EditedTooLate
-    | AnsweringEdited
-    | EmptyMessage
-    | SetAside
     | SetAsideElsewhere
-    | Resumed
     | ApprovalAsked
     | Waits
-    | WaitsForOwner
-    | OwnerNotReached
     | RaiseAsked
     | BudgetRaised
     | CheaperModel
-    | BudgetStopped
     | SpendingReport
     | Schedules
     | Broken
-    | Compacted
-    | MadeRoom
-    | Renewed
-    | NothingToCompact
-    | CannotSummarise
     | ReadsNoSkills
-    | NoSummaryOffRecord
-    | SummaryShown
-    | SummaryUndone
-    | NoSuchSummary
     | TopicsSetUp
     | NoTopicsHere
     | OwnersCommand
-    | InstallNotice
     | MemoryShown
     | MemoryFileShown
-    | NoUndoOffRecord
     | OnboardingSkipped
     | MenuPage
     | NoMenu

@@ -92,7 +92,7 @@ class Flow:
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
-            await self._replies.set_aside(job, notices.SetAside(), why)
+            await self._replies.set_aside(job, notices.Plain.SET_ASIDE, why)
             return
         job = await self._topics.first_message(job)
         installed = self._replies.installed(job.active_pack)
@@ -201,7 +201,7 @@ class Answering:
         except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
             await self._replies.park(job, error.requested)
         except NothingToRetry:
-            await self._replies.answer(job, notices.NothingToRetry())
+            await self._replies.answer(job, notices.Plain.NOTHING_TO_RETRY)
         except ChosenBefore:
             await self._replies.done(job, "chosen before")
 

@@ -96,7 +96,7 @@ class Replies:
         person = job.inbound.person.id
         let_in = {} if why.as_chat else {"let_in": self._let_in(person)}
         log.info("tg_auth_denied", person=person, **let_in)
-        notice = notices.YourId(person) if why.tell_id else notices.NotAuthorized()
+        notice = notices.YourId(person) if why.tell_id else notices.Plain.NOT_AUTHORIZED
         said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
@@ -174,7 +174,7 @@ class Replies:
     async def set_unreadable_aside(self, job: Job) -> None:
         """Give up a job of which nobody knows what it asks for."""
         log.error("job_unreadable")
-        await self.set_aside(job, notices.CannotRead(), "what came cannot be read")
+        await self.set_aside(job, notices.Plain.CANNOT_READ, "what came cannot be read")
 
     def _tell_owner(self, tx: Tx, job: Job, said: Notice, turn_id: str, now: str) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
@@ -263,7 +263,7 @@ class Replies:
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
         library, language = self._library(), job.inbound.person.language
-        notice: Notice = notices.WaitsToo()
+        notice: Notice = notices.Plain.WAITS_TOO
         if not await self._database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
             met = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
             about = () if met else abouts(library, language)
@@ -290,7 +290,7 @@ class Replies:
                 return await look(snapshot, call, route)
         except TooMuchToRead as error:
             log.warning("too_much_to_read", error=str(error))
-            return notices.TooMuchToRead()
+            return notices.Plain.TOO_MUCH_TO_READ
 
     async def command(
         self,
@@ -404,9 +404,9 @@ class Replies:
 
 def _why(said: Notice) -> Literal["broke", "unreadable", "failed"]:
     match said:
-        case notices.SetAside():
+        case notices.Plain.SET_ASIDE:
             return "broke"
-        case notices.CannotRead():
+        case notices.Plain.CANNOT_READ:
             return "unreadable"
         case _:
             return "failed"

@@ -27,7 +27,6 @@ from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdi
 from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import UNCHECKED, Action, Allowed, Ask, Blocked, Outcome, Verdict
 from aouo.guard.approval import Approver, Nobody
-from aouo.guard.record import entry, legible, said, too_long
 from aouo.store import audit
 from aouo.store.database import Database
 
@@ -83,7 +82,7 @@ class Guard:
         """Publish that a call is proposed; return its first audit row, which the caller writes
         before any other."""
         self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
-        return entry(action, "PROPOSED")
+        return _entry(action, "PROPOSED")
 
     async def call(
         self,
@@ -146,12 +145,12 @@ class Guard:
     async def _carry_out(
         self, action: Action, verdict: Verdict, run: Run | None, approver: Approver
     ) -> Outcome:
-        begun = (entry(action, "EVALUATED", said(verdict)),)
+        begun = (_entry(action, "EVALUATED", _said(verdict)),)
         if isinstance(verdict, Ask):
             await self._write(*begun)
             begun = ()
             verdict = await approver.approve(
-                action, replace(verdict, subject=self._redact(legible(verdict.subject)))
+                action, replace(verdict, subject=self._redact(_legible(verdict.subject)))
             )
         allowed = isinstance(verdict, Allowed)
         self._publish(
@@ -160,12 +159,12 @@ class Guard:
             )
         )
         if isinstance(verdict, Blocked) or run is None:
-            await self._write(*begun, entry(action, "BLOCKED", said(verdict)))
-            return Outcome(self._hidden(action, legible(verdict.reason)), failed=True)
+            await self._write(*begun, _entry(action, "BLOCKED", _said(verdict)))
+            return Outcome(self._hidden(action, _legible(verdict.reason)), failed=True)
         await self._write(*begun)
         outcome = await self._execute(action, run)
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
-        await self._write(entry(action, stage, verdict.reason))
+        await self._write(_entry(action, stage, verdict.reason))
         return outcome
 
     async def _execute(self, action: Action, run: Run) -> Outcome:
@@ -180,7 +179,7 @@ class Guard:
         except ToolFailed as error:
             return await self._outcome(action, str(error), failed=True)
         except TimeoutError:
-            cut_off = OutcomeUnknown(too_long(action.tool, action.timeout_s))
+            cut_off = OutcomeUnknown(_too_long(action.tool, action.timeout_s))
         except Exception as error:
             log.exception("tool_error", tool=action.tool, call=action.call_id, error=repr(error))
             cut_off = OutcomeUnknown(f"{action.tool} broke ({type(error).__name__}).")
@@ -205,7 +204,7 @@ class Guard:
     ) -> Outcome:
         length = len(text)
         # Cut before it is looked through, with a margin for a secret that stands at the cut.
-        text = self._redact(legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
+        text = self._redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
         if failed or effect:  # our words; a read-only result is the content of something
             text = self._hidden(action, text)
         limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
@@ -226,3 +225,38 @@ class Guard:
 
 def _completed(action: Action, *, success: bool) -> ActionCompleted:
     return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
+
+
+def _entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
+    """One row; of what is off the record it keeps that there was a call, and nothing of it."""
+    return AuditEntry(
+        stage,
+        action.turn_id,
+        action.call_id,
+        action.call_id,
+        action.tool,
+        action.pack,
+        action.origin,
+        "" if action.off_record else action.digest,
+        "" if action.off_record else reason,
+    )
+
+
+def _said(verdict: Verdict) -> str:
+    """What the audit keeps of a verdict."""
+    match verdict:
+        case Ask(reason):
+            return f"the owner is asked: {reason}"
+        case Blocked(reason, rule):
+            return rule or reason
+        case Allowed(reason):
+            return reason
+
+
+def _legible(text: str) -> str:
+    """`text` as UTF-8 can hold it: half characters, as in names of files, are written out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _too_long(tool: str, limit_s: float | None) -> str:
+    return f"{tool} took longer than {limit_s:g} s." if limit_s else f"{tool} took too long."

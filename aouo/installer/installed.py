@@ -12,11 +12,12 @@ import structlog
 
 from aouo.config.settings import Packs
 from aouo.facts.errors import SetupError
-from aouo.packs import library as packs
+from aouo.packs import scanning
 from aouo.packs.databases import unseen_rows
 from aouo.packs.format.manifest import FILE as MANIFEST
 from aouo.packs.format.problems import Problem
-from aouo.packs.library import Library, Pack
+from aouo.packs.library import Library
+from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 from aouo.store import installs
 from aouo.store.database import Database
@@ -28,7 +29,7 @@ log = structlog.get_logger()
 def scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, str]) -> Library:
     """Load the installed packs, as the owner's `section` on packs and the enabled `tools` say;
     `pinned` are the content hashes they were installed with, by pack."""
-    library = packs.scan(
+    library = scanning.scan(
         home.packs,
         map(Path, section.scan_dirs),
         section.enabled,

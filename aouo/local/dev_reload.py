@@ -12,8 +12,7 @@ from aouo.facts.errors import PackError
 from aouo.facts.ports import Clock
 from aouo.packs.format.folder import SKIPPED
 from aouo.packs.format.problems import errors
-from aouo.packs.library import Pack
-from aouo.packs.load import load_pack
+from aouo.packs.load import Pack, load_pack
 from aouo.plumbing.trees import Found, TooMuch, walk
 
 LOOK_EVERY_S = 1.0

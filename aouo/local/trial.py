@@ -20,7 +20,6 @@ from aouo.facts.ports import Clock
 from aouo.installer.packs import Packs
 from aouo.local.dev_reload import take_up_edits
 from aouo.local.inside import running
-from aouo.local.model_service import local_service, without_services
 from aouo.outbound.wording.sentences import ABOUT_MODEL
 from aouo.plumbing import children
 from aouo.plumbing.failing import one_setup_error
@@ -38,6 +37,7 @@ from aouo.web.session import secrets_of
 ADA, BEN = 1001, 1002
 ANSWER_S = 120.0
 _EMULATOR_ENDS_S = 5.0
+_SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +244,35 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
         yield Local(told["url"], told["page"], told["token"])
     finally:
         await children.end(process, patience_s=_EMULATOR_ENDS_S)
+
+
+@asynccontextmanager
+async def local_service(
+    name: str, tell: Callable[[str], None]
+) -> AsyncGenerator[Mapping[str, Any]]:
+    """The settings of a service of that family while it listens; none where `name` is "".
+
+    Raises:
+        SetupError: there is no such family.
+    """
+    if not name:
+        yield {}
+        return
+    from aouo.emulator.models.loading import profile
+    from aouo.emulator.models.people import SaysBack, note
+    from aouo.emulator.models.service import ModelService
+
+    found = profile(name)
+    tell(note(found))
+    async with ModelService(found, SaysBack(found), keep=False) as service:
+        yield service.settings()
+
+
+def without_services(environ: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The environment without what would point the trial at a real service instead."""
+    real = (*_SERVICES_OWN, *(f"AOUO_{section.upper()}__" for section in settings))
+    return {
+        key: value
+        for key, value in environ.items()
+        if not settings or not (key.startswith(real) or key.endswith("_API_KEY"))
+    }

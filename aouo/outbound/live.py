@@ -134,9 +134,6 @@ class LiveView:
             text, shown = self._drafted_before + text, self._drafted_before + shown
         return replace(filled, text=text.strip(), shown=shown.strip(), drafted=drafted)
 
-    async def send_thinking(self) -> None:
-        self._status = self._status or sentences.THINKING
-
     async def show_tool_call(self, name: str, args: str) -> None:
         del args  # may hold anything; the name is enough for a status line
         self._fresh = True
@@ -201,10 +198,6 @@ class LiveView:
         settled = [await self._wait(row) for row in rows]
         self._leave_behind()
         return _sent(settled, note, missing)
-
-    async def reply(self, text: str) -> None:
-        """Note the final text; it is sent with the turn's commit."""
-        self._text = text
 
     async def _queue(self, parts: Sequence[Rendered], key: str) -> list[Delivery]:
         now = stamp(self._clock)

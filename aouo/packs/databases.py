@@ -16,7 +16,8 @@ from aouo.facts.ports import Clock
 from aouo.packs.data.backup import BackUps, restore_database
 from aouo.packs.data.reading import has_rows
 from aouo.packs.data.storage import PackStore, rehearse
-from aouo.packs.library import Library, Pack
+from aouo.packs.library import Library
+from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 
 log = structlog.get_logger()

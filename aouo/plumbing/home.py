@@ -11,7 +11,6 @@ import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from aouo.facts.errors import HomeLocked, SetupError
 
@@ -201,12 +200,7 @@ class HomeLock:
     def __enter__(self) -> HomeLock:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Literal, Protocol, TextIO, TypeAlias, cast
 
 import structlog
@@ -210,12 +209,7 @@ class Logs:
     def __enter__(self) -> Logs:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def write(self, line: str, readable: str, *, urgent: bool) -> None:

@@ -13,13 +13,14 @@ from aouo.facts.errors import ProviderError
 from aouo.facts.transcript import ModelRequest
 from aouo.providers.dialect import Dialect, Dialects, first_dialect
 from aouo.providers.http import Session
-from aouo.providers.nearby import is_nearby
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import AnswerParser, ChatEndpoint, Line
-
+import ipaddress
+from urllib.parse import urlsplit
 
 log = structlog.get_logger()
+_NAMES = ("localhost", ".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 
 class Service(TypedDict):
@@ -160,3 +161,16 @@ class ServiceModel(ABC):
             model=self._model,
             nearby=is_nearby(self._base_url),
         )
+
+
+def is_nearby(url: str) -> bool:
+    """Sources: RFC 1918 (10, 172.16, 192.168), RFC 4193 (fd00), RFC 6762 (.local), RFC 6761
+    (localhost), RFC 8375 (.home.arpa)."""
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_private
+    except ValueError:
+        return ("." not in host and bool(host)) or host.endswith(_NAMES)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from aouo.plumbing import children
+from aouo.plumbing.trees import TooMuch, walk
 from aouo.sandbox.order import End, Order, Ran
-from aouo.sandbox.taken import is_over
 
 STDERR_BYTES = 4_000
 _CHUNK_BYTES = 65_536
@@ -18,6 +20,7 @@ _GRACE_S = 2.0
 _LOOK_EVERY_S = 0.05
 _LOOK_SHARE = 10
 """The pause after a look, in multiples of the look's duration."""
+_BLOCK_BYTES = 512  # as stat(2) counts, whatever the disk's are
 
 
 class Watch:
@@ -91,7 +94,7 @@ class Watch:
 
     def _excess(self) -> End | None:
         limits = self._order.limits
-        if is_over(self._scratch, self._process.pid, limits.scratch_bytes, limits.scratch_entries):
+        if _is_over(self._scratch, self._process.pid, limits.scratch_bytes, limits.scratch_entries):
             return "scratch"
         return "room" if self._is_full() else None
 
@@ -114,3 +117,33 @@ async def closed(process: asyncio.subprocess.Process) -> None:
 async def _drained(pipe: asyncio.StreamReader | None) -> None:
     while pipe is not None and await pipe.read(_CHUNK_BYTES):
         pass
+
+
+def _is_over(scratch: Path, pid: int, most_bytes: int, entries: int) -> bool:
+    """Whether the folder `scratch`, and files without a name that `pid` and what it started hold
+    open, are more than that; stops looking at the first excess."""
+    size = 0
+    try:
+        for found in walk(scratch, most=entries):
+            size += found.facts.st_blocks * _BLOCK_BYTES
+            if size > most_bytes:
+                return True
+    except (TooMuch, OSError):  # deeper than we look, or closed to us: nobody needs that
+        return True
+    nameless = {(one.st_dev, one.st_ino): one.st_blocks for one in _nameless(pid)}
+    return size + sum(nameless.values()) * _BLOCK_BYTES > most_bytes
+
+
+def _nameless(pid: int) -> Iterator[os.stat_result]:
+    """Files that were removed, or never had a name, and are there as long as they are open."""
+    waiting = [pid]
+    while waiting:
+        process = Path("/proc", str(waiting.pop()))
+        with suppress(OSError):  # it has ended
+            children = (process / "task" / process.name / "children").read_bytes()
+            waiting += map(int, children.split())
+            for descriptor in (process / "fd").iterdir():
+                with suppress(OSError):
+                    found = descriptor.stat()
+                    if stat.S_ISREG(found.st_mode) and not found.st_nlink:
+                        yield found

@@ -44,10 +44,7 @@ def add(
         "INSERT INTO deliveries (platform, chat_id, thread_id, user_id, turn_id, key, kind, body, "
         "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (key) DO NOTHING RETURNING id",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
         turn_id,
         key,
         kind,

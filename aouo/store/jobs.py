@@ -39,10 +39,7 @@ def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> 
         "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
         "due_at, created_at, album) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lane,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
         inbound.person.id,
         inbound.dump(),
         "gathering" if due_at else "ready",
@@ -273,10 +270,7 @@ def any_parked(tx: Tx, address: ConversationAddress) -> bool:
     row = tx.one(
         "SELECT 1 FROM jobs WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
     )
     return row is not None
 
@@ -286,10 +280,7 @@ def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     return tx.run(
         "UPDATE jobs SET state = 'ready', starts = 0 WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
     )
 
 

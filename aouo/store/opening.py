@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import hashlib
+import sqlite3
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from importlib import resources
 from pathlib import Path
 
+from aouo.facts.errors import SetupError
 from aouo.facts.ports import Clock, stamp
-from aouo.store.database import Database
-from aouo.store.migrate import migrate
+from aouo.store.database import Database, Tx
 
 
 @asynccontextmanager
@@ -25,3 +28,50 @@ async def opened(file: Path, clock: Clock) -> AsyncGenerator[Database]:
         yield database
     finally:
         await database.close()
+
+
+def statements(script: str) -> Iterator[str]:
+    """Split a script into its statements, as SQLite itself sees their ends."""
+    gathered = ""
+    for line in script.splitlines(keepends=True):
+        gathered += line
+        if sqlite3.complete_statement(gathered):
+            yield gathered.strip()
+            gathered = ""
+    if gathered.strip():
+        yield gathered.strip()
+
+
+def migrate(tx: Tx, now: str) -> list[str]:
+    """Apply what is missing, inside the caller's one transaction; return the names applied.
+
+    Raises:
+        SetupError: the database is newer than this program, or an applied file was edited.
+    """
+    tx.run(
+        "CREATE TABLE IF NOT EXISTS migrations("
+        "name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT"
+    )
+    applied = {row["name"]: row["sha256"] for row in tx.all("SELECT * FROM migrations")}
+    folder = resources.files("aouo.store") / "migrations"
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")),
+        key=lambda file: file.name,
+    )
+    if unknown := applied.keys() - {file.name for file in files}:
+        raise SetupError(
+            f"data/aouo.db was written by a newer aouo ({max(unknown)}).",
+            fix="Install that version or newer.",
+        )
+    fresh: list[str] = []
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if file.name in applied:
+            if applied[file.name] != digest:
+                raise SetupError(f"migration {file.name} was edited after it was applied.")
+            continue
+        tx.script(list(statements(text)))
+        tx.run("INSERT INTO migrations VALUES (?, ?, ?)", file.name, digest, now)
+        fresh.append(file.name)
+    return fresh

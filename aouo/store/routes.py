@@ -16,10 +16,7 @@ def get_or_create(tx: Tx, address: ConversationAddress, chat_kind: str, now: str
     tx.run(
         "INSERT INTO conversation_routes "
         "(platform, chat_id, thread_id, user_id, chat_kind, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
         chat_kind,
         now,
     )
@@ -32,10 +29,7 @@ def find(tx: Tx, address: ConversationAddress) -> Route | None:
     row = tx.one(
         "SELECT * FROM conversation_routes WHERE platform = ? AND chat_id = ? AND thread_id = ? "
         "AND user_id = ?",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
     )
     return _route(row) if row else None
 
@@ -85,10 +79,7 @@ def set_paused(tx: Tx, address: ConversationAddress, paused: str, now: str) -> b
             "AND chat_id = ? AND thread_id = ? AND user_id = ? AND paused <> ?",
             paused,
             now,
-            address.platform,
-            address.chat_id,
-            address.thread_id,
-            address.user_id,
+            *address.columns,
             paused,
         )
         == 1
@@ -102,10 +93,7 @@ def is_paused(tx: Tx, address: ConversationAddress) -> bool:
             "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? "
             "AND thread_id IN (?, '') AND user_id = ? "
             "AND (gone <> '' OR (paused <> '' AND thread_id = ?)) LIMIT 1",
-            address.platform,
-            address.chat_id,
-            address.thread_id,
-            address.user_id,
+            *address.columns,
             address.thread_id,
         )
     )
@@ -116,10 +104,7 @@ def heard_from(tx: Tx, address: ConversationAddress) -> None:
     tx.run(
         "UPDATE conversation_routes SET gone = '', paused = '' WHERE platform = ? AND chat_id = ? "
         "AND thread_id IN (?, '') AND user_id = ? AND (gone <> '' OR paused <> '')",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
     )
 
 
@@ -128,10 +113,7 @@ def found(tx: Tx, address: ConversationAddress) -> None:
     tx.run(
         "UPDATE conversation_routes SET paused = '' WHERE platform = ? AND chat_id = ? "
         "AND thread_id = ? AND user_id = ? AND paused = 'deleted'",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
+        *address.columns,
     )
 
 

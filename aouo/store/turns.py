@@ -140,19 +140,7 @@ def history(
     tx: Tx, session_id: str, limit: int, *, after: int = 0, until: int = NEWEST
 ) -> list[Message]:
     """The newest `limit` visible entries of a session, oldest first; ids in (`after`, `until`]."""
-    rows = tx.all(
-        "SELECT role, text, calls, call_id, tool, failed, native FROM messages "
-        "WHERE session_id = ? AND visible = 1 AND id > ? AND id <= ? ORDER BY id DESC LIMIT ?",
-        session_id,
-        after,
-        until,
-        limit,
-    )
-    # Taken apart by position: this runs for every message of every turn.
-    return [
-        _read(role, text, calls, call_id, tool, failed, native)
-        for role, text, calls, call_id, tool, failed, native in reversed(rows)
-    ]
+    return [entry.message for entry in entries(tx, session_id, limit, after=after, until=until)]
 
 
 def entries(
@@ -167,6 +155,7 @@ def entries(
         until,
         limit,
     )
+    # Taken apart by position: this runs for every message of every turn.
     return [
         HistoryEntry(row_id, turn_id, _read(role, text, calls, call_id, tool, failed, native))
         for row_id, turn_id, role, text, calls, call_id, tool, failed, native in reversed(rows)

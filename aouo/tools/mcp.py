@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from aouo.facts.errors import ToolFailed
 from aouo.guard.chain import CEILING_CHARS
+from aouo.packs.format.tool_types import is_sound
 from aouo.tools.registry import Tool, ToolContext
 from aouo.web.envelope import untrusted
 
@@ -77,7 +78,7 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
     made: dict[str, Tool] = {}
     for item in offered[:MAX_TOOLS]:
         schema = _bounded(item.schema)
-        why = "" if _is_sound(schema) else "schema is wrong"
+        why = "" if is_sound(schema) else "schema is wrong"
         if not why and len(json.dumps(schema)) > MAX_SCHEMA_CHARS:
             why = "schema is too long"
         if why:
@@ -218,38 +219,6 @@ def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
     for noise in ("$schema", "title", "description"):
         whole.pop(noise, None)
     return {**whole, "type": "object", "properties": whole.get("properties") or {}}
-
-
-def _is_sound(schema: Any) -> bool:
-    """Whether every keyword that we or a model's service read has a value of the right kind."""
-    if not isinstance(schema, dict):
-        return isinstance(schema, bool)
-    for key, value in cast("dict[str, Any]", schema).items():
-        match key:
-            case "type":
-                named = cast("list[Any]", value) if isinstance(value, list) else [value]
-                sound = bool(named) and all(isinstance(n, str) and n in _TYPES for n in named)
-            case "required":
-                sound = _is_list(value, lambda item: isinstance(item, str))
-            case "enum":
-                sound = isinstance(value, list)
-            case "anyOf" | "oneOf" | "allOf" | "prefixItems":
-                sound = bool(value) and _is_list(value, _is_sound)
-            case "items" | "additionalProperties" | "not":
-                sound = _is_sound(value)
-            case "properties" | "patternProperties" | "$defs" | "definitions":
-                sound = isinstance(value, dict) and all(
-                    map(_is_sound, cast("dict[str, Any]", value).values())
-                )
-            case _:
-                sound = True
-        if not sound:
-            return False
-    return True
-
-
-def _is_list(value: Any, holds: Callable[[Any], bool]) -> bool:
-    return isinstance(value, list) and all(map(holds, cast("list[Any]", value)))
 
 
 def _cut(value: Any, depth: int) -> Any:

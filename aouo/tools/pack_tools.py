@@ -212,6 +212,26 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
         OutcomeUnknown: the tool was ended on the way, or its answer cannot be read.
     """
     why = f" It said: {ran.stderr[-_SHOWN_CHARS:]}" if ran.stderr else ""
+    _check_end(name, ran, why)
+    try:
+        heard = ran.stdout.strip() or ran.status
+        said: Any = _read(ran.stdout) if heard else None
+    except (ValueError, RecursionError):
+        said = ran
+    if ran.status:
+        cause = _cause(ran.status)
+        failed = OutcomeUnknown if cause else ToolFailed
+        raise failed(f"{name} ended with status {ran.status}{cause}.{why}")
+    if said is ran:
+        shown = ran.stdout[:200].decode("utf-8", "replace")
+        raise OutcomeUnknown(f"{name} did not answer with JSON but with {shown!r}.{why}")
+    if isinstance(item.does, Calls):
+        return _value(name, item.does, said)
+    return _text(said)
+
+
+def _check_end(name: str, ran: Ran, why: str) -> None:
+    """Raise for a run that was ended on the way."""
     match ran.end:
         case "time":
             raise OutcomeUnknown(f"{name} took longer than {LIMITS.time_s:g} s and was ended.{why}")
@@ -233,21 +253,6 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
             )
         case "exit":
             pass
-    try:
-        heard = ran.stdout.strip() or ran.status
-        said: Any = _read(ran.stdout) if heard else None
-    except (ValueError, RecursionError):
-        said = ran
-    if ran.status:
-        cause = _cause(ran.status)
-        failed = OutcomeUnknown if cause else ToolFailed
-        raise failed(f"{name} ended with status {ran.status}{cause}.{why}")
-    if said is ran:
-        shown = ran.stdout[:200].decode("utf-8", "replace")
-        raise OutcomeUnknown(f"{name} did not answer with JSON but with {shown!r}.{why}")
-    if isinstance(item.does, Calls):
-        return _value(name, item.does, said)
-    return _text(said)
 
 
 def _read(stdout: bytes) -> Any:

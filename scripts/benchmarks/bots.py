@@ -17,7 +17,7 @@ from aouo.facts.transcript import AssistantSaid
 from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 from scripts.benchmarks import floor
 from scripts.benchmarks.processes import ROOT, Process
 

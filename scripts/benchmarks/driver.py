@@ -28,7 +28,7 @@ from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Usage
 from aouo.store import usage
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 from aouo.store.snapshots import Query
 from scripts.benchmarks.processes import ROOT, environment
 from scripts.benchmarks.table import Row

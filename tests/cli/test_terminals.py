@@ -23,7 +23,7 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.printable import printable
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 from tests.verb_process import begin
 
 AT = "2026-03-02T12:00:00.000+00:00"

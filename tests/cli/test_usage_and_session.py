@@ -18,7 +18,7 @@ from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned, Usage
 from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns, usage
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 
 AT = "2026-03-02T12:00:00.000+00:00"
 LATER = "2026-03-02T13:00:00.000+00:00"

@@ -7,13 +7,13 @@ import pytest
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import CommandCall, Commands, Handler, Look, Result
 from aouo.facts.commands import COMMANDS, CommandEntry, Runs, by_name, check_handled
-from aouo.facts.notices import EmptyMessage
+from aouo.facts.notices import Plain
 from aouo.packs.library import Library
 from aouo.store.database import Tx
 
 
 def fresh(tx: Tx, call: CommandCall, library: Library) -> Result:
-    return Result(EmptyMessage())
+    return Result(Plain.EMPTY_MESSAGE)
 
 
 IN_A_TRANSACTION: dict[str, Handler] = {

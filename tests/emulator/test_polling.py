@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.emulator import ADA, Emulator
-from aouo.emulator.updates import UpdateQueue
+from aouo.emulator.world import UpdateQueue
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from aouo.store.database import Tx, connect
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 
 
 def put_database(file: Path) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
-from types import TracebackType
 from typing import TypeAlias
 
 from aiohttp import web
@@ -110,14 +109,9 @@ class ModelServer(ModelService):
         self.says: dict[str, object] = {}
         """What it answers at other paths: JSON, or a str as it is (`/v1/models`, `/api/show`)."""
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await super().__aexit__(kind, error, trace)
-        if kind is None:
+    async def __aexit__(self, *what: object) -> None:
+        await super().__aexit__(*what)
+        if what == (None, None, None):
             assert [one for one in self.refusals if one.trouble != "wrong_key"] == []
 
     async def _receive(self, request: web.Request) -> web.StreamResponse:

@@ -19,7 +19,7 @@ from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Outcome, Touched, Verdict, digest
 from aouo.guard.approval import UNATTENDED, Approver
 from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
-from aouo.store import audit, migrate
+from aouo.store import audit, opening
 from aouo.store.database import Database
 from aouo.tools.prepare import prepare
 from aouo.tools.registry import Arguments, Registry, Tool, ToolContext
@@ -169,7 +169,7 @@ class Door:
 async def door(tmp_path: Path) -> AsyncGenerator[Door]:
     database = Database(tmp_path / "a.db")
     await database.open()
-    await database.transact(lambda tx: migrate.migrate(tx, ""))
+    await database.transact(lambda tx: opening.migrate(tx, ""))
     yield Door(database)
     await database.close()
 

@@ -24,7 +24,7 @@ from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.plumbing.home import Home
 from aouo.plumbing.shield import finish
 from aouo.store.database import Database, Tx, connect
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 from aouo.telegram.channel import TelegramChannel
 
 T = TypeVar("T")

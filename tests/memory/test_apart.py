@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.packs import tenant_folders
-from aouo.packs.tenant_folders import TenantFolders
+from aouo.packs import stores
+from aouo.packs.stores import TenantFolders
 from aouo.plumbing.home import APART, Home
 
 ADA, BEN = "tg_1001", "tg_-2001"
@@ -48,7 +48,7 @@ class Mortal:
 def settle(home: Home, *, shared: bool, kill: int = -1) -> None:
     life = Mortal(kill)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tenant_folders, "sync_folder", life.deed(tenant_folders.sync_folder))
+        patch.setattr(stores, "sync_folder", life.deed(stores.sync_folder))
         for name in ("rename", "touch", "unlink", "rmdir", "mkdir"):
             patch.setattr(Path, name, _mortal(life, getattr(Path, name)))
         TenantFolders(home, ADA).settle("notes", shared=shared)

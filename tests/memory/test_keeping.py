@@ -19,7 +19,7 @@ from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undoing
 from aouo.plumbing.clock import SystemClock
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 
 PACK, OWNER = "diary", "tg_1"
 HAND = Cause("undo", person="1")

@@ -29,7 +29,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.plumbing.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from aouo.facts.ports import Clock, Payload
 from aouo.packs.data.storage import PackStore
-from aouo.packs.library import Pack
+from aouo.packs.load import Pack
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.fetch import Fetch

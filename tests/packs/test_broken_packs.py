@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from aouo.cli.main import aouo
 from aouo.packs.format.problems import Problem
-from aouo.packs.library import scan
 from aouo.packs.load import load_pack
+from aouo.packs.scanning import scan
 from aouo.packs.validate import validate
 from tests.packs import broken
 from tests.packs.broken import Expected

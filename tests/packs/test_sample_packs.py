@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aouo.packs.library import Pack, scan, validate
+from aouo.packs.load import Pack
+from aouo.packs.scanning import scan
+from aouo.packs.validate import validate
 from aouo.tools.persist import Persist
 from tests.fakes.clock import FastClock
 from tests.packs.sample_calls import Shown, make, open_store, read_call, shown_calls

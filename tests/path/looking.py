@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from aouo.emulator import ChatMessage
 from aouo.emulator.jsons import JsonObject
-from aouo.emulator.updates import UpdateQueue
+from aouo.emulator.world import UpdateQueue
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.world import ADA, WAIT_S, Running, World

@@ -31,8 +31,8 @@ from aouo.facts.errors import (
 )
 from aouo.providers.chat.wire import encode
 from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
-from aouo.providers.nearby import is_nearby
 from aouo.providers.room import room_left
+from aouo.providers.service import is_nearby
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 DATE = {"date": format_datetime(NOW, usegmt=True)}

@@ -39,15 +39,36 @@ from aouo.facts.transcript import (
 from aouo.providers.chat.wire import encode
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialect
+from aouo.providers.order import in_order
 from aouo.providers.responses.answers import ResponsesParser
 from aouo.providers.responses.bodies import ResponsesBodies
-from aouo.providers.responses.wire import Asked, dump_native, responses_body
+from aouo.providers.responses.wire import (
+    Asked,
+    dump_native,
+    given_ids,
+    items_of,
+    responses_options,
+    responses_tool,
+)
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 
 KEY = "sk-very-secret"
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), ())
 ADD = ToolSpec("add", "Add a row.", {"type": "object", "properties": {"row": {"type": "string"}}})
 WAIT_S = 30.0
+
+
+def whole_body(request: ModelRequest, asked: Asked, dialect: Dialect) -> dict[str, Any]:
+    """The body that `ResponsesBodies` puts together from remembered pieces, written at once."""
+    ids: dict[str, str] = {}
+    items: list[dict[str, Any]] = []
+    for said in in_order(request).messages:
+        ids |= given_ids(said, asked)
+        named = ids.get(said.call_id, "") if isinstance(said, ToolReturned) else ""
+        items += items_of(said, asked, named)
+    head = {"model": asked.model, "instructions": request.system, "input": items}
+    tools = [responses_tool(spec) for spec in request.tools]
+    return head | responses_options(request, dialect) | {"tools": tools}
 
 
 class _Here(AbstractResolver):
@@ -246,7 +267,7 @@ async def test_sealed_thoughts_go_back_before_what_came_of_them_and_to_nobody_el
     assert (call["call_id"], call["arguments"]) == ("c1", '{"row": "milk"}')
     assert result["call_id"] == "c1"
     for other in (Asked("mine", "gpt-6-luna"), Asked("openai", "gpt-6-sol")):
-        told = responses_body(after, other, Dialect())["input"]
+        told = json.loads(ResponsesBodies(other).body(after, Dialect()))["input"]
         assert {item["call_id"] for item in told if "call_id" in item} == {"ours"}
         assert [item["type"] for item in told] == [
             "message",
@@ -433,4 +454,4 @@ def test_a_body_in_pieces_is_the_body_to_the_byte() -> None:
         for dialect in (Dialect(), Dialect(encrypted=False, max_tokens="")):
             request = ModelRequest("sys", history[:upto], (ADD,), "now", 99, 0.5, "low")
 
-            assert bodies.body(request, dialect) == encode(responses_body(request, asked, dialect))
+            assert bodies.body(request, dialect) == encode(whole_body(request, asked, dialect))

@@ -17,7 +17,7 @@ from aouo.queue.inbox import Inbox
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 from tests.fakes.clock import FastClock
 
 T = TypeVar("T")

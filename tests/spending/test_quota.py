@@ -44,7 +44,7 @@ from aouo.spending.quota import Quota
 from aouo.spending.reservations import Reservations
 from aouo.store import budgets, usage
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 
 DEAR = Price(2.5, 1.25, 10.0)
 CHEAP = Price(0.15, 0.075, 0.6)

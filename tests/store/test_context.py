@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aouo.facts.address import ConversationAddress
 from aouo.facts.history import Draft
 from aouo.facts.transcript import AssistantSaid, UserSaid
-from aouo.store import migrate, search, sessions, summaries
+from aouo.store import opening, search, sessions, summaries
 from aouo.store.database import Database, Tx
 from aouo.turn.past import Pasts
 
@@ -30,7 +30,7 @@ _INSERT: LiteralString = (
 async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     database = Database(tmp_path / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: migrate.migrate(tx, NOW))
+    await database.transact(lambda tx: opening.migrate(tx, NOW))
     yield database
     await database.close()
 

@@ -24,15 +24,15 @@ from aouo.store import (
     gates,
     installs,
     jobs,
-    migrate,
     onboarding,
+    opening,
     routes,
     sessions,
     turns,
     updates,
 )
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import statements
+from aouo.store.opening import statements
 
 NOW = "2026-03-02T12:00:00.000+00:00"
 ADA = ConversationAddress("tg", "1")
@@ -43,7 +43,7 @@ GROUP = ConversationAddress("tg", "-100")
 async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     database = Database(tmp_path / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: migrate.migrate(tx, NOW))
+    await database.transact(lambda tx: opening.migrate(tx, NOW))
     yield database
     await database.close()
 
@@ -237,7 +237,7 @@ async def test_migrating_twice_changes_nothing(database: Database) -> None:
         return [row["sql"] for row in tx.all("SELECT sql FROM sqlite_schema ORDER BY name")]
 
     before = await database.read(schema)
-    again = await database.transact(lambda tx: migrate.migrate(tx, NOW))
+    again = await database.transact(lambda tx: opening.migrate(tx, NOW))
 
     assert (again, await database.read(schema)) == ([], before)
 
@@ -255,7 +255,7 @@ async def test_an_edited_or_unknown_migration_is_an_error(
     await database.transact(lambda tx: tx.script([sql]))
 
     with pytest.raises(SetupError, match=why):
-        await database.transact(lambda tx: migrate.migrate(tx, NOW))
+        await database.transact(lambda tx: opening.migrate(tx, NOW))
 
 
 def test_a_script_is_split_where_sqlite_sees_the_ends() -> None:

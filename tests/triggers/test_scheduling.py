@@ -21,7 +21,7 @@ from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
 from aouo.packs.format.manifest_text import parse
 from aouo.store import chats, schedules
 from aouo.store.database import Database
-from aouo.store.migrate import migrate
+from aouo.store.opening import migrate
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.scheduling import Place, Reconciled
 

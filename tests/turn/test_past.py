@@ -16,7 +16,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.history import Draft, HistoryEntry, Past
 from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned, UserSaid
-from aouo.store import jobs, migrate, sessions, summaries, turns
+from aouo.store import jobs, opening, sessions, summaries, turns
 from aouo.store.database import Tx
 from aouo.turn.history import sanitised
 from aouo.turn.past import STAY_SHARE, Pasts, left_out
@@ -30,7 +30,7 @@ def table() -> Generator[Tx]:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.row_factory = sqlite3.Row
         tx = Tx(connection)
-        migrate.migrate(tx, NOW)
+        opening.migrate(tx, NOW)
         yield tx
 
 

@@ -12,9 +12,10 @@ from aouo.cli.packs.install import refresh
 from aouo.cli.packs.unread import RELOAD, unread
 from aouo.installer.installed import scan_at_rest
 from aouo.packs.format.problems import errors
-from aouo.packs.library import Library, link
-from aouo.packs.library import validate as find_problems
+from aouo.packs.library import Library
 from aouo.packs.load import load_pack
+from aouo.packs.scanning import link
+from aouo.packs.validate import validate as find_problems
 from aouo.plumbing.clock import SystemClock
 
 

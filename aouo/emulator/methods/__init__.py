@@ -1,6 +1,7 @@
 """The methods the emulator knows, by their lower-case names."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from aouo.emulator.methods import bot, chats, editing, reactions, sending, topics
@@ -29,12 +30,6 @@ METHODS: Mapping[str, Handler] = {
         chats.get_chat_member_count,
         chats.leave_chat,
         sending.send_message,
-        sending.send_photo,
-        sending.send_audio,
-        sending.send_voice,
-        sending.send_document,
-        sending.send_video,
-        sending.send_animation,
         sending.send_media_group,
         sending.send_chat_action,
         sending.send_message_draft,
@@ -51,4 +46,4 @@ METHODS: Mapping[str, Handler] = {
         topics.reopen_forum_topic,
         topics.delete_forum_topic,
     )
-}
+} | {f"send{kind}": partial(sending.send_file, kind=kind) for kind in sending.KINDS}

@@ -35,6 +35,9 @@ ACTIONS = frozenset(
     ]
 )
 
+KINDS: tuple[MediaKind, ...] = ("photo", "audio", "voice", "document", "video", "animation")
+"""What one message can hold: each has a method of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -49,30 +52,6 @@ class Place:
 def send_message(world: World, params: Parameters, now: float) -> Any:
     place = _place(world, params)
     return _post(world, params, now, place, body_text(params), None)
-
-
-def send_photo(world: World, params: Parameters, now: float) -> Any:
-    return _send_file(world, params, now, "photo")
-
-
-def send_audio(world: World, params: Parameters, now: float) -> Any:
-    return _send_file(world, params, now, "audio")
-
-
-def send_voice(world: World, params: Parameters, now: float) -> Any:
-    return _send_file(world, params, now, "voice")
-
-
-def send_document(world: World, params: Parameters, now: float) -> Any:
-    return _send_file(world, params, now, "document")
-
-
-def send_video(world: World, params: Parameters, now: float) -> Any:
-    return _send_file(world, params, now, "video")
-
-
-def send_animation(world: World, params: Parameters, now: float) -> Any:
-    return _send_file(world, params, now, "animation")
 
 
 def send_media_group(world: World, params: Parameters, now: float) -> Any:
@@ -153,7 +132,7 @@ def caption_text(params: Parameters) -> Formatted:
     return content
 
 
-def _send_file(world: World, params: Parameters, now: float, kind: MediaKind) -> Any:
+def send_file(world: World, params: Parameters, now: float, kind: MediaKind) -> Any:
     place = _place(world, params)
     content = caption_text(params)
     return _post(world, params, now, place, content, attach(world, kind, params.file(kind), params))

@@ -11,7 +11,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 from aiohttp import web
@@ -105,12 +105,7 @@ class ModelService(Told):
         self._port = self._runner.addresses[0][1]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.release.set()
         if self._runner is not None:
             await self._runner.cleanup()

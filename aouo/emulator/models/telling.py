@@ -34,13 +34,11 @@ class Figures:
     answers: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
-    said_tokens: int = 0
 
     def add(self, counted: Counted) -> None:
         self.answers += 1
         self.prompt_tokens += counted.prompt
         self.cached_tokens += counted.cached
-        self.said_tokens += counted.said
 
 
 class Told:

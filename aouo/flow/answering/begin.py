@@ -64,7 +64,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     turn = turns.reopen(tx, job.id)
     if turn is None:
         return None
-    said = sentences.word(notices.Resumed())
+    said = sentences.word(notices.Plain.RESUMED)
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )

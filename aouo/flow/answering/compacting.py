@@ -77,14 +77,14 @@ class Compacting:
 
     async def _run(self, job: Job, focus: str, generation: Generation) -> None:
         if job.off_record:
-            await self._replies.answer(job, notices.NoSummaryOffRecord())
+            await self._replies.answer(job, notices.Plain.NO_SUMMARY_OFF_RECORD)
             return
         plan = await self._database.read(lambda tx: plan_of(tx, job))
         if plan is None:
             await self._replies.command(job, nothing_to_compact)
             return
         if generation.model.brief:
-            await self._replies.answer(job, notices.CannotSummarise())
+            await self._replies.answer(job, notices.Plain.CANNOT_SUMMARISE)
             return
         ctx = self._turns.open(job, plan.begun, generation, generation.model).ctx
 

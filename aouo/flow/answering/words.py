@@ -39,7 +39,7 @@ class Words:
         if has_files(job) and not wanted.again:
             return await self._with_files(job, wanted, model, generation)
         if not wanted.said.strip() and not wanted.again:
-            await self._replies.answer(job, notices.EmptyMessage())
+            await self._replies.answer(job, notices.Plain.EMPTY_MESSAGE)
             return None
         return wanted
 

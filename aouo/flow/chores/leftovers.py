@@ -45,7 +45,7 @@ async def erase_unanswered(
             told += ending.end_turn(tx, found.job_id, address, "erased", now)
             off_record.wipe(tx, found.job_id, found.inbound)
             if not found.stopped:  # else its person was told, and wants no more of it
-                said, key = sentences.word(notices.Erased()), f"erased:{found.job_id}"
+                said, key = sentences.word(notices.Plain.ERASED), f"erased:{found.job_id}"
                 told.append(deliveries.add(tx, address, "notice", said, now, key=key))
         return told
 

@@ -162,7 +162,7 @@ class BudgetRefusals:
     ) -> Notice:
         if isinstance(tap, LeaveUnanswered):
             budgets.decide(tx, refusal, "stopped")
-            return notices.BudgetStopped()
+            return notices.Plain.BUDGET_STOPPED
         again = _ask_again(tx, refusal.turn_id, asked, now)
         if isinstance(tap, RaiseBudget):
             budgets.decide(tx, refusal, "raised")

@@ -83,7 +83,7 @@ class Editing:
         def work(tx: Tx, now: str) -> str | list[Delivery]:
             if problem := _take(tx, tap.offer_id, job.inbound, now):
                 return problem
-            said = sentences.word(notices.AnsweringEdited())
+            said = sentences.word(notices.Plain.ANSWERING_EDITED)
             return [deliveries.add(tx, address, "notice", said, now, edits=edits)]
 
         await self._replies.answer_tap(job, work, "answers an edited message", wakes=True)

@@ -78,7 +78,7 @@ class Menus:
             gone = isinstance(content, Button)
             name = place.pack
             await self._replies.answer(
-                job, notices.UnknownButton() if gone else notices.NoMenu(name)
+                job, notices.Plain.UNKNOWN_BUTTON if gone else notices.NoMenu(name)
             )
             return
         found = pack.menu.page(page_id) if page_id else pack.menu.first

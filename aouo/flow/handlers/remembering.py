@@ -71,7 +71,7 @@ class Remembering:
             try:
                 return Result(notices.MemoryFileShown(memory.kept(files, name)))
             except ToolFailed:
-                return Result(notices.UnknownButton())
+                return Result(notices.Plain.UNKNOWN_BUTTON)
 
         await self._replies.command(job, show)
 
@@ -90,7 +90,7 @@ class Remembering:
             if pack is None:
                 return pick(tx, call, self._replies.library)
             if off_record:
-                return Result(notices.NoUndoOffRecord())
+                return Result(notices.Plain.NO_UNDO_OFF_RECORD)
             return Result(
                 memory.card(
                     tx,
@@ -125,7 +125,7 @@ class Remembering:
             if pack is None:
                 return pick(tx, call, self._replies.library)
             if off_record:
-                return Result(notices.NoUndoOffRecord())
+                return Result(notices.Plain.NO_UNDO_OFF_RECORD)
             if not file:
                 return Result(_USAGE)
             files, done = self._keeping.files(pack, tenant), file if emptied else ""

@@ -116,7 +116,7 @@ class _Taps:
         row = await self._database.read(lambda tx: _shown_before(tx, tap.delivery_id, inbound))
         if row is None:
             await self._replies.begin_tap(job)
-            await self._replies.answer(job, notices.UnknownButton())
+            await self._replies.answer(job, notices.Plain.UNKNOWN_BUTTON)
             return
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
@@ -132,7 +132,7 @@ class _Taps:
     async def explain(self, job: Job, tap: taps.Reference | taps.Unknown) -> None:
         """Say that the button means nothing any more."""
         del tap
-        await self._replies.answer(job, notices.UnknownButton())
+        await self._replies.answer(job, notices.Plain.UNKNOWN_BUTTON)
 
 
 def _shown_before(tx: Tx, delivery_id: int, inbound: Inbound) -> Delivery | None:

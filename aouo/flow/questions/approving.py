@@ -130,4 +130,6 @@ class Approving:
 
 def _told(reached: bool) -> Rendered:
     """What a person reads whose call the owner was asked about elsewhere."""
-    return sentences.word(notices.WaitsForOwner() if reached else notices.OwnerNotReached())
+    return sentences.word(
+        notices.Plain.WAITS_FOR_OWNER if reached else notices.Plain.OWNER_NOT_REACHED
+    )

@@ -10,14 +10,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo.facts import errors, notices, taps
 from aouo.facts.notices import Notice
-from aouo.facts.notices_install import (
-    InstalledAlready,
-    InstallUsage,
-    NotInstalled,
-    PackDeclined,
-    PackInstalled,
-    PackOffered,
-)
+from aouo.facts.notices_install import InstallNotice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
@@ -51,6 +44,21 @@ Rows: TypeAlias = tuple[tuple[ButtonSpec, ...], ...]
 
 def word(notice: Notice) -> Rendered:
     """Return the message for a notice, with its buttons."""
+    said = _said(notice)
+    return say(said) if isinstance(said, str) else said
+
+
+def _said(notice: Notice) -> str | Rendered:
+    if isinstance(notice, InstallNotice):
+        return install.worded(notice)
+    if isinstance(notice, notices.SummaryNotice):
+        return _summary(notice)
+    if isinstance(notice, notices.MediaNotice):
+        return (
+            failure(notice.error, "")
+            if isinstance(notice, notices.MediaRefused)
+            else media.sentence(notice)
+        )
     match notice:
         case notices.Picker():
             return _picker(notice)
@@ -58,30 +66,12 @@ def word(notice: Notice) -> Rendered:
             return _sessions(notice)
         case notices.Schedules():
             return say(schedules.listed(notice), *schedules.switches(notice))
-        case (
-            notices.Compacted()
-            | notices.MadeRoom()
-            | notices.Renewed()
-            | notices.NothingToCompact()
-            | notices.SummaryShown()
-            | notices.SummaryUndone()
-        ):
-            return _summary(notice)
         case notices.ApprovalAsked():
             return _approval(notice)
         case notices.RaiseAsked():
             who = _elsewhere_in_words(notice.waiting)
             asks = f"{who} is not answered: {money.raising(notice)}"
             return say(asks, [_raise(notice.turn_id, notice.raise_usd)])
-        case (
-            InstallUsage()
-            | PackOffered()
-            | PackInstalled()
-            | InstalledAlready()
-            | PackDeclined()
-            | NotInstalled()
-        ):
-            return install.worded(notice)
         case notices.MenuPage():
             return menus.page(notice)
         case notices.MemoryShown():
@@ -93,23 +83,17 @@ def word(notice: Notice) -> Rendered:
                 "You edited a message that I had answered. My answer is to what it said before.",
                 [ButtonSpec("Answer again", encode(taps.AnswerEdited(offer)))],
             )
-        case _:
-            return say(_sentence(notice))
-
-
-def _sentence(notice: Notice) -> str:
-    match notice:
         case notices.Greeting():
             return _greeting(notice)
         case notices.Help():
             return _help(notice)
         case notices.Whereabouts():
             return _whereabouts(notice)
-        case notices.WaitsToo():
+        case notices.Plain.WAITS_TOO:
             return "This message waits, too. Choose a pack above, or with /pack."
         case notices.YourId(person):
             return f"Your Telegram id is {person}."
-        case notices.NotAuthorized():
+        case notices.Plain.NOT_AUTHORIZED:
             return NOT_AUTHORIZED
         case notices.NotAPerson("channel"):
             return (
@@ -137,14 +121,14 @@ def _sentence(notice: Notice) -> str:
             return "Started a fresh session."
         case notices.SessionOpened(title):
             return f"Back in “{title}”."
-        case notices.NoSuchSession():
+        case notices.Plain.NO_SUCH_SESSION:
             return "That session is not there with this pack. /sessions lists what is."
-        case notices.TooMuchToRead():
+        case notices.Plain.TOO_MUCH_TO_READ:
             return (
                 "Looking this up takes too long here. The owner can do it in a terminal, with: "
                 "aouo usage, aouo session list"
             )
-        case notices.NothingToRetry():
+        case notices.Plain.NOTHING_TO_RETRY:
             return "There is nothing of yours that I can answer again here. Write me what you need."
         case notices.OffRecord(on=True):
             return (
@@ -153,7 +137,7 @@ def _sentence(notice: Notice) -> str:
             )
         case notices.OffRecord():
             return "On the record again."
-        case notices.Erased():
+        case notices.Plain.ERASED:
             return (
                 "I was restarted before I could answer what you said off the record; it is "
                 "erased. Please say it again."
@@ -168,18 +152,18 @@ def _sentence(notice: Notice) -> str:
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
         case notices.CannotTake(what):
             return f"I cannot take in {what} yet. Please write it as text."
-        case notices.CannotRead():
+        case notices.Plain.CANNOT_READ:
             return (
                 "I cannot read what you sent me here, and put it aside. Please send it again in "
                 "other words."
             )
-        case notices.UnknownButton():
+        case notices.Plain.UNKNOWN_BUTTON:
             return TAP_UNKNOWN
-        case notices.AnsweringEdited():
+        case notices.Plain.ANSWERING_EDITED:
             return "Answering what you wrote instead."
-        case notices.EmptyMessage():
+        case notices.Plain.EMPTY_MESSAGE:
             return "That message was empty. Write me what you need."
-        case notices.SetAside():
+        case notices.Plain.SET_ASIDE:
             return (
                 "I broke down three times on this message and put it aside, so that the rest can "
                 "go on. Send it again in other words if you still need it."
@@ -188,20 +172,20 @@ def _sentence(notice: Notice) -> str:
             return _set_aside(notice)
         case notices.Waits():
             return _waits(notice)
-        case notices.WaitsForOwner():
+        case notices.Plain.WAITS_FOR_OWNER:
             return "This waits for the yes of this bot's owner. I have asked them."
-        case notices.OwnerNotReached():
+        case notices.Plain.OWNER_NOT_REACHED:
             return (
                 "This needs the yes of this bot's owner, and I cannot reach them: they have to "
                 "write to me in private first."
             )
-        case notices.Resumed():
+        case notices.Plain.RESUMED:
             return "I was restarted while answering; continuing."
         case notices.BudgetRaised(usd, again):
             return f"Raised by {money.usd(usd)} for today. {_once_more(again)}"
         case notices.CheaperModel(model, again):
             return f"{model} answers here until midnight. {_once_more(again)}"
-        case notices.BudgetStopped():
+        case notices.Plain.BUDGET_STOPPED:
             return "Left unanswered: today's budget did not allow it."
         case notices.SpendingReport():
             return money.spending(notice)
@@ -213,7 +197,7 @@ def _sentence(notice: Notice) -> str:
                 "follow those. The owner sets another one: provider.backend in config.json, and "
                 "its key, such as openai.api_key."
             )
-        case notices.CannotSummarise():
+        case notices.Plain.CANNOT_SUMMARISE:
             return "The embedded model is too small to summarise. /new starts a fresh session."
         case notices.NoMenu(""):
             return "No pack is installed, so there is no menu. Just write, or see /help."
@@ -225,57 +209,16 @@ def _sentence(notice: Notice) -> str:
             return "Skipped. Just write what you need."
         case notices.OnboardingSkipped():
             return "That is over already. Just write what you need."
-        case notices.NoUndoOffRecord():
+        case notices.Plain.NO_UNDO_OFF_RECORD:
             return "Off the record memory stays as it is, also by hand. /otr ends it."
-        case notices.NoSummaryOffRecord():
+        case notices.Plain.NO_SUMMARY_OFF_RECORD:
             return "Off the record I write no summaries. /otr ends it, then /compact works."
         case notices.TopicsSetUp():
             return topics.set_up(notice)
         case notices.NoTopicsHere():
             return topics.none_here(notice)
-        case notices.NoSuchSummary():
+        case notices.Plain.NO_SUCH_SUMMARY:
             return "That summary is not there any more."
-        case (
-            notices.Compacted()
-            | notices.MadeRoom()
-            | notices.Renewed()
-            | notices.NothingToCompact()
-            | notices.SummaryShown()
-            | notices.SummaryUndone()
-        ):
-            return ""
-        case (
-            notices.FileTooLarge()
-            | notices.FileIsGone()
-            | notices.FileNotReached()
-            | notices.FilesTookTooLong()
-            | notices.HearingNotSetUp()
-            | notices.NotHeard()
-            | notices.NothingHeard()
-            | notices.SeeingNotSetUp()
-            | notices.NotSeen()
-        ):
-            return media.sentence(notice)
-        case notices.MediaRefused(error):
-            return failure(error, "")
-        case (
-            notices.Picker()
-            | notices.Sessions()
-            | notices.Schedules()
-            | notices.ApprovalAsked()
-            | notices.RaiseAsked()
-            | notices.EditedTooLate()
-            | InstallUsage()
-            | PackOffered()
-            | PackInstalled()
-            | InstalledAlready()
-            | PackDeclined()
-            | NotInstalled()
-            | notices.MemoryShown()
-            | notices.MemoryFileShown()
-            | notices.MenuPage()
-        ):
-            return ""
         case _:
             assert_never(notice)
 
@@ -550,14 +493,7 @@ def not_compacted(why: object, reference: str) -> Rendered:
     return say(f"{said} Nothing was changed.")
 
 
-def _summary(
-    notice: notices.Compacted
-    | notices.MadeRoom
-    | notices.Renewed
-    | notices.NothingToCompact
-    | notices.SummaryShown
-    | notices.SummaryUndone,
-) -> Rendered:
+def _summary(notice: notices.SummaryNotice) -> Rendered:
     shown, undone = "Show summary", "Undo"
     match notice:
         case notices.Compacted(messages, summary):

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from aouo.packs.evals.cases import Expect, ExpectedCall, ExpectedRows
-from aouo.packs.evals.patterns import unmatched
+
+LIMIT_S = 2.0
+"""For all patterns of a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +141,45 @@ def _shown(value: object) -> str:
 
 def _times(count: int) -> str:
     return {0: "never", 1: "once"}.get(count, f"{count} times")
+
+
+class _TookTooLong(Exception):
+    """A pattern was still being looked for when the time was over."""
+
+
+def unmatched(patterns: Iterable[str], text: str) -> list[str]:
+    """What is not there, as a step says it; one that takes too long is the last that is tried."""
+    wrong: list[str] = []
+    pattern = ""
+    try:
+        with _limit():
+            for pattern in patterns:
+                if not re.search(pattern, text):
+                    wrong.append(f"a reply that matches {pattern!r}")
+    except _TookTooLong:
+        fix = "write it without repeats inside repeats"
+        wrong.append(f"a reply that matches {pattern!r}, found within {LIMIT_S:g} s; {fix}")
+    return wrong
+
+
+@contextmanager
+def _limit() -> Generator[None]:
+    """End what runs inside by a signal: a search holds the interpreter and hears nothing else.
+
+    Only the main thread gets signals; in another one there is no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def over(number: int, frame: object) -> NoReturn:
+        del number, frame
+        raise _TookTooLong
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

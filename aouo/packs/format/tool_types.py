@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 Schema = dict[str, Any]
@@ -20,6 +20,8 @@ _SUPPORTED = (
     "use str, int, float, bool, list[...], dict[str, ...], Literal[...], a TypedDict of this file, "
     "or one of these with | None"
 )
+_MAX_DEPTH = 20
+_KINDS = frozenset({*_PLAIN.values(), "null"})
 
 
 class NoType(Exception):
@@ -170,29 +172,33 @@ def _unknown(node: ast.expr) -> NoType:
 
 
 def is_sound(schema: object, depth: int = 0) -> bool:
-    """Whether every model's service accepts a schema that an author wrote."""
-    if isinstance(schema, bool):
-        return True
-    if not isinstance(schema, Mapping) or depth > 12:
-        return False
+    """Whether every model's service accepts a schema that somebody wrote."""
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+        return isinstance(schema, bool)
     fields = cast("Mapping[str, object]", schema)
-    kinds = fields.get("type", "object")
-    named = cast("list[object]", kinds) if isinstance(kinds, list) else [kinds]
-    if not named or not all(isinstance(k, str) and k in _KINDS for k in named):
-        return False
-    properties = fields.get("properties", {})
-    if not isinstance(properties, Mapping):
-        return False
-    required = fields.get("required", [])
-    values = fields.get("enum", [])
-    inner = [*cast("Mapping[str, object]", properties).values()]
-    inner += [fields[key] for key in ("items", "additionalProperties") if key in fields]
-    return (
-        isinstance(values, list)
-        and isinstance(required, list)
-        and all(isinstance(name, str) for name in cast("list[object]", required))
-        and all(is_sound(one, depth + 1) for one in inner)
-    )
+    return all(_holds(key, value, depth + 1) for key, value in fields.items())
 
 
-_KINDS = frozenset({*_PLAIN.values(), "null"})
+def _holds(key: str, value: object, depth: int) -> bool:
+    match key:
+        case "type":
+            kinds = cast("list[object]", value) if isinstance(value, list) else [value]
+            return bool(kinds) and all(isinstance(k, str) and k in _KINDS for k in kinds)
+        case "required":
+            return _is_list(value, lambda item: isinstance(item, str))
+        case "enum":
+            return isinstance(value, list)
+        case "anyOf" | "oneOf" | "allOf" | "prefixItems":
+            return bool(value) and _is_list(value, lambda item: is_sound(item, depth))
+        case "items" | "additionalProperties" | "not":
+            return is_sound(value, depth)
+        case "properties" | "patternProperties" | "$defs" | "definitions":
+            return isinstance(value, Mapping) and all(
+                is_sound(item, depth) for item in cast("Mapping[str, object]", value).values()
+            )
+        case _:
+            return True
+
+
+def _is_list(value: object, holds: Callable[[object], bool]) -> bool:
+    return isinstance(value, list) and all(map(holds, cast("list[object]", value)))

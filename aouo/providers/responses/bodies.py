@@ -28,8 +28,7 @@ _TOOLS_KEPT = 16
 
 
 class ResponsesBodies:
-    """Encodes the requests to one model, with the same bytes as `encode(responses_body(…))`,
-    until thoughts are forgotten.
+    """Encodes the requests to one model, until thoughts are forgotten.
 
     A session's messages are the same objects turn after turn, so each is encoded once.
     """

@@ -30,7 +30,6 @@ from aouo.facts.transcript import (
 )
 from aouo.providers.chat.wire import chat_tool, sendable_arguments, sendable_name
 from aouo.providers.dialect import Dialect
-from aouo.providers.order import in_order
 from aouo.providers.thoughts import NATIVE_CHARS_MAX
 
 WIRE = "responses"
@@ -46,18 +45,6 @@ class Asked:
 
     provider: str
     model: str
-
-
-def responses_body(request: ModelRequest, asked: Asked, dialect: Dialect) -> dict[str, Any]:
-    """Return the body, streamed; the service stores nothing."""
-    body: dict[str, Any] = {"model": asked.model}
-    if request.system:
-        body["instructions"] = request.system
-    body["input"] = _input(request, asked)
-    body |= responses_options(request, dialect)
-    if request.tools:
-        body["tools"] = [responses_tool(spec) for spec in request.tools]
-    return body
 
 
 def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
@@ -77,16 +64,6 @@ def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]
 def responses_tool(spec: ToolSpec) -> dict[str, Any]:
     """Return a tool in the format; not strict, which would make every schema field required."""
     return {"type": "function", **chat_tool(spec)["function"], "strict": False}
-
-
-def _input(request: ModelRequest, asked: Asked) -> list[Item]:
-    ids: dict[str, str] = {}
-    items: list[Item] = []
-    for said in in_order(request).messages:
-        ids |= given_ids(said, asked)
-        named = ids.get(said.call_id, "") if isinstance(said, ToolReturned) else ""
-        items += items_of(said, asked, named)
-    return items
 
 
 def given_ids(said: Message, asked: Asked) -> dict[str, str]:

@@ -21,8 +21,8 @@ from aouo.packs.data.backup import KEPT, back_up, backups, restore_database
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard
-from aouo.packs.library import EMPTY, Library, Pack
-from aouo.packs.load import load_pack
+from aouo.packs.library import EMPTY, Library
+from aouo.packs.load import Pack, load_pack
 from aouo.packs.stores import PackStores
 from aouo.plumbing.home import Home
 from tests.packs.writing import MakePack

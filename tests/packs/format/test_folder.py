@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aouo.packs.format.folder import FILES_MAX, look_around
-from aouo.packs.library import validate
+from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
 
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from aouo.packs.format.i18n import Translations, parse_language
-from aouo.packs.library import Pack, scan, validate
+from aouo.packs.load import Pack
+from aouo.packs.scanning import scan
+from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
 
 GERMAN = '{"Study": "Lernen", "Test": "Probe"}'

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from aouo.facts.taps import fits
 from aouo.packs.format.menu import Button, Menu, Page, parse_menu
 from aouo.packs.format.problems import Problem
-from aouo.packs.library import scan, validate
+from aouo.packs.scanning import scan
+from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
 
 TWO_PAGES = """\

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aouo.packs.library import scan, validate
+from aouo.packs.scanning import scan
+from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
 
 HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\nprovided_skills: [rich, plain]\n"

@@ -219,7 +219,7 @@ def test_what_is_no_archive_is_said_to_be_none(content: bytes, why: str, tmp_pat
 
 
 def test_a_comment_at_the_end_is_refused(tmp_path: Path):
-    with pytest.raises(PackError, match="behind its end"):
+    with pytest.raises(PackError, match="after its end"):
         unpack(archive(tmp_path, MANIFEST, comment=b"PK\x05\x06"), tmp_path / "out")
 
 

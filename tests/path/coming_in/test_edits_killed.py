@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.emulator import ADA
-from aouo.facts.notices import AnsweringEdited, EditedTooLate
+from aouo.facts.notices import EditedTooLate, Plain
 from aouo.outbound.wording.sentences import word
 from tests.fakes.model_server import Body, Reply, words_of
 from tests.path.lanes.test_kill_matrix import (
@@ -46,7 +46,7 @@ class EditedLate(Scenario):
 SCENARIO = EditedLate(
     said=("What is the capital of France?", "What is the capital of Italy?"),
     answers=("Paris.", "Rome."),
-    aside=(OFFER, word(AnsweringEdited()).text),
+    aside=(OFFER, word(Plain.ANSWERING_EDITED).text),
 )
 
 

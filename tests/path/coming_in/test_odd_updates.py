@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import HOUSEHOLD, Emulator
-from aouo.emulator.updates import UpdateQueue
+from aouo.emulator.world import UpdateQueue
 from aouo.facts.address import Lane
 from aouo.plumbing.home import Home
 from aouo.routing.decide import decide

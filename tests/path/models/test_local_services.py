@@ -15,7 +15,7 @@ from aouo.emulator.models.sound import NOTE
 from aouo.facts.errors import SetupError
 from aouo.installer.samples import sample_packs
 from aouo.local import trial
-from aouo.local.model_service import local_service
+from aouo.local.trial import local_service
 from aouo.plumbing.home import Home
 from aouo.speech.services import Speaker, Transcriber
 

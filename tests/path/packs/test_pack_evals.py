@@ -21,7 +21,7 @@ from aouo.local.evaluating import evaluate
 from aouo.local.scripted import ScriptedModel, WatchedModel
 from aouo.packs.data import schema_guard
 from aouo.packs.evals import cases as evals
-from aouo.packs.evals import patterns as eval_patterns
+from aouo.packs.evals import checks
 from aouo.packs.evals.cases import Reply
 from aouo.packs.evals.process import run_evals
 from aouo.packs.evals.results import EvalResult
@@ -275,7 +275,7 @@ def test_who_writes_a_pack_needs_no_sound_configuration(notes: Path, tmp_path: P
 def test_a_pattern_that_would_be_looked_for_for_ever_is_told_with_its_file(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(eval_patterns, "LIMIT_S", 0.1)
+    monkeypatch.setattr(checks, "LIMIT_S", 0.1)
     words = "a" * 60
     (notes / "evals" / "slow.yml").write_text(
         f"steps:\n  - say: hi\n    model: [{{say: {words}!}}]\n"
