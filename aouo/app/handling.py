@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from aouo.app.shared import Shared
+from aouo.commands.registry import Commands
 from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.otr_memory import OtrMemory
@@ -18,8 +21,9 @@ from aouo.flow.handlers.answering_gates import answer_gate as answer_gate_of
 from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
-from aouo.flow.handlers.membership import leave_chat
+from aouo.flow.handlers.membership import leave_chat, move_chat, refuse
 from aouo.flow.handlers.menus import Menus
+from aouo.flow.handlers.obeying import Obeying
 from aouo.flow.handlers.reacting import note_reaction
 from aouo.flow.handlers.remembering import Remembering
 from aouo.flow.handlers.setting_up import SettingUp
@@ -47,7 +51,10 @@ def flow_of(
     replies: Replies,
     running: Running,
     packs: Packs,
+    commands: Commands,
     zone_of: ZoneOf,
+    moved: Callable[[ConversationAddress, str], None],
+    let_in: Callable[[str], str],
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = shared.clock, shared.database, Waiting()
@@ -136,6 +143,7 @@ def flow_of(
         running=running,
         generations=generations,
     )
+    obeying = Obeying(database=database, clock=clock, replies=replies, commands=commands)
     topics = TopicEvents(database=database, clock=clock, replies=replies)
     answer_gate = partial(answer_gate_of, replies, waiting)
     taps = taps_of(
@@ -164,17 +172,17 @@ def flow_of(
             to.Decision,
             on(to.RunTurn, answering.answer),
             on(to.PickPack, lambda job, why: replies.park(job, why.gone)),
-            on(to.ObeyCommand, lambda job, said: replies.obey(job, said.name, said.rest)),
-            on(to.RefuseCommand, replies.refuse_command),
+            on(to.ObeyCommand, obeying.obey),
+            on(to.RefuseCommand, obeying.refuse),
             on(to.NameTopic, topics.name),
             on(to.ShutTopic, topics.shut),
             on(to.AnswerGate, answer_gate),
             on(to.ObeyTap, lambda job, tapped: taps[type(tapped.tap)](job, tapped.tap)),
-            on(to.Refuse, replies.refuse),
-            on(to.MoveChat, lambda job, moved: replies.move_chat(job, moved.new_chat_id)),
+            on(to.Refuse, partial(refuse, replies, let_in)),
+            on(to.MoveChat, partial(move_chat, replies, moved)),
             on(to.ApplyEdit, lambda job, _: editing.apply(job)),
             on(to.NoteReaction, lambda job, _: note_reaction(database, clock, job)),
-            on(to.StopDraft, lambda job, stop: replies.stop_draft(job, stop.draft_id)),
+            on(to.StopDraft, obeying.stop_draft),
             on(
                 to.NoteStanding,
                 lambda job, note: leave_chat(database, outbox, replies, job, note.standing),

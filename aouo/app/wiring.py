@@ -143,28 +143,25 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "usage": spending(lambda: generations.now.quota.day(), is_owner),
         },
     )
-    behind = WaitingNotice(database=database, clock=clock, outbox=outbox)
+    waiting_notice = WaitingNotice(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
         database=database,
         clock=clock,
-        owner=ulid(),
+        worker=ulid(),
         policy=lambda: LanePolicy(Installed(generations.library.names)),
         burst_s=lambda: generations.now.transport.burst_s,
         ready=bell.ring,
         redactor=redactor,
-        behind=behind.look,
+        waits=waiting_notice.look,
     )
     replies = Replies(
         database=database,
         clock=clock,
         outbox=outbox,
-        commands=commands,
         library=lambda: generations.library,
         running=running,
         wake=bell.ring,
-        moved=moved,
         owner=owner,
-        let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )
     refreshing = Refreshing(shared.stores, generations)
     packs = Packs(
@@ -189,7 +186,10 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         replies=replies,
         running=running,
+        commands=commands,
         zone_of=zones,
+        moved=moved,
+        let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )
     if telegram:
         telegram.attach(
@@ -229,10 +229,10 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         background={
             "bursts": inbox.close_bursts,
             "leases": inbox.renew_leases,
-            "behind": behind.run,
+            "waiting_notice": waiting_notice.run,
             "retention": tidying.run,
             "titles": titles.run,
-            "knowing": known_models.run,
+            "known_models": known_models.run,
         },
         verbs={
             **talking(shared, inbox, terminal),

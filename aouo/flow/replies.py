@@ -9,13 +9,11 @@ from typing import Literal, TypeAlias
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
-from aouo.commands.registry import CommandCall, Commands, Look, Result
+from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.accounts import Spent
-from aouo.facts.address import ConversationAddress, Lane
-from aouo.facts.commands import STOP
-from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
-from aouo.facts.ids import draft_id
+from aouo.facts.address import Lane
+from aouo.facts.errors import LostClaim
 from aouo.facts.notices import Notice
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
@@ -26,9 +24,8 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
-from aouo.routing.decisions import Refuse, RefuseCommand
 from aouo.routing.installed import Installed
-from aouo.store import chats, deliveries, gates, jobs, off_record, routes, turns
+from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.journal import record_all
 
@@ -38,9 +35,7 @@ Said: TypeAlias = Sequence[Rendered | Delivery]
 
 
 class Replies:
-    """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
-    chat's new id when its jobs have changed lanes. `let_in` is what the owner runs to let a person
-    in."""
+    """Settles jobs that need no turn; `wake` is told the lane whose jobs became ready."""
 
     def __init__(
         self,
@@ -48,24 +43,18 @@ class Replies:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        commands: Commands,
         library: Callable[[], Library],
         running: Running,
         wake: Callable[[Lane], None],
-        moved: Callable[[ConversationAddress, str], None],
         owner: Callable[[], Owner],
-        let_in: Callable[[str], str],
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._commands = commands
         self._library = library
         self._running = running
         self._wake = wake
-        self._moved = moved
         self._owner = owner
-        self._let_in = let_in
 
     def wake(self, lane: Lane) -> None:
         """See the class."""
@@ -90,21 +79,6 @@ class Replies:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
         said = sentences.word(notice)
         await self.settle(job, lambda tx, now: [said], state=state, instead_of=instead_of)
-
-    async def refuse(self, job: Job, why: Refuse) -> None:
-        """This hour's one refusal of a stranger; if it gets lost, nobody is told."""
-        person = job.inbound.person.id
-        let_in = {} if why.as_chat else {"let_in": self._let_in(person)}
-        log.info("tg_auth_denied", person=person, **let_in)
-        notice = notices.YourId(person) if why.tell_id else notices.Plain.NOT_AUTHORIZED
-        said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
-        await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
-
-    async def refuse_command(self, job: Job, why: RefuseCommand) -> None:
-        """Say that nobody knows the command, or which pack's it is."""
-        unknown = notices.UnknownCommand(why.name)
-        notice = notices.SkillOfOtherPack(why.name, why.pack) if why.pack else unknown
-        await self.answer(job, notice)
 
     async def answer_tap(
         self,
@@ -271,27 +245,6 @@ class Replies:
             notice = notices.Picker(shown, gone=gone, waiting=True, about=about)
         await self.give_up(job, notice, state="parked", why="its pack is not there")
 
-    async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:
-        """Carry out a command in the transaction that settles it; `instead_of` as in `command`."""
-        if look := self._commands.lookups.get(name):
-            notice = await self._looked_up(job, look, rest)
-            await self.answer(job, notice, instead_of=instead_of)
-            return
-        handler, library = self._commands.handlers[name], self._library
-        await self.command(
-            job, lambda tx, call: handler(tx, call, library()), rest, instead_of=instead_of
-        )
-
-    async def _looked_up(self, job: Job, look: Look, rest: str) -> Notice:
-        call = CommandCall(job.inbound, rest, stamp(self._clock), job.id)
-        route = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
-        try:
-            async with self._database.snapshot() as snapshot:
-                return await look(snapshot, call, route)
-        except TooMuchToRead as error:
-            log.warning("too_much_to_read", error=str(error))
-            return notices.Plain.TOO_MUCH_TO_READ
-
     async def command(
         self,
         job: Job,
@@ -326,34 +279,6 @@ class Replies:
         if result.replay:
             self._wake(job.inbound.address.lane)
         return result
-
-    async def stop_draft(self, job: Job, draft: int) -> None:
-        """As /stop, if the answer that was growing as this draft still is; one that is over says
-        enough by being there, and what is at work since is another one."""
-        stop = self._commands.handlers[STOP.name]
-
-        def handler(tx: Tx, call: CommandCall) -> Result:
-            if draft not in map(draft_id, turns.open_in(tx, call.inbound.address.lane)):
-                raise DraftOver(f"draft {draft}")
-            return stop(tx, call, self._library())
-
-        try:
-            await self.command(job, handler)
-        except DraftOver:
-            await self.done(job, "the draft is over")
-
-    async def move_chat(self, job: Job, new_chat_id: str) -> None:
-        """A group became a supergroup: everything stored follows in one transaction."""
-        address = job.inbound.address
-
-        def work(tx: Tx, now: str) -> Said:
-            chats.rename_chat(tx, address.platform, address.chat_id, new_chat_id)
-            return []
-
-        await self.settle(job, work, outcome="moved")
-        if address.chat_id != new_chat_id:  # both chats are told, and the other one came first
-            log.info("chat_moved", to=new_chat_id)
-            self._moved(address, new_chat_id)
 
     async def settle(
         self,

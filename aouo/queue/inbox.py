@@ -80,7 +80,7 @@ class _Filed:
 class Inbox:
     """Stores arrivals, closes bursts, hands out claims.
 
-    After the commit `ready` is told each lane that got work, and `behind` each lane that got a
+    After the commit `ready` is told each lane that got work, and `waits` each lane that got a
     command, or an answer to a question, which its person does not expect to wait.
     """
 
@@ -89,21 +89,21 @@ class Inbox:
         *,
         database: Database,
         clock: Clock,
-        owner: str,
+        worker: str,
         policy: Callable[[], Policy],
         burst_s: Callable[[], float],
         ready: Callable[[Lane], None],
         redactor: Callable[[], Redactor],
-        behind: Callable[[Lane], None] = lambda lane: None,
+        waits: Callable[[Lane], None] = lambda lane: None,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._owner = owner
+        self._worker = worker
         self._policy = policy
         self._burst_s = burst_s
         self._ready = ready
         self._redactor = redactor
-        self._behind = behind
+        self._waits = waits
         self._waited_in: set[Lane] = set()
         self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
@@ -159,7 +159,7 @@ class Inbox:
             return None
         until = iso(self._clock.now() + timedelta(seconds=LEASE_S))
         return await self._database.transact(
-            lambda tx: jobs.claim(tx, lane, self._owner, until), brief=True
+            lambda tx: jobs.claim(tx, lane, self._worker, until), brief=True
         )
 
     async def renew_leases(self) -> None:
@@ -168,7 +168,7 @@ class Inbox:
             await self._clock.sleep(LEASE_S / 3)
             until = iso(self._clock.now() + timedelta(seconds=LEASE_S))
             await self._database.transact(
-                lambda tx, until=until: jobs.renew(tx, self._owner, until)
+                lambda tx, until=until: jobs.renew(tx, self._worker, until)
             )
 
     async def close_bursts(self) -> None:
@@ -197,7 +197,7 @@ class Inbox:
         for lane in filed.lanes:
             self._ready(lane)
         while self._waited_in:
-            self._behind(self._waited_in.pop())
+            self._waits(self._waited_in.pop())
         return filed
 
     def _clean(self, arrival: Arrival) -> Arrival:

@@ -52,7 +52,7 @@ async def inbox_in(folder: Path) -> AsyncGenerator[tuple[Inbox, Breaking, list[s
     inbox = Inbox(
         database=database,
         clock=clock,
-        owner="me",
+        worker="me",
         policy=lambda: LanePolicy(Installed()),
         burst_s=lambda: 0.0,
         ready=woken.append,

@@ -1,19 +1,25 @@
-"""We were blocked, put out or muted in a chat: what is at work for it ends.
+"""Handles who may talk where: strangers, chats that put us out, and groups that move.
 
-That its jobs wait, and go on once we are back, is decided where the news is stored.
+That the jobs of a chat wait, and go on once we are back, is decided where the news is stored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import structlog
 
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import MayNotWrite, RecipientGone
 from aouo.facts.events import Standing
 from aouo.facts.work import Job
-from aouo.flow.replies import Replies
+from aouo.flow.replies import Replies, Said
 from aouo.outbound.outbox import Outbox
-from aouo.store import gone
-from aouo.store.database import Database
+from aouo.outbound.wording import sentences
+from aouo.routing.decisions import MoveChat, Refuse
+from aouo.store import chats, gone
+from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
 
@@ -27,3 +33,33 @@ async def leave_chat(
         error = MayNotWrite if standing.muted else RecipientGone
         await outbox.lose(address, error(standing.gone))
     await replies.done(job, standing.gone)
+
+
+async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, why: Refuse) -> None:
+    """Send this hour's one refusal to a stranger; if it gets lost, nobody is told.
+
+    `let_in` says what the owner runs to let that person in; it goes to the log.
+    """
+    person = job.inbound.person.id
+    cure = {} if why.as_chat else {"let_in": let_in(person)}
+    log.info("tg_auth_denied", person=person, **cure)
+    notice = notices.YourId(person) if why.tell_id else notices.Plain.NOT_AUTHORIZED
+    said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
+    await replies.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
+
+
+async def move_chat(
+    replies: Replies, moved: Callable[[ConversationAddress, str], None], job: Job, to: MoveChat
+) -> None:
+    """Let everything stored follow a group that became a supergroup, in one transaction; `moved`
+    is told the new id once its jobs have changed lanes."""
+    address = job.inbound.address
+
+    def work(tx: Tx, now: str) -> Said:
+        chats.rename_chat(tx, address.platform, address.chat_id, to.new_chat_id)
+        return []
+
+    await replies.settle(job, work, outcome="moved")
+    if address.chat_id != to.new_chat_id:  # both chats are told, and the other one came first
+        log.info("chat_moved", to=to.new_chat_id)
+        moved(address, to.new_chat_id)
