@@ -453,14 +453,17 @@ def _reads(file: Path) -> tuple[set[str], set[str]]:
     tree = ast.parse(file.read_text())
     classes = dict(_sections(Settings))
     holders = {"settings", "_settings", *classes.values()}
+    own: set[str] = set()
     if file.name == "settings.py":  # its own methods; what may not start is no use of a key
+        sections = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        own = {classes.get(node.name, "") for node in sections if any(map(_is_use, node.body))}
         tree = ast.Module([node for node in ast.walk(tree) if _is_use(node)], [])
         holders.add("self")
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     names = {name.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for name in n.names}
     opened = {n.attr for n in attributes if ast.unparse(n.value).split(".")[-1] in holders}
     opened |= {key for name, key in classes.items() if name in names}
-    return opened, {node.attr for node in attributes}
+    return opened | own, {node.attr for node in attributes}
 
 
 def _is_use(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
