@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, get_args, get_origin
 
@@ -431,8 +432,8 @@ def test_putting_a_value_below_something_else_changes_nothing():
 
 def _leaves(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The keys that have more than one value, as paths."""
-    for name, field in model.model_fields.items():
-        kind: object = field.annotation
+    for name, info in model.model_fields.items():
+        kind: object = info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _leaves(kind, (*path, name))
         elif get_origin(kind) is not Literal or len(get_args(kind)) > 1:
@@ -441,29 +442,57 @@ def _leaves(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tupl
 
 def _sections(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """The class of each section, and its key."""
-    for name, field in model.model_fields.items():
-        kind: object = field.annotation
+    for name, info in model.model_fields.items():
+        kind: object = info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield kind.__name__, name
             yield from _sections(kind)
 
 
-def _reads(file: Path) -> tuple[set[str], set[str]]:
-    """The sections of the settings that a file takes in hand, and every attribute it looks at."""
+@dataclass
+class Reads:
+    """What a file reads of the settings."""
+
+    keys: set[str] = field(default_factory=set[str])
+    """`section.key`, as they stand there."""
+    sections: set[str] = field(default_factory=set[str])
+    """Sections that it takes in hand."""
+    attributes: set[str] = field(default_factory=set[str])
+    """Every attribute it looks at, of whatever."""
+
+    def has(self, section: str, leaf: str) -> bool:
+        taken = section in self.sections and leaf in self.attributes
+        return taken or f"{section}.{leaf}" in self.keys
+
+
+def _reads(file: Path) -> Reads:
     tree = ast.parse(file.read_text())
     classes = dict(_sections(Settings))
-    holders = {"settings", "_settings", *classes.values()}
-    own: set[str] = set()
+    reads, holders = Reads(), {"settings", "_settings", *classes.values()}
     if file.name == "settings.py":  # its own methods; what may not start is no use of a key
-        sections = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-        own = {classes.get(node.name, "") for node in sections if any(map(_is_use, node.body))}
+        for made in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+            uses = ast.Module(list(filter(_is_use, made.body)), [])
+            section = classes.get(made.name)
+            reads.keys |= {f"{section}.{n.attr}" for n in _attributes(uses) if _last(n) == "self"}
         tree = ast.Module([node for node in ast.walk(tree) if _is_use(node)], [])
         holders.add("self")
-    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    attributes = _attributes(tree)
+    inner = {id(node.value) for node in attributes}
+    reads.attributes = {node.attr for node in attributes}
+    reads.keys |= {f"{_last(node)}.{node.attr}" for node in attributes}
+    reads.sections = {n.attr for n in attributes if _last(n) in holders and id(n) not in inner}
     names = {name.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for name in n.names}
-    opened = {n.attr for n in attributes if ast.unparse(n.value).split(".")[-1] in holders}
-    opened |= {key for name, key in classes.items() if name in names}
-    return opened | own, {node.attr for node in attributes}
+    reads.sections |= {key for name, key in classes.items() if name in names}
+    return reads
+
+
+def _attributes(tree: ast.AST) -> list[ast.Attribute]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+
+
+def _last(node: ast.Attribute) -> str:
+    """The name of what an attribute is looked at in."""
+    return ast.unparse(node.value).split(".")[-1]
 
 
 def _is_use(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
@@ -480,7 +509,7 @@ def test_every_key_is_read_by_something_or_said_to_do_nothing_yet() -> None:
 
     def is_read(key: str) -> bool:
         section, _, leaf = key.rpartition(".")
-        return any(leaf in read and section.split(".")[-1] in opened for opened, read in found)
+        return any(reads.has(section.split(".")[-1], leaf) for reads in found)
 
     assert [key for key in keys if not is_read(key) and not does_nothing(key)] == ["providers"]
     assert [key for key in keys if is_read(key) and does_nothing(key)] == []

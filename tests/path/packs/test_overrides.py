@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -96,9 +97,8 @@ async def test_one_that_may_be_meant_for_two_packs_is_used_for_none_and_the_owne
 
     with capture_logs() as logs:
         (french,) = await read(world, "french")
-    doctor = CliRunner().invoke(
-        aouo, ["--home", str(world.home.path), "doctor", "--fast", "--json"]
-    )
+    arguments = ["--home", str(world.home.path), "doctor", "--fast", "--json"]
+    doctor = await asyncio.to_thread(CliRunner().invoke, aouo, arguments)
 
     told = (
         f"{folder}/SKILL.md: might be meant for french, latin, so it is not used: name one as "
