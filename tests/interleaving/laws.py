@@ -289,13 +289,10 @@ class Laws:
     def _stopped(self, text: Text, others: Counter[int]) -> bool:
         """Whether a later /stop may have ended it: all of its person's, one turn of another's by
         the owner's."""
-        for at, person in text.place.stops:
-            if at > text.at and person == text.person:
-                return True
-            if at > text.at and person == OWNER:
-                others[text.place.number] += 1
-                return True
-        return False
+        stopped_by = {person for at, person in text.place.stops if at > text.at}
+        if OWNER in stopped_by and text.person not in stopped_by:
+            others[text.place.number] += 1
+        return bool(stopped_by & {OWNER, text.person})
 
     def _left(self, text: Text) -> bool:
         """Whether its turn asked something and its person left that question by a command."""
