@@ -13,6 +13,7 @@ import pytest
 
 from aouo.emulator import FAMILY
 from aouo.flow.answering.compacting import Compacting
+from aouo.flow.handlers.obeying import Obeying
 from aouo.flow.job import Flow
 from aouo.flow.replies import Replies
 from aouo.outbound.live import LiveView
@@ -379,7 +380,7 @@ async def test_a_stop_ends_and_drops_nothing_that_was_said_after_it(
     world: World, notes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is a moment late: what came after it has begun, or waits, when it is obeyed."""
-    obeyed = Held(monkeypatch, Replies, "obey")
+    obeyed = Held(monkeypatch, Obeying, "obey")
     world.model.stall(after_chunks=0, text="the answer")
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "/stop")
