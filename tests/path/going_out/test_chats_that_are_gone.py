@@ -140,11 +140,14 @@ async def test_a_running_turn_ends_when_its_chat_turns_out_to_be_gone(
 async def test_a_group_that_puts_the_bot_out_is_left_alone_with_all_its_topics(
     world: World,
 ) -> None:
+    async def both_asked() -> bool:
+        return len(world.model.requests) == 2
+
     world.model.reply(*[Says("too late", stall_after=0)] * 2)
     async with world.running() as bot:
         for thread in (2, 3):
             await bot.people.say(ADA, HOUSEHOLD, "go", thread=thread)
-        await eventually(lambda: bot.rows("SELECT 1 FROM turns WHERE rowid = 2"))
+        await eventually(both_asked)
         await bot.people.set_bot_status(BEN, HOUSEHOLD, "kicked")
         await waits(bot)
         turns = await bot.rows("SELECT status FROM turns")
