@@ -12,7 +12,7 @@ Stage = Literal["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"]
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One row of the ledger. `day` is the local day, `2026-11-21`; money in USD.
+    """One row of what was spent. `day` is the local day, `2026-11-21`; money in USD.
 
     `reservation` is the id of the reservation that this row settles, "" = nothing was reserved.
     """

@@ -73,12 +73,10 @@ class Replies:
             library.workflows,
         )
 
-    async def answer(
-        self, job: Job, notice: Notice, *, state: str = "done", instead_of: int = 0
-    ) -> None:
+    async def answer(self, job: Job, notice: Notice, *, instead_of: int = 0) -> None:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
         said = sentences.word(notice)
-        await self.settle(job, lambda tx, now: [said], state=state, instead_of=instead_of)
+        await self.settle(job, lambda tx, now: [said], instead_of=instead_of)
 
     async def answer_tap(
         self,
@@ -92,7 +90,8 @@ class Replies:
         """Settle a tap in one durable transaction with what it does, and let the person know.
 
         `work` returns what shows that it is done, or one sentence: why it is not. `wakes`: jobs can
-        go on in the lanes where that is shown. `then` is called before the person is told.
+        go on in the tap's lane, and where that is shown. `then` is called before the person is
+        told.
         """
         now = stamp(self._clock)
 
@@ -105,8 +104,9 @@ class Replies:
 
         problem, shown = await self._database.transact(write, durable=True)
         self._outbox.put(*shown)
-        for lane in {row.address.lane for row in shown} if wakes else ():
-            self._wake(lane)
+        if wakes:
+            for lane in {job.inbound.address.lane, *(row.address.lane for row in shown)}:
+                self._wake(lane)
         if then:
             then()
         await self._outbox.answer_tap(job.inbound, problem)
@@ -252,7 +252,7 @@ class Replies:
         rest: str = "",
         *,
         instead_of: int = 0,
-    ) -> Result:
+    ) -> None:
         """Run a handler, say its notice, then do what it leaves to the lane.
 
         The notice takes the place of the message `instead_of`, 0 = it is a new one.
@@ -278,7 +278,6 @@ class Replies:
             self._running.stop(result.stopped, StopReason.PERSON)
         if result.replay:
             self._wake(job.inbound.address.lane)
-        return result
 
     async def settle(
         self,

@@ -26,10 +26,14 @@ class Refreshing:
         """
         async with self._one_by_one:
             now = self._generations.now
-            await self.swap(now.renewed(await now.installable.scanned()))
+            await self._swap(now.renewed(await now.installable.scanned()))
 
     async def swap(self, generation: Generation) -> None:
         """From now on new work begins with `generation`; packs that changed are opened anew."""
+        async with self._one_by_one:
+            await self._swap(generation)
+
+    async def _swap(self, generation: Generation) -> None:
         for name in changed(self._generations.library, generation.library):
             await asyncio.to_thread(self._stores.release, name)
         self._stores.belong_to(generation.owner.data_name)

@@ -1,1 +1,1 @@
-"""What a pack remembers about its owner, as files a person can read and edit."""
+"""What a pack remembers about a tenant, as files a person can read and edit."""

@@ -113,7 +113,7 @@ class PackDatabases:
         """Try on copies whether all databases there are could become `pack`'s.
 
         Raises:
-            PackError: names the owner and what stands in the way.
+            PackError: names the tenant and what stands in the way.
         """
         for file in self.databases_of(pack.name):
             try:
@@ -127,7 +127,7 @@ class PackDatabases:
         `note` hears of each that changes, when its backup is there and nothing has changed yet.
 
         Raises:
-            PackError: one cannot be; names its owner and why. Those that were changed are put
+            PackError: one cannot be; names its tenant and why. Those that were changed are put
                 back to what they were.
         """
         self.release(pack.name)

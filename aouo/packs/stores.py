@@ -19,6 +19,7 @@ from aouo.plumbing.home import APART, Home, sync_folder
 from aouo.plumbing.trees import remove
 from aouo.store.tenants import is_tenant
 
+log = structlog.get_logger()
 NO_PACK = "_general"  # no pack can have this name
 
 
@@ -79,9 +80,6 @@ class PackStores(PackDatabases):
         return tenant if found is None or found.manifest.schema.scope == "person" else ""
 
 
-log = structlog.get_logger()
-
-
 class TenantFolders:
     """Knows where packs keep what is one tenant's; may be asked from any thread.
 
@@ -122,7 +120,7 @@ class TenantFolders:
     def _part(self, common: Path, private: Path) -> None:
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         moved = 0
-        for folder in _owners_in(common):
+        for folder in _tenants_in(common):
             moved += 1
             if (private / folder.name).exists():
                 _empty_into(folder, private / folder.name)
@@ -148,12 +146,12 @@ class TenantFolders:
             return
         common.mkdir(mode=0o700, parents=True, exist_ok=True)
         if (private / APART).exists():
-            for entry in _called_like_owners(common):  # links too: a tool may have planted one
+            for entry in _called_like_tenants(common):  # links too: a tool may have planted one
                 entry.rename(_free(entry))
             sync_folder(common)
             (private / APART).unlink()
             sync_folder(private)
-        for folder in _owners_in(private):
+        for folder in _tenants_in(private):
             log.info("memory_joined", pack=common.name, tenant=folder.name)
             folder.rename(_free(common / folder.name))
         sync_folder(common)
@@ -161,13 +159,13 @@ class TenantFolders:
             private.rmdir()
 
 
-def _owners_in(folder: Path) -> Iterator[Path]:
-    for entry in _called_like_owners(folder):
+def _tenants_in(folder: Path) -> Iterator[Path]:
+    for entry in _called_like_tenants(folder):
         if entry.is_dir() and not entry.is_symlink():
             yield entry
 
 
-def _called_like_owners(folder: Path) -> Iterator[Path]:
+def _called_like_tenants(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
         yield from (entry for entry in sorted(folder.iterdir()) if is_tenant(entry.name))
 

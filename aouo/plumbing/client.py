@@ -51,7 +51,9 @@ def ask(
     async def first() -> Facts:
         found = answers(home, verb, timeout_s=timeout_s, begins_s=begins_s, **arguments)
         async with aclosing(found):
-            return await anext(found)
+            if (answer := await anext(found, None)) is None:
+                raise NoAnswer("The running aouo ended without an answer.")
+            return answer
 
     return asyncio.run(first())
 

@@ -14,7 +14,7 @@ async def finish(work: Awaitable[T]) -> T:
 
     `work` must be bounded by itself (one transaction, one semaphore).
     """
-    task = asyncio.ensure_future(work)  # the one task outside a group; this call awaits its end
+    task = asyncio.ensure_future(work)  # no task of a group; this call awaits its end
     cancelled = False
     while not task.done():
         try:

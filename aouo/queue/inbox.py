@@ -81,7 +81,7 @@ class Inbox:
     """Stores arrivals, closes bursts, hands out claims.
 
     After the commit `ready` is told each lane that got work, and `waits` each lane that got a
-    command, or an answer to a question, which its person does not expect to wait.
+    command, or anything while a question is open, which its person does not expect to wait.
     """
 
     def __init__(

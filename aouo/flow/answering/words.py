@@ -49,11 +49,11 @@ class Words:
         permitted = generation.permitted(wanted.pack)
         allowed = generation.registry.allowed(permitted, generation.enabled, wanted.pack)
         openers = openers_of(allowed, off_record=job.off_record or wanted.off_record)
-        reader = Audience(model, wanted.pack, openers, generation.senses, generation.quota)
+        audience = Audience(model, wanted.pack, openers, generation.senses, generation.quota)
         limit_s = generation.limits.turn_timeout_s
         try:
             taken = await self._running.run(
-                job.id, limit_s, lambda: self._intake.take_in(job, wanted.said, reader)
+                job.id, limit_s, lambda: self._intake.take_in(job, wanted.said, audience)
             )
         except asyncio.CancelledError:
             await self._replies.give_back(job)

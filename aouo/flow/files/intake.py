@@ -107,7 +107,7 @@ class Intake:
         self._files = files
         self._show = show
 
-    async def take_in(self, job: Job, said: str, reader: Audience) -> str | MediaNotice:
+    async def take_in(self, job: Job, said: str, audience: Audience) -> str | MediaNotice:
         """The words that the turn begins with, or what to tell the person instead.
 
         `said` are the words under the files.
@@ -118,28 +118,28 @@ class Intake:
         try:
             for position, item in enumerate(content.items):
                 if not (item.referred or (position in kept and kept[position].understood)):
-                    _refuse_early(item, reader)
+                    _refuse_early(item, audience)
             async with typing(self._show, self._clock, job.inbound.address):
                 for position, item in enumerate(content.items):
                     try:
-                        kept[position] = await self._one(job, position, item, reader, kept)
+                        kept[position] = await self._one(job, position, item, audience, kept)
                     except _Missed:
                         if not item.referred:
                             raise
         except _Missed as missed:
             log.info("media_missed", notice=type(missed.notice).__name__)
             return missed.notice
-        reach = await asyncio.to_thread(self._reach, kept, reader)
+        reach = await asyncio.to_thread(self._reach, kept, audience)
         return words_of(content, said, kept, reach)
 
     def _reach(
-        self, kept: Mapping[int, KeptFile], reader: Audience
+        self, kept: Mapping[int, KeptFile], audience: Audience
     ) -> dict[int, tuple[bool, Reach]]:
         """Of each file whether the model sees it, and whether a tool of its opens it."""
         return {
             position: (
-                reader.model.sees and _is_picture(one),
-                reach_of(self._folder / one.path, one, reader.openers),
+                audience.model.sees and _is_picture(one),
+                reach_of(self._folder / one.path, one, audience.openers),
             )
             for position, one in kept.items()
         }
@@ -149,14 +149,14 @@ class Intake:
         job: Job,
         position: int,
         item: Attachment,
-        reader: Audience,
+        audience: Audience,
         kept: Mapping[int, KeptFile],
     ) -> KeptFile:
         """Fetch one file and understand it, unless that was done before."""
         if item.referred:
-            _refuse_early(item, reader)
+            _refuse_early(item, audience)
         one = kept.get(position) or await self._fetch(job, position, item)
-        return one if one.understood else await self._understand(job, item, one, reader)
+        return one if one.understood else await self._understand(job, item, one, audience)
 
     async def images_of(self, job: Job, model: ChatModel) -> tuple[Image, ...]:
         """The pictures of a job, for a model that sees; one that was pruned is left out."""
@@ -188,17 +188,17 @@ class Intake:
         return kept
 
     async def _understand(
-        self, job: Job, item: Attachment, kept: KeptFile, reader: Audience
+        self, job: Job, item: Attachment, kept: KeptFile, audience: Audience
     ) -> KeptFile:
         """Hear or look at a file that is here, and write down what it says."""
-        row = Spent("", reader.quota.day(), pack=reader.pack, person=job.inbound.person.id)
+        row = Spent("", audience.quota.day(), pack=audience.pack, person=job.inbound.person.id)
         spent: list[Spent] = []
         text = ""
         try:
             if item.is_heard:
-                text = await self._hear(item, kept, reader, row, spent)
-            elif item.kind == "photo" and not reader.model.sees:
-                text = await self._look(item, kept, reader, row, spent)
+                text = await self._hear(item, kept, audience, row, spent)
+            elif item.kind == "photo" and not audience.model.sees:
+                text = await self._look(item, kept, audience, row, spent)
         finally:
             if spent and not text:
                 await self._write(job, kept, spent)
@@ -207,12 +207,12 @@ class Intake:
         return kept
 
     async def _hear(
-        self, item: Attachment, kept: KeptFile, reader: Audience, row: Spent, spent: list[Spent]
+        self, item: Attachment, kept: KeptFile, audience: Audience, row: Spent, spent: list[Spent]
     ) -> str:
-        ears, file = reader.senses.ears, self._folder / kept.path
+        ears, file = audience.senses.ears, self._folder / kept.path
         assert not isinstance(ears, str)
         try:
-            await reader.quota.check()
+            await audience.quota.check()
             heard: Heard = await self._patiently(lambda: ears.transcribe(file))
         except Refused as error:
             raise _Missed(notices.MediaRefused(error)) from error
@@ -234,9 +234,9 @@ class Intake:
         return heard.text
 
     async def _look(
-        self, item: Attachment, kept: KeptFile, reader: Audience, row: Spent, spent: list[Spent]
+        self, item: Attachment, kept: KeptFile, audience: Audience, row: Spent, spent: list[Spent]
     ) -> str:
-        eyes = reader.senses.eyes
+        eyes = audience.senses.eyes
         assert eyes is not None
         images = await asyncio.to_thread(self._load, {0: kept})
         if not images:
@@ -293,11 +293,11 @@ def has_files(job: Job) -> bool:
     return isinstance(job.inbound.content, Attached | Album)
 
 
-def _refuse_early(item: Attachment, reader: Audience) -> None:
+def _refuse_early(item: Attachment, audience: Audience) -> None:
     """What is not set up needs no download."""
-    if item.is_heard and isinstance(reader.senses.ears, str):
-        raise _Missed(notices.HearingNotSetUp(item.in_words, reader.senses.ears))
-    if item.kind == "photo" and not reader.model.sees and reader.senses.eyes is None:
+    if item.is_heard and isinstance(audience.senses.ears, str):
+        raise _Missed(notices.HearingNotSetUp(item.in_words, audience.senses.ears))
+    if item.kind == "photo" and not audience.model.sees and audience.senses.eyes is None:
         raise _Missed(notices.SeeingNotSetUp())
 
 
