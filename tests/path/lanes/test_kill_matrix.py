@@ -470,14 +470,17 @@ def _shown_wrongly(scenario: Scenario, here: Place, shown: Sequence[str]) -> lis
     told = sum(times.pop(text) for text in list(times) if text.startswith(IN_DOUBT))
     if not doubts <= told <= doubts + here.told_twice:
         found.append(f"the person was not told once of each doubt: {unknown}")
-    if twice := [text for text, count in times.items() if count > 1]:
-        found.append(f"shown more than once: {twice}")
-    known = {*answers, *scenario.shown, *scenario.aside, RESUMED}
+    known, in_order = {*answers, *scenario.shown, *scenario.aside, RESUMED}, list(shown)
     if any(row["kind"] == "live" for row in unknown):
         known |= {text for text in shown if answers[0].startswith(text) or text in STATUS}
+        if times[answers[0]] > 1:  # on a slow machine all of it stood live, and nobody knew where
+            times[answers[0]] -= 1
+            in_order.remove(answers[0])
+    if twice := [text for text, count in times.items() if count > 1]:
+        found.append(f"shown more than once: {twice}")
     if strange := [text for text in times if text not in known]:
         found.append(f"nobody wanted to say: {strange}")
-    if not doubts and [text for text in shown if text in answers] != answers:
+    if not doubts and [text for text in in_order if text in answers] != answers:
         found.append("the answers are not in order")
     return [*found, f"the chat shows {list(shown)}"] if found else []
 
