@@ -1,4 +1,4 @@
-"""The path of a job, from claim to settled; `job.py` is that path on one screen.
+"""Takes jobs from their claim to their end; `job.py` holds that path in one file.
 
 Besides `app`, this is the only place where the stages meet.
 """

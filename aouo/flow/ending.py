@@ -1,4 +1,4 @@
-"""Ends a turn that nobody is at work on: what it was showing goes, what it asked is closed."""
+"""Ends a turn that no task is running: removes its live messages, closes its open questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aouo.store.database import Tx
 def end_turn(
     tx: Tx, job_id: int, address: ConversationAddress, why: str, now: str
 ) -> list[Delivery]:
-    """End the turn of a job that nobody is at work on, if it has one; returns what shows that."""
+    """End the job's open turn, which no task is running; return the rows that show it."""
     turn = turns.open_of(tx, job_id)
     if turn is None:
         return []

@@ -1,4 +1,4 @@
-"""What the owner's settings and the packs on disk make of the bot, as one value.
+"""Holds what the owner's settings and the packs on disk make of the bot, as one value.
 
 New work begins with the generation of now, and a turn keeps the one it began with.
 """

@@ -1,4 +1,4 @@
-"""Which generation new work begins with, and who is at work with which pack."""
+"""Holds the generation that new turns begin with, and knows which turns use which pack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is answered without a model: one transaction settles the job and queues the reply."""
+"""Answers jobs without a model: one transaction settles the job and queues the reply."""
 
 from __future__ import annotations
 

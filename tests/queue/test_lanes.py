@@ -33,6 +33,7 @@ from aouo.queue.edited import Said, rewritten, words_of
 from aouo.queue.lanes import Bell, Lanes, Slot
 from aouo.queue.running import Running, StopReason
 from tests.fakes.clock import FastClock
+from tests.interleaving import virtual
 
 WAIT_S = 30.0
 ADA = ConversationAddress("tg", "1")
@@ -206,41 +207,44 @@ async def test_a_stop_that_met_no_turn_does_not_reach_the_next_one() -> None:
         assert ended == "done"
 
 
-async def test_a_turn_ends_at_its_limit_but_not_while_it_is_parked() -> None:
-    turns = Running()
+def test_a_turn_ends_at_its_limit_but_not_while_it_is_parked() -> None:
+    async def ended() -> tuple[object, float]:
+        turns = Running()
 
-    async def turn() -> str:
-        async with turns.parked(1):
-            await asyncio.sleep(0.05)
-        await asyncio.Event().wait()
-        return "never"
-
-    begun_s = asyncio.get_running_loop().time()
-    with turns.beginning(1, Lane("a"), Slot(asyncio.Semaphore(0))):
-        ended = await turns.run(1, 0.02, turn)
-
-    assert ended is StopReason.TIMEOUT
-    assert asyncio.get_running_loop().time() - begun_s >= 0.06
-
-
-async def test_the_clock_of_a_turn_stands_still_until_the_last_of_its_questions_is_answered() -> (
-    None
-):
-    """Two questions of one turn may wait at once, and it takes one slot for both again."""
-    turns, free = Running(), asyncio.Semaphore(0)
-
-    async def turn() -> bool:
-        async with turns.parked(1):
+        async def turn() -> None:
             async with turns.parked(1):
-                pass
-            locked = free.locked()
-            await asyncio.sleep(0.05)
-        return not locked and free.locked()
+                await asyncio.sleep(500)
+            await asyncio.Event().wait()
 
-    with turns.beginning(1, Lane("a"), Slot(free)):
-        ended = await turns.run(1, 0.02, turn)
+        time_s = asyncio.get_running_loop().time
+        begun_s = time_s()
+        with turns.beginning(1, Lane("a"), Slot(asyncio.Semaphore(0))):
+            reason = await turns.run(1, 20, turn)
+        return reason, time_s() - begun_s
 
-    assert ended is True
+    reason, took_s = virtual.run(ended)
+
+    assert (reason, round(took_s)) == (StopReason.TIMEOUT, 520)
+
+
+def test_the_clock_of_a_turn_stands_still_until_the_last_of_its_questions_is_answered() -> None:
+    """Two questions of one turn may wait at once, and it takes one slot for both again."""
+
+    async def ended() -> object:
+        turns, free = Running(), asyncio.Semaphore(0)
+
+        async def turn() -> bool:
+            async with turns.parked(1):
+                async with turns.parked(1):
+                    pass
+                locked = free.locked()
+                await asyncio.sleep(500)
+            return not locked and free.locked()
+
+        with turns.beginning(1, Lane("a"), Slot(free)):
+            return await turns.run(1, 20, turn)
+
+    assert virtual.run(ended) is True
 
 
 async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:

@@ -1,1 +1,1 @@
-"""A job that becomes a turn: begun, given what it stands on, and ended in one transaction."""
+"""Turns jobs into turns: begins them, builds what they need, ends each in one transaction."""

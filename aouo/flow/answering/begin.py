@@ -1,4 +1,4 @@
-"""The first transaction of a turn: bind, choose the session, store what the person said."""
+"""Begins a turn in one transaction: binds the route, chooses the session, stores the words."""
 
 from __future__ import annotations
 

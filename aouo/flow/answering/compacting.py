@@ -1,4 +1,4 @@
-"""`/compact`: the whole session becomes a summary at the head of a new one."""
+"""Obeys `/compact`: summarises the whole session and begins a new one with the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said off the record, while it lasts: in this process's memory and nowhere else."""
+"""Remembers what was said off the record, in this process's memory and nowhere else."""
 
 from __future__ import annotations
 

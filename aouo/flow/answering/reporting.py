@@ -1,4 +1,4 @@
-"""How a turn's end is told: one canonical line in the log, and events for whoever watches."""
+"""Reports the end of a turn: one line in the log, and events for the bus's subscribers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the runtime does by itself, beside the turns."""
+"""Does what the runtime has to do by itself, beside the turns."""

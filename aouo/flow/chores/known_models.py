@@ -1,4 +1,4 @@
-"""Keeps what is known of the configured models true: servers are asked beside everything else."""
+"""Asks model servers in the background, to keep what is known of the models true."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Files that people send: fetched, understood, and told to the model."""
+"""Fetches the files that people send, understands them, and tells the model of them."""

@@ -1,4 +1,4 @@
-"""Work of a lane that takes a while, and shows that it is being done."""
+"""Shows in the chat that a lane is doing work that takes a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came in besides text, before its turn begins: fetched, heard, looked at, written down.
+"""Takes in files before their turn begins: fetches, hears and looks at them, stores what they say.
 
 Each file has one of three outcomes: a value, *could not*, *not set up*. The last two end the turn
 with one sentence; a model never reads a placeholder. What is done for a file is a row of its job

@@ -1,4 +1,4 @@
-"""The media folder: which file lies where, and what is removed when.
+"""Names the files of the media folder, and removes the old ones.
 
 media/<platform>_<chat>[_<thread>]/<job>_<position>_<name>
 """

@@ -1,4 +1,4 @@
-"""What a turn can do with a file that was sent, judged by its content, as its tools judge it."""
+"""Says what a turn's tools can do with a file that was sent, judged by its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model reads of files that came in: one bracketed line each, then what they say."""
+"""Words files for the model: one bracketed line each, then what they say."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is answered without a turn: one module for each kind of command, tap or event."""
+"""Handles what needs no turn: one module for each kind of command, tap or event."""

@@ -1,4 +1,4 @@
-"""What people do about a budget that is used up: the buttons of a refusal, and a cheaper model."""
+"""Handles the buttons of a budget's refusal: raise it, use a cheaper model, or stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reactions: kept with the message they are on; the next turn of its session knows of them."""
+"""Stores reactions with their message, for the next turn of its session."""
 
 from __future__ import annotations
 

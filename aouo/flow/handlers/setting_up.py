@@ -1,4 +1,4 @@
-"""`/setup_topics`: one topic for each pack, created where it is missing and bound to its pack."""
+"""Obeys `/setup_topics`: creates the topics that packs lack, and binds each to its pack."""
 
 from __future__ import annotations
 

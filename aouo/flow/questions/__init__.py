@@ -1,1 +1,1 @@
-"""Waiting for a human in the middle of a turn: questions, approvals, and what became of them."""
+"""Asks a person in the middle of a turn, waits for the answer, and shows the outcome."""

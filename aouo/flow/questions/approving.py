@@ -1,4 +1,4 @@
-"""A call that only the owner can allow: asks them in their private chat, and waits."""
+"""Asks the owner, in their private chat, to allow a tool call, and waits for the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A card that asked becomes what came of it: answered, not answered in time, or stopped."""
+"""Edits a question's message to show its answer, that nobody answered, or that it was stopped."""
 
 from __future__ import annotations
 
