@@ -311,8 +311,9 @@ async def test_a_file_is_limited(place: Place) -> None:
 
 async def test_many_files_end_it_once_its_folder_is_full(place: Place) -> None:
     order = place.order('while True: open(str(time.time()), "wb").write(b"x" * 100_000)')
+    order = replace(order, limits=replace(LIMITS, time_s=60, cpu_s=60))  # the folder is first
     full = [False, True]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         ran = await place.sandbox.run(order, is_full=lambda: full.pop(0))
 
     assert ran.end == "room"
