@@ -37,7 +37,7 @@ def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> 
     album = inbound.content.id if isinstance(inbound.content, Album) else ""
     job_id = tx.insert(
         "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
-        "due_at, created_at, album) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "due_at, created_at, album, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lane,
         *address.columns,
         inbound.person.id,
@@ -46,6 +46,7 @@ def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> 
         due_at,
         now,
         album,
+        inbound.origin,
     )
     if inbound.message_id and isinstance(inbound.content, Text | Command | Attached | Album):
         _found_by(tx, job_id, inbound)
