@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -32,26 +33,24 @@ async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:
     """A reminder that Ada made, due in so many seconds."""
     now = bot.app.shared.clock.now()
     row = Scheduled(
-        **{
-            "id": schedules.new_id(),
-            "pack": "",
-            "key": "",
-            "origin": "person",
-            "address": ConversationAddress("tg", str(ADA)),
-            "chat_kind": "private",
-            "person": str(ADA),
-            "skill": "",
-            "prompt": "Remind me to water the plants",
-            "text": "1m",
-            "zone": "UTC",
-            "since": iso(now - timedelta(minutes=1) + timedelta(seconds=in_s)),
-            "enabled": True,
-            "paused": "",
-            "next_due": iso(now + timedelta(seconds=in_s)),
-            "name": "plants",
-            **more,
-        }
+        id=schedules.new_id(),
+        pack="",
+        key="",
+        origin="person",
+        address=ConversationAddress("tg", str(ADA)),
+        chat_kind="private",
+        person=str(ADA),
+        skill="",
+        prompt="Remind me to water the plants",
+        text="1m",
+        zone="UTC",
+        since=iso(now - timedelta(minutes=1) + timedelta(seconds=in_s)),
+        enabled=True,
+        paused="",
+        next_due=iso(now + timedelta(seconds=in_s)),
+        name="plants",
     )
+    row = replace(row, **more)
     await bot.app.shared.database.transact(lambda tx: schedules.add(tx, row, iso(now)))
     return row
 
