@@ -106,6 +106,7 @@ def flow_of(
             otr_memory=otr_memory,
             forget=intake.forget,
         ),
+        bus=shared.bus,
     )
     setting_up = SettingUp(
         database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram

@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 DRAIN_S = 20.0
 FLUSH_S = 5.0
+SUBSCRIBERS_S = 2.0
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
 
@@ -126,7 +128,8 @@ class Runtime:
             await menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
-        """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
+        """Ingress, lanes, outbox, subscribers, in this order; each has a deadline, and what is
+        left stays stored."""
         log.info("stopping")
         if telegram := self._app.shared.telegram:
             telegram.stop_listening()
@@ -137,6 +140,9 @@ class Runtime:
         await _within(DRAIN_S, self._lanes)
         self._app.outbox.close()
         await _within(FLUSH_S, self._outbox)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SUBSCRIBERS_S):
+                await self._app.shared.bus.drain()
         for task in self._background:
             task.cancel()
 

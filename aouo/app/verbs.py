@@ -69,12 +69,12 @@ def talking(shared: Shared, inbox: Inbox, terminal: TerminalMessenger) -> Verbs:
             leave()
 
     async def watch(request: Watch) -> AsyncGenerator[Facts]:
-        """Yield the events of one session, or of all, until the other side goes."""
-        waiting, leave = shared.bus.subscribe(session_id=request.session)
+        """Yield the events of one session, or of all, until either side goes."""
+        events, leave = shared.bus.subscribe(session_id=request.session)
         try:
             yield {"kind": "ready"}
-            while True:
-                yield told(await waiting.get())
+            async for event in events:
+                yield told(event)
         finally:
             leave()
 

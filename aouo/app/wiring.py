@@ -125,6 +125,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         resend_unknown=lambda: generations.now.transport.resend_unknown,
         owner=owner,
         moved=moved,
+        publish=shared.bus.publish,
     )
     outbox = Outbox(
         ledger=ledger,

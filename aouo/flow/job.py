@@ -19,6 +19,7 @@ from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequ
 from aouo.facts.work import Job
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.renewing import Renewing
+from aouo.flow.answering.reporting import Stream
 from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.answering.words import Words
 from aouo.flow.files.intake import Intake, has_files
@@ -27,6 +28,7 @@ from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.table import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.replies import Replies
+from aouo.plumbing.bus import Bus
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Running, StopReason
 from aouo.routing import decisions as to
@@ -172,6 +174,7 @@ class Answering:
         renewing: Renewing,
         turns: Turns,
         commit: Commit,
+        bus: Bus,
     ) -> None:
         self._generations = generations
         self._running = running
@@ -182,6 +185,7 @@ class Answering:
         self._renewing = renewing
         self._turns = turns
         self._commit = commit
+        self._bus = bus
 
     async def answer(self, job: Job, wanted: to.RunTurn) -> None:
         """Run the job's turn and end it. A shutdown gives the job back, to be taken up by the next
@@ -222,7 +226,9 @@ class Answering:
         try:
             if pictured:
                 ctx.images = await self._intake.images_of(job, ctx.model)
-            ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
+            with Stream(self._bus, ctx, streams=turn.view.streams) as stream:
+                ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
+                stream.ended = ended
             if ended is StopReason.SHUTDOWN:
                 await self._replies.give_back(job, ctx.spent)
                 return
