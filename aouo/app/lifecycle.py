@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
 from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
+from aouo.facts.errors import SetupError
 from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
 from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
+from aouo.plumbing.parts import Work
 from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.telegram.channel import TelegramChannel
 
@@ -33,7 +34,7 @@ _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
 
 class Runtime:
-    """One running App; `stop` ends it gracefully, the failure of a part ends it with it."""
+    """One running App; `stop` ends it gracefully, the failure of an essential part at once."""
 
     def __init__(self, app: App, loaded: Loaded) -> None:
         self._app = app
@@ -96,25 +97,36 @@ class Runtime:
         """Start what runs; Telegram is listened to already."""
         app, telegram = self._app, self._app.shared.telegram
 
-        def begin(name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-            return group.create_task(work, name=name)
+        def begin(name: str, work: Work) -> asyncio.Task[None]:
+            return group.create_task(_essential(name, work), name=name)
 
-        self._lanes = begin("lanes", app.lanes.run())
-        self._outbox = begin("outbox", app.outbox.run())
-        self._background = [begin(name, work()) for name, work in app.background.items()]
-        if os.getpid() == 1:
-            self._background.append(begin("orphans", bury(app.shared.clock)))
+        self._lanes = begin("lanes", app.lanes.run)
+        self._outbox = begin("outbox", app.outbox.run)
+        self._background = [begin(name, work) for name, work in app.essential.items()]
+        self._background += [
+            group.create_task(app.parts.keep(name, work), name=name)
+            for name, work in self._optional(telegram).items()
+        ]
         if self._loaded.from_last_good:
             await app.owner_notices.tell(sentences.config_broken(self._loaded.problems))
         if self._takeover.unfinished:
             await app.owner_notices.tell(sentences.unfinished(self._takeover.told))
-        ingress = [begin("load", self._load(telegram))] if telegram else []
+        ingress = [begin("load", telegram.load)] if telegram else []
         log.info("started", packs=list(app.generations.library.names), waiting=waiting)
         self.ready.set()
         return ingress
 
-    async def _load(self, telegram: TelegramChannel) -> None:
-        await telegram.load()
+    def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
+        """What runs beside everything else, and may fail."""
+        works = dict(self._app.optional)
+        if telegram:
+            works["menu"] = partial(self._fill_menu, telegram)
+        if os.getpid() == 1:
+            works["orphans"] = partial(bury, self._app.shared.clock)
+        return works
+
+    async def _fill_menu(self, telegram: TelegramChannel) -> None:
+        """Keep the command menu up to date, for ever."""
         menu_changed = self._app.refreshing.menu_changed
         while True:  # nobody waits for it: Telegram may be slow
             menu_changed.clear()
@@ -174,6 +186,17 @@ class Runtime:
 
 class _Done(Exception):
     """The regular end of a task group."""
+
+
+async def _essential(name: str, work: Work) -> None:
+    """Run what nothing goes on without; its failure is in the log, whoever reports it then."""
+    try:
+        await work()
+    except SetupError:
+        raise
+    except Exception as error:
+        log.critical("essential_part_failed", part=name, error=repr(error), exc_info=error)
+        raise
 
 
 async def _within(limit_s: float, task: asyncio.Task[None]) -> None:
