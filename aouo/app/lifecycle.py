@@ -20,6 +20,7 @@ from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
 from aouo.plumbing.parts import Work
+from aouo.plumbing.systemd import Systemd
 from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.telegram.channel import TelegramChannel
 
@@ -30,14 +31,17 @@ log = structlog.get_logger()
 DRAIN_S = 20.0
 FLUSH_S = 5.0
 SUBSCRIBERS_S = 2.0
+READY_S = 30.0
+"""A service that is not ready in time is ended; without a network we are ready to wait for it."""
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
 
 class Runtime:
     """One running App; `stop` ends it gracefully, the failure of an essential part at once."""
 
-    def __init__(self, app: App, loaded: Loaded) -> None:
+    def __init__(self, app: App, loaded: Loaded, systemd: Systemd | None = None) -> None:
         self._app = app
+        self._systemd = systemd or Systemd({})
         self._loaded = loaded
         self._stop = asyncio.Event()
         self._since = time.time()
@@ -60,10 +64,12 @@ class Runtime:
         control = Control(
             {
                 "status": Verb(Nothing, self._status),
+                "health": Verb(Nothing, self._health),
                 "stop": Verb(Nothing, self._stop_verb),
                 "restart": Verb(Nothing, self._restart),
                 **app.verbs,
-            }
+            },
+            pages={"/healthz": self._healthz},
         )
         try:
             waiting = await self._take_over()
@@ -123,7 +129,21 @@ class Runtime:
             works["menu"] = partial(self._fill_menu, telegram)
         if os.getpid() == 1:
             works["orphans"] = partial(bury, self._app.shared.clock)
+        if self._systemd.listens:
+            works["systemd"] = partial(self._report, telegram)
         return works
+
+    async def _report(self, telegram: TelegramChannel | None) -> None:
+        """Tell systemd how we are, from the first answer of Telegram on, or when it is late."""
+        health = self._app.health
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READY_S):
+                await (telegram.begun() if telegram else asyncio.sleep(0))
+        await self._systemd.report(
+            self._app.shared.clock,
+            alive=lambda: self._stop.is_set() or health.listens,
+            status=health.line,
+        )
 
     async def _fill_menu(self, telegram: TelegramChannel) -> None:
         """Keep the command menu up to date, for ever."""
@@ -143,6 +163,7 @@ class Runtime:
         """Ingress, lanes, outbox, subscribers, in this order; each has a deadline, and what is
         left stays stored."""
         log.info("stopping")
+        self._systemd.stopping(restarts=self.restart)
         if telegram := self._app.shared.telegram:
             telegram.stop_listening()
         for task in ingress:
@@ -171,6 +192,14 @@ class Runtime:
                 "problems": list(self._loaded.problems),
             },
         }
+
+    async def _health(self, request: Nothing) -> Facts:
+        del request
+        return {"health": await self._app.health.facts()}
+
+    async def _healthz(self) -> tuple[int, Facts]:
+        facts = await self._app.health.facts()
+        return 200 if facts["ok"] else 503, facts
 
     async def _stop_verb(self, request: Nothing) -> Facts:
         del request

@@ -12,6 +12,7 @@ import structlog
 from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
 from aouo.app.handling import flow_of
+from aouo.app.health import Health
 from aouo.app.shared import Shared, share
 from aouo.app.verbs import state, talking
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
@@ -82,6 +83,7 @@ class App:
     essential: Mapping[str, Work]
     optional: Mapping[str, Work]
     parts: Parts
+    health: Health
     verbs: Verbs
     state: Callable[[], Awaitable[Facts]]
 
@@ -243,6 +245,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),
         },
         parts=parts,
+        health=Health(shared, bell, parts),
         verbs={
             **talking(shared, inbox, terminal),
             **home_verbs(packs, lambda: generations.library, schedules),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, LiteralString
 
 from aouo.facts.address import ConversationAddress
@@ -259,6 +259,30 @@ def waiting(tx: Tx) -> int:
         "(SELECT count(*) FROM deliveries WHERE state = 'sending') AS n"
     )
     return row["n"] if row else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """How many messages are queued or being sent, since when the oldest one is ("" = none), and of
+    how many nobody knows whether they arrived."""
+
+    queued: int
+    since: str
+    unknown: int
+
+
+def unsent(tx: Tx) -> Unsent:
+    """Return what has not left, or may not have."""
+    row = tx.one(
+        "SELECT (SELECT count(*) FROM deliveries WHERE state = 'unknown') AS unknown, "
+        "coalesce((SELECT created_at FROM deliveries WHERE state = 'sending' ORDER BY id LIMIT 1), "
+        "'') AS sending, "
+        "coalesce((SELECT created_at FROM deliveries WHERE state = 'queued' ORDER BY id LIMIT 1), "
+        "'') AS queued"
+    )
+    assert row is not None
+    moments: list[str] = [at for at in (row["sending"], row["queued"]) if at]
+    return Unsent(waiting(tx), min(moments, default=""), row["unknown"])
 
 
 def cut_off(tx: Tx, now: str) -> list[Delivery]:
