@@ -118,6 +118,7 @@ def flow_of(
             bringing=bringing,
         ),
         bringing=bringing,
+        bus=shared.bus,
     )
     setting_up = SettingUp(
         database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram

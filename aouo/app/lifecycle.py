@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Coroutine
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
 from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
+from aouo.facts.errors import SetupError
 from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
 from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
+from aouo.plumbing.parts import Work
+from aouo.plumbing.systemd import Systemd
 from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.telegram.channel import TelegramChannel
 
@@ -27,14 +30,18 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 DRAIN_S = 20.0
 FLUSH_S = 5.0
+SUBSCRIBERS_S = 2.0
+READY_S = 30.0
+"""A service that is not ready in time is ended; without a network we are ready to wait for it."""
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
 
 class Runtime:
-    """One running App; `stop` ends it gracefully, the failure of a part ends it with it."""
+    """One running App; `stop` ends it gracefully, the failure of an essential part at once."""
 
-    def __init__(self, app: App, loaded: Loaded) -> None:
+    def __init__(self, app: App, loaded: Loaded, systemd: Systemd | None = None) -> None:
         self._app = app
+        self._systemd = systemd or Systemd({})
         self._loaded = loaded
         self._stop = asyncio.Event()
         self._since = time.time()
@@ -57,10 +64,12 @@ class Runtime:
         control = Control(
             {
                 "status": Verb(Nothing, self._status),
+                "health": Verb(Nothing, self._health),
                 "stop": Verb(Nothing, self._stop_verb),
                 "restart": Verb(Nothing, self._restart),
                 **app.verbs,
-            }
+            },
+            pages={"/healthz": self._healthz},
         )
         try:
             waiting = await self._take_over()
@@ -94,25 +103,50 @@ class Runtime:
         """Start what runs; Telegram is listened to already."""
         app, telegram = self._app, self._app.shared.telegram
 
-        def begin(name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-            return group.create_task(work, name=name)
+        def begin(name: str, work: Work) -> asyncio.Task[None]:
+            return group.create_task(_essential(name, work), name=name)
 
-        self._lanes = begin("lanes", app.lanes.run())
-        self._outbox = begin("outbox", app.outbox.run())
-        self._background = [begin(name, work()) for name, work in app.background.items()]
-        if os.getpid() == 1:
-            self._background.append(begin("orphans", bury(app.shared.clock)))
+        self._lanes = begin("lanes", app.lanes.run)
+        self._outbox = begin("outbox", app.outbox.run)
+        self._background = [begin(name, work) for name, work in app.essential.items()]
+        self._background += [
+            group.create_task(app.parts.keep(name, work), name=name)
+            for name, work in self._optional(telegram).items()
+        ]
         if self._loaded.from_last_good:
             await app.owner_notices.tell(sentences.config_broken(self._loaded.problems))
         if self._takeover.unfinished:
             await app.owner_notices.tell(sentences.unfinished(self._takeover.told))
-        ingress = [begin("load", self._load(telegram))] if telegram else []
+        ingress = [begin("load", telegram.load)] if telegram else []
         log.info("started", packs=list(app.generations.library.names), waiting=waiting)
         self.ready.set()
         return ingress
 
-    async def _load(self, telegram: TelegramChannel) -> None:
-        await telegram.load()
+    def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
+        """What runs beside everything else, and may fail."""
+        works = dict(self._app.optional)
+        if telegram:
+            works["menu"] = partial(self._fill_menu, telegram)
+        if os.getpid() == 1:
+            works["orphans"] = partial(bury, self._app.shared.clock)
+        if self._systemd.listens:
+            works["systemd"] = partial(self._report, telegram)
+        return works
+
+    async def _report(self, telegram: TelegramChannel | None) -> None:
+        """Tell systemd how we are, from the first answer of Telegram on, or when it is late."""
+        health = self._app.health
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READY_S):
+                await (telegram.begun() if telegram else asyncio.sleep(0))
+        await self._systemd.report(
+            self._app.shared.clock,
+            alive=lambda: self._stop.is_set() or health.listens,
+            status=health.line,
+        )
+
+    async def _fill_menu(self, telegram: TelegramChannel) -> None:
+        """Keep the command menu up to date, for ever."""
         menu_changed = self._app.refreshing.menu_changed
         while True:  # nobody waits for it: Telegram may be slow
             menu_changed.clear()
@@ -126,8 +160,10 @@ class Runtime:
             await menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
-        """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
+        """Ingress, lanes, outbox, subscribers, in this order; each has a deadline, and what is
+        left stays stored."""
         log.info("stopping")
+        self._systemd.stopping(restarts=self.restart)
         if telegram := self._app.shared.telegram:
             telegram.stop_listening()
         for task in ingress:
@@ -137,6 +173,9 @@ class Runtime:
         await _within(DRAIN_S, self._lanes)
         self._app.outbox.close()
         await _within(FLUSH_S, self._outbox)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SUBSCRIBERS_S):
+                await self._app.shared.bus.drain()
         for task in self._background:
             task.cancel()
 
@@ -154,6 +193,14 @@ class Runtime:
             },
         }
 
+    async def _health(self, request: Nothing) -> Facts:
+        del request
+        return {"health": await self._app.health.facts()}
+
+    async def _healthz(self) -> tuple[int, Facts]:
+        facts = await self._app.health.facts()
+        return 200 if facts["ok"] else 503, facts
+
     async def _stop_verb(self, request: Nothing) -> Facts:
         del request
         self.stop()
@@ -168,6 +215,17 @@ class Runtime:
 
 class _Done(Exception):
     """The regular end of a task group."""
+
+
+async def _essential(name: str, work: Work) -> None:
+    """Run what nothing goes on without; its failure is in the log, whoever reports it then."""
+    try:
+        await work()
+    except SetupError:
+        raise
+    except Exception as error:
+        log.critical("essential_part_failed", part=name, error=repr(error), exc_info=error)
+        raise
 
 
 async def _within(limit_s: float, task: asyncio.Task[None]) -> None:

@@ -21,7 +21,6 @@ from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home
 from aouo.plumbing.mounts import file_system, is_network
-from aouo.plumbing.waking import watch
 from aouo.store.opening import opened
 from aouo.telegram.channel import TelegramChannel
 from aouo.web.session import session_through
@@ -80,6 +79,4 @@ async def _base(
         group = await stack.enter_async_context(asyncio.TaskGroup())
         stack.callback(telegram.stop_listening)
         telegram.start_listening(group)
-        watching = group.create_task(watch(clock, telegram.ask_anew), name="waking")
-        stack.callback(watching.cancel)
     return Base(home, clock, database, session, telegram, stack, online)

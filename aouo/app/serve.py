@@ -17,6 +17,7 @@ from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.systemd import Systemd
 from aouo.web.session import secrets_of
 
 log = structlog.get_logger()
@@ -42,19 +43,19 @@ def start(home: Home, environ: Mapping[str, str]) -> None:
             redactor=redactor,
         ):
             _say(loaded)
-            again = asyncio.run(serve(home, loaded))
+            again = asyncio.run(serve(home, loaded, Systemd(environ)))
     if again:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
-async def serve(home: Home, loaded: Loaded) -> bool:
-    """Run until stopped; True when a restart was asked for.
+async def serve(home: Home, loaded: Loaded, systemd: Systemd | None = None) -> bool:
+    """Run until stopped; True when a restart was asked for. `systemd` is told how it goes.
 
     Raises:
         SetupError: unwrapped from the parts that ran beside each other.
     """
     async with open_app(home, loaded.settings) as app:
-        runtime = Runtime(app, loaded)
+        runtime = Runtime(app, loaded, systemd)
         stop_on_signals(runtime)
         await runtime.run()
         return runtime.restart

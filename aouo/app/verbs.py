@@ -13,6 +13,7 @@ from aouo.facts.ports import ChatModel, iso
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.generation import Generation
 from aouo.outbound.terminal import TerminalMessenger
+from aouo.plumbing.parts import Parts
 from aouo.plumbing.verbs import Facts, Nothing, Stream, Verb, Verbs
 from aouo.providers.fallback import FallbackModel
 from aouo.queue.idle import idle
@@ -69,12 +70,12 @@ def talking(shared: Shared, inbox: Inbox, terminal: TerminalMessenger) -> Verbs:
             leave()
 
     async def watch(request: Watch) -> AsyncGenerator[Facts]:
-        """Yield the events of one session, or of all, until the other side goes."""
-        waiting, leave = shared.bus.subscribe(session_id=request.session)
+        """Yield the events of one session, or of all, until either side goes."""
+        events, leave = shared.bus.subscribe(session_id=request.session)
         try:
             yield {"kind": "ready"}
-            while True:
-                yield told(await waiting.get())
+            async for event in events:
+                yield told(event)
         finally:
             leave()
 
@@ -94,7 +95,9 @@ def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
     )
 
 
-async def state(shared: Shared, now: Generation, known_models: KnownModels, bell: Bell) -> Facts:
+async def state(
+    shared: Shared, now: Generation, known_models: KnownModels, bell: Bell, parts: Parts
+) -> Facts:
     """Return what `aouo status` says of the generation of now and of what is at work."""
     waiting = await shared.database.read(jobs.count_by_state)
     model, telegram, library = now.model, shared.telegram, now.library
@@ -115,6 +118,7 @@ async def state(shared: Shared, now: Generation, known_models: KnownModels, bell
         "mcp": now.servers.facts(),
         "sandbox": in_words(await now.sandbox.level()),
         "lanes": {"running": bell.at_work, "waiting": waiting.get("ready", 0)},
+        "failed_parts": parts.failing,
     }
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
-from typing import Any
 
 import structlog
 
 from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
 from aouo.app.handling import flow_of
+from aouo.app.health import Health
 from aouo.app.shared import Shared, share
 from aouo.app.verbs import state, talking
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
@@ -41,8 +41,11 @@ from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices, letting_in
 from aouo.outbound.terminal import TerminalMessenger
+from aouo.outbound.wording import sentences
+from aouo.plumbing.parts import Parts, Work
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts, Verbs
+from aouo.plumbing.waking import watch
 from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
@@ -76,8 +79,10 @@ def places_of(generations: Generations) -> Callable[[str], int]:
 class App:
     """The parts that `app.lifecycle` runs, and that somebody outside has to reach.
 
-    `background` runs for as long as the process, by name; `verbs` are those of the control socket
-    that need no more than these parts; `state` is what `aouo status` says of them.
+    `essential` and `optional` run in the background for as long as the process, by name: without
+    the first ones messages would be lost, so a failure of one ends the process; one of the others
+    is run again. `verbs` are those of the control socket that need no more than these parts;
+    `state` is what `aouo status` says of them.
     """
 
     shared: Shared
@@ -92,7 +97,10 @@ class App:
     owner_notices: OwnerNotices
     titles: Titles
     tidying: Tidying
-    background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
+    essential: Mapping[str, Work]
+    optional: Mapping[str, Work]
+    parts: Parts
+    health: Health
     verbs: Verbs
     state: Callable[[], Awaitable[Facts]]
 
@@ -142,6 +150,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         resend_unknown=lambda: generations.now.transport.resend_unknown,
         owner=owner,
         moved=moved,
+        publish=shared.bus.publish,
     )
     outbox = Outbox(
         ledger=ledger,
@@ -229,6 +238,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         days=lambda: generations.now.retention,
     )
     known_models = KnownModels(generations, clock, owner_notices)
+    parts = Parts(clock, lambda name: owner_notices.tell(sentences.part_failed(name)))
     schedules = Schedules(database=database, clock=clock, zone_of=zones)
 
     def may_run(row: Scheduled) -> Paused:
@@ -263,18 +273,20 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner_notices=owner_notices,
         titles=titles,
         tidying=tidying,
-        background={
-            "bursts": inbox.close_bursts,
-            "leases": inbox.renew_leases,
+        essential={"bursts": inbox.close_bursts, "leases": inbox.renew_leases},
+        optional={
             "waiting_notice": waiting_notice.run,
             "retention": tidying.run,
             "titles": titles.run,
             "known_models": known_models.run,
             "schedules": ticking.run,
+            **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),
         },
+        parts=parts,
+        health=Health(shared, bell, parts),
         verbs={
             **talking(shared, inbox, terminal),
             **home_verbs(packs, lambda: generations.library, schedules),
         },
-        state=lambda: state(shared, generations.now, known_models, bell),
+        state=lambda: state(shared, generations.now, known_models, bell, parts),
     )

@@ -16,12 +16,13 @@ from aouo.plumbing.verbs import Facts
 
 
 @click.command()
+@click.option("--health", is_flag=True, help="Only whether it is well; exit 1 when it is not.")
 @json_option
-def status(as_json: bool) -> None:
+def status(as_json: bool, health: bool) -> None:
     """Say how the running bot is; exit 1 when none runs."""
     home = current_home()
     try:
-        facts = ask(home, "status")
+        facts = ask(home, "health" if health else "status")
     except NotRunning:
         busy = is_locked(home)
         if as_json:
@@ -34,6 +35,9 @@ def status(as_json: bool) -> None:
             )
             click.get_current_context().exit(1)
         raise
+    if health:
+        _show_health(facts["health"], as_json)
+        return
     facts["unread_packs"] = unread(home)
     if as_json:
         print_json({"running": True, **facts})
@@ -42,16 +46,35 @@ def status(as_json: bool) -> None:
         click.echo(line)
 
 
+def _show_health(facts: Facts, as_json: bool) -> None:
+    well = bool(facts.pop("ok"))
+    if as_json:
+        print_json({"ok": well, **facts})
+    else:
+        click.echo("aouo is well" if well else "aouo is not well")
+        for line in _facts_in(facts):
+            click.echo(line)
+    click.get_current_context().exit(0 if well else 1)
+
+
 def _lines(facts: Facts) -> Iterator[str]:
     yield (
         f"aouo is running: pid {facts.get('pid', '?')}, since {_moment(facts.get('since', '?'))}, "
         f"up {duration(float(facts.get('uptime_s', 0)))}"
     )
     known = {"pid", "since", "uptime_s"}
+    yield from _facts_in({name: value for name, value in facts.items() if name not in known})
+
+
+def _facts_in(facts: Facts) -> Iterator[str]:
+    """Return a line for each fact that says something."""
     for name, value in facts.items():
-        if name in known or value in (None, "", [], {}):
+        if value in (None, "", [], {}):
             continue
-        yield f"  {name:<10} {_spell(name, value)}"
+        if name.endswith("_s"):
+            yield f"  {name.removesuffix('_s').replace('_', ' '):<10} {_unit(name, value)}"
+        else:
+            yield f"  {name:<10} {_spell(name, value)}"
 
 
 def _spell(name: str, value: object) -> str:

@@ -1,7 +1,7 @@
 """Facts that come in and events of running turns: two sealed unions of frozen values.
 
 An `Inbound` is a fact that came in and becomes a job; its `content` is one case of the first
-union. An `Event` is what a running turn tells its subscribers.
+union. An `Event` is what a running turn, or the outbox, tells its subscribers.
 """
 
 from __future__ import annotations
@@ -361,6 +361,39 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamBegin:
+    """The chat is about to see a turn's words as they come."""
+
+    turn_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """No more words of the turn come, however it ends; `error` is "" for an answer.
+
+    Else it is the class of the error, or why the turn was stopped (a `StopReason`, in lower case);
+    the log says more.
+    """
+
+    turn_id: str
+    session_id: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFailed:
+    """A turn whose words the chat saw has failed; one that was stopped has not. The person is
+    told what happened. `error` is the class of the error."""
+
+    turn_id: str
+    session_id: str
+    channel: str
+    chat_id: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class LlmToken:
     turn_id: str
     session_id: str
@@ -421,7 +454,12 @@ class TurnSettled:
 
 @dataclass(frozen=True, slots=True)
 class TurnCompleted:
-    """A turn was answered; the words of the person and of the assistant."""
+    """A turn was answered, and that is committed; the words of the person, and the answer as the
+    history has it.
+
+    Only of sessions that a conversation goes on in, and never off the record: whoever subscribes
+    to it may keep what it says.
+    """
 
     user_msg: str
     assistant_msg: str
@@ -429,6 +467,29 @@ class TurnCompleted:
     channel: str
     chat_id: str
     at: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryFailed:
+    """A message was refused, or nobody knows whether it arrived (`error`: refused | unknown).
+
+    `turn_id` and `session_id` are "" where no turn said it. Why it was refused is in its row.
+    """
+
+    delivery_id: int
+    turn_id: str
+    session_id: str
+    channel: str
+    chat_id: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventsMissed:
+    """The subscriber was too slow: so many events that should stand here were dropped."""
+
+    session_id: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +502,9 @@ class MemoryFlush:
 
 Event: TypeAlias = (
     TurnStarted
+    | StreamBegin
+    | StreamEnd
+    | StreamFailed
     | LlmToken
     | ActionStarted
     | ShieldVerdict
@@ -448,6 +512,8 @@ Event: TypeAlias = (
     | ResponseComplete
     | TurnCompleted
     | TurnSettled
+    | DeliveryFailed
+    | EventsMissed
     | MemoryFlush
 )
 

@@ -59,6 +59,11 @@ class SessionId:
     def __str__(self) -> str:
         return f"{self.kind}/{self.conversation}/{self.token}"
 
+    @property
+    def is_current(self) -> bool:
+        """Whether a conversation goes on in it; one-shot sessions are no part of one."""
+        return self.kind == "chat"
+
     @classmethod
     def new(cls, kind: SessionKind, conversation: str) -> SessionId:
         """Return a fresh id for the conversation, so that ids do not grow by rotation."""

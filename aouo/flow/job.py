@@ -20,6 +20,7 @@ from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.renewing import Renewing
+from aouo.flow.answering.reporting import Stream
 from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.answering.words import Words
 from aouo.flow.files.intake import Intake, has_files
@@ -29,6 +30,7 @@ from aouo.flow.handlers.table import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.replies import Replies
 from aouo.outbound.wording import sentences
+from aouo.plumbing.bus import Bus
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Running, StopReason
 from aouo.routing import decisions as to
@@ -183,6 +185,7 @@ class Answering:
         turns: Turns,
         commit: Commit,
         bringing: Bringing,
+        bus: Bus,
     ) -> None:
         self._generations = generations
         self._running = running
@@ -194,6 +197,7 @@ class Answering:
         self._turns = turns
         self._commit = commit
         self._bringing = bringing
+        self._bus = bus
 
     async def answer(self, job: Job, wanted: to.RunTurn) -> None:
         """Run the job's turn and end it. A shutdown gives the job back, to be taken up by the next
@@ -240,7 +244,9 @@ class Answering:
             if pictured:
                 ctx.images = await self._intake.images_of(job, ctx.model)
             limit_s = turn.plan.timeout_s or generation.limits.turn_timeout_s
-            ended = await self._running.run(job.id, limit_s, work)
+            with Stream(self._bus, ctx, streams=turn.view.streams) as stream:
+                ended = await self._running.run(job.id, limit_s, work)
+                stream.ended = ended
             if ended is StopReason.SHUTDOWN:
                 await self._replies.give_back(job, ctx.spent)
                 return

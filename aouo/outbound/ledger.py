@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import MayNotWrite, RecipientGone, TopicGone
+from aouo.facts.events import Event
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery, DeliveryState
@@ -19,7 +20,10 @@ log = structlog.get_logger()
 
 
 class Ledger:
-    """Writes the deliveries table for the senders; every write survives a cancellation."""
+    """Writes the deliveries table for the senders; every write survives a cancellation.
+
+    `publish` is told of each message that failed, after the commit that says so.
+    """
 
     def __init__(
         self,
@@ -29,25 +33,32 @@ class Ledger:
         resend_unknown: Callable[[], bool],
         owner: Callable[[], Owner],
         moved: Callable[[ConversationAddress, str], None],
+        publish: Callable[[Event], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._owner = owner
         self._resend_unknown = resend_unknown
         self._moved = moved
+        self._publish = publish
 
     async def recover(self) -> list[Delivery]:
         """Take over the rows that an earlier process left; return the queued ones, in order."""
         now = stamp(self._clock)
 
-        def take_up(tx: Tx) -> list[Delivery]:
-            for number in deliveries.refuse_unreadable(tx, now):
+        def take_up(tx: Tx) -> tuple[list[Delivery], list[Event]]:
+            unreadable = deliveries.refuse_unreadable(tx, now)
+            for number in unreadable:
                 log.error("delivery_unreadable", delivery=number)
-            for row in deliveries.cut_off(tx, now):
+            unknown = deliveries.cut_off(tx, now)
+            for row in unknown:
                 self._after_unknown(tx, row, now)
-            return deliveries.queued(tx)
+            failed = _failures(tx, (*unreadable, *(row.id for row in unknown)))
+            return deliveries.queued(tx), failed
 
-        return await self._database.transact(take_up, durable=True)
+        queued, failed = await self._database.transact(take_up, durable=True)
+        self._tell(failed)
+        return queued
 
     async def begin(self, row: Delivery) -> bool:
         """Record that a row is being sent; False = it was dropped or refused meanwhile."""
@@ -62,11 +73,14 @@ class Ledger:
         """Record a row's state; return the row that has to follow it, None = none."""
         now = stamp(self._clock)
 
-        def write(tx: Tx) -> Delivery | None:
+        def write(tx: Tx) -> tuple[Delivery | None, list[Event]]:
             deliveries.mark(tx, row.id, state, now, message_id=message_id, error=error)
-            return self._after_unknown(tx, row, now) if state == "unknown" else None
+            follows = self._after_unknown(tx, row, now) if state == "unknown" else None
+            return follows, _failures(tx, [row.id] if state in ("refused", "unknown") else ())
 
-        return await self._database.transact(write, durable=state != "queued")
+        follows, failed = await self._database.transact(write, durable=state != "queued")
+        self._tell(failed)
+        return follows
 
     async def log_fields(self, row: Delivery) -> dict[str, object]:
         """Return more fields for a log line about a row: whether it is off the record."""
@@ -85,16 +99,20 @@ class Ledger:
         """
         now, reason = stamp(self._clock), str(error)
 
-        def write(tx: Tx) -> Delivery | None:
+        def write(tx: Tx) -> tuple[Delivery | None, list[Event]]:
+            waiting = deliveries.queued_in(tx, address.platform, address.chat_id)
             since = gone.close(tx, address, reason, now)
+            failed = _failures(tx, waiting)
             owner = self._owner().chat
             if owner is None or not isinstance(error, MayNotWrite):
-                return None
+                return None, failed
             said, key = sentences.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}"
-            return deliveries.add(tx, owner, "notice", said, now, key=key)
+            return deliveries.add(tx, owner, "notice", said, now, key=key), failed
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)
-        return await self._database.transact(write, durable=True)
+        told, failed = await self._database.transact(write, durable=True)
+        self._tell(failed)
+        return told
 
     async def gone_topic(self, row: Delivery, error: TopicGone) -> Delivery | None:
         """Record that a topic was closed or deleted; its queued rows go to the chat around it.
@@ -125,6 +143,10 @@ class Ledger:
         )
         self._moved(address, chat_id)
 
+    def _tell(self, failed: Iterable[Event]) -> None:
+        for event in failed:
+            self._publish(event)
+
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
         """Add a line that a message may not have arrived, or the message again if so configured."""
         log.warning("delivery_unknown", delivery=row.id, conversation=str(row.address))
@@ -140,3 +162,9 @@ class Ledger:
         doubt = deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")
         deliveries.hush_as(tx, doubt.id, row.id)
         return doubt
+
+
+def _failures(tx: Tx, delivery_ids: Iterable[int]) -> list[Event]:
+    """What to publish of these rows once they are committed."""
+    found = (deliveries.failure(tx, number) for number in delivery_ids)
+    return [event for event in found if event]

@@ -104,6 +104,11 @@ class LiveView:
         self._asks = False
         self._since_s = clock.monotonic_s()
 
+    @property
+    def streams(self) -> bool:
+        """Whether the chat sees words before the turn has ended."""
+        return self._streaming
+
     async def run(self) -> None:
         """Keep what the person sees up to date, until cancelled."""
         await self._clock.sleep(_TYPING_AFTER_S)

@@ -34,6 +34,9 @@ class SilentView:
         self._capabilities = capabilities
         self._redactor = redactor
 
+    streams = False
+    """Nobody sees words before the turn has ended."""
+
     async def run(self) -> None:
         """Nothing has to be kept up to date."""
 

@@ -3,61 +3,118 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import structlog
 
-from aouo.facts.events import Event
+from aouo.facts.events import Event, EventsMissed
 
 log = structlog.get_logger()
-_WAITING = 1_000
+WAITING = 1_000
+"""How many events wait for one subscriber; then the oldest give way."""
 
 
-@dataclass(slots=True, eq=False)
-class _Subscriber:
-    """One subscription: some kinds of events, () = all; of one session, "" = all."""
+class Subscription:
+    """The events that one subscriber has not taken yet: of some kinds, () = all; of one session,
+    "" = all.
 
-    kinds: tuple[type[Event], ...]
-    session_id: str
-    waiting: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(_WAITING))
-    overflowed: bool = False
+    What was dropped leaves an `EventsMissed` in its place. The subscriber reads in a task of its
+    own, so nothing of a turn (context, cancellation, errors) passes from one to the other.
+    """
+
+    def __init__(self, kinds: tuple[type[Event], ...], session_id: str, *, closed: bool) -> None:
+        self._kinds = kinds
+        self._session_id = session_id
+        self._waiting: deque[Event] = deque()
+        self._missed = 0
+        self._changed = asyncio.Event()
+        self._closed = closed
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Event:
+        while self.empty():
+            if self._closed:
+                raise StopAsyncIteration
+            self._changed.clear()
+            await self._changed.wait()
+        return self.get_nowait()
+
+    async def get(self) -> Event:
+        """Wait for the next event. Raises: StopAsyncIteration when closed and all are taken."""
+        return await anext(self)
+
+    def get_nowait(self) -> Event:
+        """Take the next event. Raises: IndexError when none waits."""
+        if self._missed:
+            count, self._missed = self._missed, 0
+            return EventsMissed(self._session_id, count)
+        return self._waiting.popleft()
+
+    def qsize(self) -> int:
+        return len(self._waiting) + bool(self._missed)
+
+    def empty(self) -> bool:
+        return not self.qsize()
 
     def wants(self, event: Event) -> bool:
-        of_session = self.session_id in ("", event.session_id)
-        return of_session and (not self.kinds or isinstance(event, self.kinds))
+        of_session = self._session_id in ("", event.session_id)
+        return of_session and (not self._kinds or isinstance(event, self._kinds))
+
+    def put(self, event: Event) -> bool:
+        """Add an event; True = it is the first one of a row for which another was dropped."""
+        self._waiting.append(event)
+        self._changed.set()
+        if len(self._waiting) <= WAITING:
+            return False
+        self._waiting.popleft()
+        self._missed += 1
+        return self._missed == 1
+
+    def close(self) -> None:
+        """End it once what waits is taken."""
+        self._closed = True
+        self._changed.set()
 
 
 class Bus:
-    """One bounded queue per subscriber; a full one drops its oldest event and logs that once."""
+    """One bounded queue per subscriber; publishing never waits and never fails."""
 
     def __init__(self) -> None:
-        self._subscribers: list[_Subscriber] = []
+        self._subscribers: list[Subscription] = []
+        self._closed = False
+        self._left = asyncio.Event()
 
     def subscribe(
         self, *kinds: type[Event], session_id: str = ""
-    ) -> tuple[asyncio.Queue[Event], Callable[[], None]]:
-        """Return a queue of the events from now on, and the function that ends the subscription.
+    ) -> tuple[Subscription, Callable[[], None]]:
+        """Return the events from now on, and the function that ends the subscription.
 
-        No kinds = all of them; no session = all sessions.
+        No kinds = all of them; no session = all sessions. Iterating ends when the bus is closed.
         """
-        subscriber = _Subscriber(kinds, session_id)
+        subscriber = Subscription(kinds, session_id, closed=self._closed)
         self._subscribers.append(subscriber)
 
         def leave() -> None:
             if subscriber in self._subscribers:
                 self._subscribers.remove(subscriber)
+                self._left.set()
 
-        return subscriber.waiting, leave
+        return subscriber, leave
 
     def publish(self, event: Event) -> None:
         """Put the event into each queue that wants it; never waits."""
         for subscriber in self._subscribers:
-            if not subscriber.wants(event):
-                continue
-            if subscriber.waiting.full():
-                subscriber.waiting.get_nowait()
-                if not subscriber.overflowed:
-                    subscriber.overflowed = True
-                    log.warning("subscriber_too_slow")
-            subscriber.waiting.put_nowait(event)
+            if subscriber.wants(event) and subscriber.put(event):
+                log.warning("subscriber_too_slow", kind=type(event).__name__)
+
+    async def drain(self) -> None:
+        """Let the subscribers take what waits for them; return when all of them have left."""
+        self._closed = True
+        for subscriber in self._subscribers:
+            subscriber.close()
+        while self._subscribers:
+            self._left.clear()
+            await self._left.wait()

@@ -1,16 +1,19 @@
 """Serves `run/control.sock`, by which other processes of the owner control the running one.
 
-Each request is one line with a JSON object, each answer one or more; `client` is the client.
+Each request is one line with a JSON object, each answer one or more; `client` is the client. A
+line of HTTP gets one page and ends the connection: `curl --unix-socket`, and what watches services.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any, cast
+from http import HTTPStatus
+from typing import Any, TypeAlias, cast
 
 import structlog
 
@@ -26,11 +29,19 @@ _KEPT: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13)
 end, and Python would warn about that."""
 
 
-class Control:
-    """Answers requests by their verb: with one object, or with a stream of them."""
+Page: TypeAlias = Callable[[], Awaitable[tuple[int, Facts]]]
+"""Returns a status of HTTP and what is shown with it, as JSON."""
+_HTTP = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.[01]\r?\n")
+_HEADERS_MAX = 100
 
-    def __init__(self, verbs: Verbs) -> None:
+
+class Control:
+    """Answers requests by their verb: with one object, or with a stream of them; and `GET` by its
+    path, with one of `pages`."""
+
+    def __init__(self, verbs: Verbs, pages: Mapping[str, Page] | None = None) -> None:
         self._verbs = verbs
+        self._pages = pages or {}
 
     @asynccontextmanager
     async def listening(
@@ -63,6 +74,10 @@ class Control:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
+                if asked := _HTTP.fullmatch(line):
+                    await _headers(reader)
+                    await self._show(asked[1].decode(), asked[2].decode(), writer)
+                    return
                 await self._answer(line, writer)
         except (ConnectionError, asyncio.LimitOverrunError, ValueError):
             log.debug("control_connection_broke")
@@ -70,6 +85,26 @@ class Control:
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()
+
+    async def _show(self, method: str, path: str, writer: asyncio.StreamWriter) -> None:
+        """Send a page; whatever else HTTP may want of us is refused."""
+        page = self._pages.get(path)
+        try:
+            if page is None:
+                status, facts = 404, {"error": "There is no such page."}
+            elif method not in ("GET", "HEAD"):
+                status, facts = 405, {"error": "That can only be read."}
+            else:
+                status, facts = await page()
+        except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
+            status, facts = 500, _failure(path, error)
+        body = json.dumps(facts, default=str).encode() + b"\n"
+        writer.write(
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+        )
+        writer.write(b"" if method == "HEAD" else body)
+        await writer.drain()
 
     async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
         try:
@@ -99,6 +134,13 @@ class Control:
                 return
             last = _failure(name, error)
         await _send(writer, last)
+
+
+async def _headers(reader: asyncio.StreamReader) -> None:
+    """Read past what comes before the body of a request, which nobody here wants."""
+    for _ in range(_HEADERS_MAX):
+        if not (await reader.readline()).strip():
+            return
 
 
 def _failure(verb: str, error: Exception) -> Facts:

@@ -131,6 +131,10 @@ class Bell:
         if self._rung:
             self._heard.set()
 
+    def is_at_work(self, lane: Lane) -> bool:
+        """Whether somebody is at work on the lane, or waits for a place to be."""
+        return lane in self._at_work
+
     @property
     def at_work(self) -> int:
         """How many lanes are at work."""

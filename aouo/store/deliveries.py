@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, LiteralString
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import DeliveryFailed
 from aouo.facts.ports import ButtonSpec, Entity, Media, Rendered
 from aouo.facts.work import Delivery, DeliveryKind, DeliveryState
 from aouo.store import gone, moves
@@ -170,6 +171,27 @@ def mark(
         tx.forget()
 
 
+def failure(tx: Tx, delivery_id: int) -> DeliveryFailed | None:
+    """The event of a row that is refused or unknown; None = it is not, or it only changes a
+    message."""
+    row = tx.one(
+        "SELECT d.id, d.turn_id, d.platform, d.chat_id, d.state, d.kind, "
+        "coalesce(t.session_id, '') AS session_id "
+        "FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id WHERE d.id = ?",
+        delivery_id,
+    )
+    if row is None or row["state"] not in ("refused", "unknown") or row["kind"] in ONLY_CHANGES:
+        return None
+    return DeliveryFailed(
+        row["id"],
+        row["turn_id"],
+        row["session_id"],
+        row["platform"],
+        row["chat_id"],
+        row["state"],
+    )
+
+
 def begin(tx: Tx, delivery_id: int, now: str) -> bool:
     """Mark a queued row as `sending`; False = it is not queued any more."""
     row = tx.one("SELECT 1 FROM deliveries WHERE id = ? AND state = 'queued'", delivery_id)
@@ -192,6 +214,16 @@ def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:
     """Queue an edit as a new message, because the one that it was to edit is gone."""
     mark(tx, delivery_id, "queued", now, error=error)
     tx.run("UPDATE deliveries SET edits = 0 WHERE id = ?", delivery_id)
+
+
+def queued_in(tx: Tx, platform: str, chat_id: str) -> list[int]:
+    """Return the ids of the messages that wait for a chat with its topics."""
+    rows = tx.all(
+        "SELECT id FROM deliveries WHERE state = 'queued' AND platform = ? AND chat_id = ?",
+        platform,
+        chat_id,
+    )
+    return [row["id"] for row in rows]
 
 
 def queued(tx: Tx) -> list[Delivery]:
@@ -227,6 +259,30 @@ def waiting(tx: Tx) -> int:
         "(SELECT count(*) FROM deliveries WHERE state = 'sending') AS n"
     )
     return row["n"] if row else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """How many messages are queued or being sent, since when the oldest one is ("" = none), and of
+    how many nobody knows whether they arrived."""
+
+    queued: int
+    since: str
+    unknown: int
+
+
+def unsent(tx: Tx) -> Unsent:
+    """Return what has not left, or may not have."""
+    row = tx.one(
+        "SELECT (SELECT count(*) FROM deliveries WHERE state = 'unknown') AS unknown, "
+        "coalesce((SELECT created_at FROM deliveries WHERE state = 'sending' ORDER BY id LIMIT 1), "
+        "'') AS sending, "
+        "coalesce((SELECT created_at FROM deliveries WHERE state = 'queued' ORDER BY id LIMIT 1), "
+        "'') AS queued"
+    )
+    assert row is not None
+    moments: list[str] = [at for at in (row["sending"], row["queued"]) if at]
+    return Unsent(waiting(tx), min(moments, default=""), row["unknown"])
 
 
 def cut_off(tx: Tx, now: str) -> list[Delivery]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress, Lane
@@ -386,6 +386,23 @@ def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]
         *tx.all("SELECT * FROM jobs WHERE lane = ? AND state = 'gathering' ORDER BY id", lane),
     ]
     return inbound_of(row), [(waiting["id"], inbound_of(waiting)) for waiting in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The oldest ready job of a lane: since when it is stored."""
+
+    lane: Lane
+    since: str
+
+
+def first_ready(tx: Tx) -> list[Waiting]:
+    """Return the oldest ready job of each lane, oldest first."""
+    rows = tx.all(
+        "SELECT j.lane, j.created_at FROM (SELECT min(id) AS id FROM jobs WHERE state = 'ready' "
+        "GROUP BY lane) AS f JOIN jobs AS j ON j.id = f.id ORDER BY j.id"
+    )
+    return [Waiting(Lane(row["lane"]), row["created_at"]) for row in rows]
 
 
 def count(tx: Tx) -> int:

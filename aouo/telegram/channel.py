@@ -88,6 +88,20 @@ class TelegramChannel:
         """Facts for `aouo status`."""
         return {"bot": self.username, **self._source.facts}
 
+    @property
+    def answered_s(self) -> float | None:
+        """Return how long ago Telegram answered what asks for updates, None = it has not yet."""
+        return self._source.answered_s
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether what asks for updates goes on, whatever Telegram answers."""
+        return self._source.is_alive
+
+    async def begun(self) -> None:
+        """Wait until Telegram has answered for the first time."""
+        await self._source.begun.wait()
+
     def start_listening(self, group: asyncio.TaskGroup) -> None:
         """Listen in a task of `group`, which fails with the errors of the source's `run`."""
         self._listening = group.create_task(self._listen(), name="telegram")

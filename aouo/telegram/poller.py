@@ -7,6 +7,7 @@ after the commit, and after a crash in between Telegram sends the same updates a
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -33,6 +34,9 @@ ALLOWED_UPDATES = (
 )
 """A server that does not know a kind ignores it."""
 _CONTESTED_AFTER_S = 20.0
+_STORE_S = 60.0
+_LATE_S = 30.0
+"""By which the next sign of life may be late on a busy machine."""
 _REFUSED = Backoff(first_s=1, factor=2, most_s=30)
 _UNREACHED = Backoff(first_s=1, factor=2, most_s=5)
 """Shorter pauses: a call that reaches no server costs little."""
@@ -70,6 +74,7 @@ class Poller:
         self._contested_since_s = 0.0
         self._failures = 0
         self._asking: asyncio.Timeout | None = None
+        self._due_s = math.inf
         self.state = PollState()
         self.begun = asyncio.Event()
 
@@ -77,13 +82,24 @@ class Poller:
     def facts(self) -> dict[str, object]:
         """Facts for `aouo status`."""
         poll = self.state
-        ago_s = self._clock.monotonic_s() - poll.last_poll_s
+        ago_s = self.answered_s
         return {
             "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
-            "last_poll_s": round(ago_s, 1) if poll.last_poll_s else None,
+            "last_poll_s": None if ago_s is None else round(ago_s, 1),
             "failing_since": poll.failing_since,
             "problem": poll.problem,
         }
+
+    @property
+    def answered_s(self) -> float | None:
+        """Return how long ago the last poll was answered, None = none was yet."""
+        last_s = self.state.last_poll_s
+        return self._clock.monotonic_s() - last_s if last_s else None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still asks, stores or waits out a pause as it should, answered or not."""
+        return self._clock.monotonic_s() <= self._due_s
 
     def ask_anew(self) -> None:
         """Give up the poll that waits for its answer, and poll again at once."""
@@ -116,10 +132,20 @@ class Poller:
             self._succeeded()
             if raw:
                 offset = max(update["update_id"] for update in raw) + 1
+                self._expect(_STORE_S)
                 await self._store(raw, offset)
             timeout_s = POLL_S
 
+    def _expect(self, within_s: float) -> None:
+        """The next sign of life comes within so many seconds."""
+        self._due_s = self._clock.monotonic_s() + within_s + _LATE_S
+
+    async def _pause(self, seconds: float) -> None:
+        self._expect(seconds)
+        await self._clock.sleep(seconds)
+
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
+        self._expect(timeout_s + GRACE_S)
         try:
             async with asyncio.timeout(None) as self._asking:
                 raw = await self._api.call(
@@ -153,7 +179,7 @@ class Poller:
             case 409:
                 await self._contested()
             case 429:
-                await self._clock.sleep(error.retry_after_s)
+                await self._pause(error.retry_after_s)
             case _:
                 await self._wait_out(str(error))
 
@@ -174,7 +200,7 @@ class Poller:
                 fix="Stop the other instance, or give this one a bot of its own.",
             )
         log.warning("poll_contested", for_s=round(now_s - self._contested_since_s, 1))
-        await self._clock.sleep(2.0)
+        await self._pause(2.0)
 
     async def _wait_out(self, problem: str, backoff: Backoff = _REFUSED) -> None:
         """Back off; only the first failure of a row is logged, and its end."""
@@ -183,7 +209,7 @@ class Poller:
         self.state.problem = problem
         if self._failures == 1:
             log.warning("poll_failed", problem=problem)
-        await self._clock.sleep(backoff.pause_s(self._failures))
+        await self._pause(backoff.pause_s(self._failures))
 
     def _succeeded(self) -> None:
         if self._failures:

@@ -12,6 +12,7 @@ import asyncio
 import hmac
 import json
 import logging
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -41,6 +42,8 @@ _STORE_S = 25.0
 _CALL_S = 15.0
 _LEAVE_S = 5.0
 _LOOK_EVERY_S = 60.0
+_LATE_S = 30.0
+"""By which the next sign of life may be late on a busy machine."""
 _BACKOFF = Backoff(first_s=1, factor=2, most_s=30)
 _TAKEN_AWAY_AT_MOST = 3
 _SILENT = logging.getLogger("aouo.telegram.webhook")
@@ -81,6 +84,8 @@ class Webhook:
         self._failing_since = ""
         self._info: dict[str, Any] = {}
         self._last_update_s = 0.0
+        self._answered_at_s: float | None = None
+        self._due_s = math.inf
         self._refused: Counter[str] = Counter()
         self._server: asyncio.Server | None = None
         self.address = ("", 0)
@@ -101,6 +106,17 @@ class Webhook:
             "failing_since": self._failing_since,
             "problem": self._problem,
         }
+
+    @property
+    def answered_s(self) -> float | None:
+        """Return how long ago Telegram last answered us, None = it has not yet."""
+        at_s = self._answered_at_s
+        return None if at_s is None else self._clock.monotonic_s() - at_s
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still looks after the webhook, or waits out a pause, as it should."""
+        return self._clock.monotonic_s() <= self._due_s
 
     async def run(self) -> None:
         """Listen, and stay registered, until cancelled.
@@ -226,7 +242,7 @@ class Webhook:
                     fix="Put the token that @BotFather gave you into telegram.bot_token.",
                 )
             case 429:
-                await self._clock.sleep(error.retry_after_s)
+                await self._pause(error.retry_after_s)
             case code if 400 <= code < 500:
                 raise SetupError(
                     f"Telegram refuses the webhook address {self._url} ({error.description}).",
@@ -247,7 +263,7 @@ class Webhook:
                     log.warning("webhook_info_failed", problem=str(error))
                 self._failed(str(error))
             self._tell_refused()
-            await self._clock.sleep(_LOOK_EVERY_S)
+            await self._pause(_LOOK_EVERY_S)
 
     async def _look(self) -> None:
         before = self._info.get("last_error_date", 0)
@@ -283,13 +299,18 @@ class Webhook:
         self._failed(problem)
         if self._failures == 1:
             log.warning("webhook_not_set", problem=problem)
-        await self._clock.sleep(_BACKOFF.pause_s(self._failures))
+        await self._pause(_BACKOFF.pause_s(self._failures))
+
+    async def _pause(self, seconds: float) -> None:
+        self._due_s = self._clock.monotonic_s() + seconds + 2 * _CALL_S + _LATE_S
+        await self._clock.sleep(seconds)
 
     def _failed(self, problem: str) -> None:
         self._failing_since = self._failing_since or stamp(self._clock)
         self._problem = problem
 
     def _succeeded(self) -> None:
+        self._answered_at_s = self._clock.monotonic_s()
         if self._problem:
             log.info("webhook_recovered", failing_since=self._failing_since)
             self._recovered()

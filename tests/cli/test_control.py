@@ -106,6 +106,47 @@ def test_a_time_in_seconds_is_shown_as_a_date(runner: CliRunner, home: Home):
     assert result.stdout.startswith("aouo is running: pid 1, since 2023-11-1")
 
 
+HEALTH = {
+    "ok": True,
+    "reasons": [],
+    "last_poll_s": 12.3,
+    "jobs": {"ready": 2, "running": 1, "parked": 0},
+    "oldest_waiting_s": 4.5,
+    "lanes": 1,
+}
+
+
+def test_health_is_an_exit_code_and_what_it_was_judged_by(runner: CliRunner, home: Home):
+    ill = {**HEALTH, "ok": False, "reasons": ["The task that asks Telegram hangs."]}
+    with bot(home, lambda _: [{"ok": True, "health": HEALTH}]) as asked:
+        well, as_json = (
+            runner.invoke(aouo, ["status", "--health", *more]) for more in ([], ["--json"])
+        )
+    with bot(home, lambda _: [{"ok": True, "health": ill}]):
+        bad, bad_json = (
+            runner.invoke(aouo, ["status", "--health", *more]) for more in ([], ["--json"])
+        )
+
+    assert asked == [{"verb": "health"}] * 2
+    assert [one.exit_code for one in (well, as_json, bad, bad_json)] == [0, 0, 1, 1]
+    assert (json.loads(as_json.stdout), json.loads(bad_json.stdout)) == (HEALTH, ill)
+    assert well.stdout.splitlines() == [
+        "aouo is well",
+        "  last poll  12 s ago",
+        "  jobs       ready 2, running 1, parked 0",
+        "  oldest waiting 4.5 s",
+        "  lanes      1",
+    ]
+    assert bad.stdout.splitlines()[:2] == [
+        "aouo is not well",
+        "  reasons    The task that asks Telegram hangs.",
+    ]
+
+
+def test_health_without_a_bot_is_exit_1(runner: CliRunner, home: Home):
+    assert runner.invoke(aouo, ["status", "--health"]).exit_code == 1
+
+
 def test_status_without_a_bot_is_exit_1_and_one_line(runner: CliRunner, home: Home):
     result = runner.invoke(aouo, ["status"])
     as_json = runner.invoke(aouo, ["status", "--json"])

@@ -59,6 +59,7 @@ async def outbox_over(
         resend_unknown=lambda: False,
         owner=Owner,
         moved=lambda address, chat_id: None,
+        publish=lambda event: None,
     )
     yield (
         Outbox(

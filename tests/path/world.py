@@ -18,6 +18,7 @@ from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient
 from aouo.facts.events import Event, TurnSettled
 from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.home import Home
+from aouo.plumbing.systemd import Systemd
 from aouo.store.database import Tx
 from aouo.tools.registry import Tool
 from tests.fakes.databases import put_database
@@ -72,7 +73,7 @@ class World:
         self.home.config.write_text(json.dumps(config))
 
     @asynccontextmanager
-    async def running(self) -> AsyncGenerator[Running]:
+    async def running(self, systemd: Systemd | None = None) -> AsyncGenerator[Running]:
         """Start the runtime; leave the block to stop it gracefully."""
         self.configure()
         loaded = load_settings(self.home.path, {})
@@ -86,7 +87,7 @@ class World:
             ) as app,
             asyncio.TaskGroup() as group,
         ):
-            runtime = Runtime(app, loaded)
+            runtime = Runtime(app, loaded, systemd)
             group.create_task(runtime.run())
             async with asyncio.timeout(WAIT_S):
                 await runtime.ready.wait()

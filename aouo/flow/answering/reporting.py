@@ -1,11 +1,22 @@
-"""Reports the end of a turn: one line in the log, and events for the bus's subscribers."""
+"""Reports a turn's stream and its end: events for the bus's subscribers, one line in the log."""
 
 from __future__ import annotations
+
+import asyncio
+from types import TracebackType
 
 import structlog
 
 from aouo.facts.errors import BudgetExceeded, ProviderError, QuotaExceededError, Refused
-from aouo.facts.events import ResponseComplete, TurnCompleted, TurnSettled
+from aouo.facts.events import (
+    ResponseComplete,
+    StreamBegin,
+    StreamEnd,
+    StreamFailed,
+    TurnCompleted,
+    TurnSettled,
+)
+from aouo.facts.ids import SessionId
 from aouo.facts.transcript import UserSaid
 from aouo.plumbing.bus import Bus
 from aouo.queue.running import StopReason
@@ -15,10 +26,59 @@ from aouo.turn.pipelines import failed_in
 log = structlog.get_logger()
 
 
+class Stream:
+    """Publishes where the words of a turn begin to come and where they end, if the chat sees them
+    come (`streams`).
+
+    The end is published however the block is left; `ended` is set once the turn has ended.
+    """
+
+    def __init__(self, bus: Bus, ctx: TurnContext, *, streams: bool) -> None:
+        self._bus = bus
+        self._facts = ctx.facts
+        self._streams = streams
+        self.ended: Ending | StopReason = StopReason.SHUTDOWN
+
+    def __enter__(self) -> Stream:
+        if self._streams:
+            turn = self._facts.turn
+            self._bus.publish(StreamBegin(turn.id, turn.session_id))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        del kind, traceback
+        if not self._streams:
+            return
+        if error is None or isinstance(error, asyncio.CancelledError):
+            error = self.ended.error if isinstance(self.ended, Nack) else None
+        turn, address = self._facts.turn, self._facts.address
+        name = type(error).__name__ if error else _stopped_by(self.ended)
+        self._bus.publish(StreamEnd(turn.id, turn.session_id, name))
+        if error:
+            self._bus.publish(
+                StreamFailed(turn.id, turn.session_id, address.platform, address.chat_id, name)
+            )
+
+
+def _stopped_by(ended: Ending | StopReason) -> str:
+    match ended:
+        case StopReason():
+            return ended.name.lower()
+        case Abort():
+            return "aborted"
+        case _:
+            return ""
+
+
 def tell(
     bus: Bus, ctx: TurnContext, ended: Ending | StopReason, *, shown: int, ms: float, now: str
 ) -> None:
-    """Tell of a settled turn; `shown` is how many messages its commit queued."""
+    """Tell of a turn whose end is committed; `shown` is how many messages its commit queued."""
     facts, total, turn = ctx.facts, ctx.total, ctx.facts.turn
     log.info(
         "turn_done",
@@ -40,6 +100,8 @@ def tell(
     if not isinstance(ended, Ack):
         return
     bus.publish(ResponseComplete(turn.id, turn.session_id, ended.text, tuple(ctx.thoughts)))
+    if turn.off_record or not SessionId.parse(turn.session_id).is_current:
+        return
     bus.publish(
         TurnCompleted(
             said_by_person(ctx),

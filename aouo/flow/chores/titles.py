@@ -44,17 +44,16 @@ class Titles:
 
     async def run(self) -> None:
         """For ever: what a former process left, then after each turn what it left."""
-        events, leave = self._bus.subscribe(TurnSettled)
-        try:
-            while True:
-                await self._clock.sleep(QUIET_S)
-                while not events.empty():
-                    events.get_nowait()
+        while True:
+            await self._clock.sleep(QUIET_S)
+            events, leave = self._bus.subscribe(TurnSettled)
+            try:
                 if not self._generations.now.model.brief:
                     await self.give()
-                await events.get()
-        finally:
-            leave()
+                async for _ in events:
+                    break
+            finally:
+                leave()
 
     async def give(self) -> None:
         """Give all titles that are wanted now."""

@@ -49,23 +49,24 @@ def words_of(
 def _line(item: Attachment, kept: KeptFile, seen: bool, reach: Reach) -> str:
     """What it is, and for what can be opened where it lies."""
     length = f", {item.duration_s} s" if item.duration_s else ""
+    place = f"; {_place(kept, reach)}" if reach == "opens" else ""  # its words are here anyway
     match item.kind:
         case "voice":
-            return f"[voice message{length}; what was said:]"
+            return f"[voice message{length}{place}; what was said:]"
         case "audio":
-            return f"[audio {item.file_name}{length}; what was heard in it:]"
+            return f"[audio {item.file_name}{length}{place}; what was heard in it:]"
         case "video_note":
-            return f"[video message{length}; the picture was not seen; what was said:]"
+            return f"[video message{length}{place}; the picture was not seen; what was said:]"
         case "photo" if kept.text:
             return f"[photo; another model looked at it and says:]\n{untrusted(kept.text, 'photo')}"
         case "photo":
             return "[photo, seen in this turn only; a reply to it shows it again]"
         case "document":
             kind = f", {item.mime_type}" if item.mime_type else ""
-            place = "seen in this turn only; a reply to it shows it again" if seen else ""
+            known = "seen in this turn only; a reply to it shows it again" if seen else ""
             if not seen or reach == "opens":
-                place = "; ".join(filter(None, (place, _place(kept, reach))))
-            return f"[file {item.file_name}{kind}, {_size(kept)}; {place}]"
+                known = "; ".join(filter(None, (known, _place(kept, reach))))
+            return f"[file {item.file_name}{kind}, {_size(kept)}; {known}]"
         case "video" | "animation":
             return (
                 f"[{item.kind} {item.file_name}{length}, {_size(kept)}; you have not seen it; "

@@ -482,6 +482,14 @@ def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
     return "\n".join(("I started, and could not end this:", *lines))
 
 
+def part_failed(name: str) -> str:
+    """Return the note to the owner that an optional part does not run for now."""
+    return (
+        f"A part of me has failed: {name}. Everything else goes on, and I start it again by "
+        "itself; `aouo status` says how it fares, `aouo logs` why it failed."
+    )
+
+
 def model_concern(what: str, fix: str) -> str:
     """Return the note to the owner that something is or will be wrong with a model."""
     return f"{ABOUT_MODEL}{what}. {fix}"

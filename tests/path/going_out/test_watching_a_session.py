@@ -17,6 +17,7 @@ from aouo.facts.events import (
     Thought,
     TurnStarted,
 )
+from aouo.plumbing.bus import Subscription
 from aouo.plumbing.home import Home, reachable
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import said, settled
@@ -25,7 +26,7 @@ from tests.path.world import ADA, BEN, Running, World
 SEVEN = (LlmToken, ActionStarted, ShieldVerdict, ActionCompleted, ResponseComplete)
 
 
-def drained(events: asyncio.Queue[Event]) -> list[Event]:
+def drained(events: Subscription) -> list[Event]:
     return [events.get_nowait() for _ in range(events.qsize())]
 
 
@@ -118,7 +119,14 @@ async def test_a_client_of_the_control_socket_watches_too(world: World) -> None:
             kinds.append((await line(reader))["kind"])
         writer.close()
 
-    assert kinds == ["turn_started", "llm_token", "turn_settled", "response_complete"]
+    assert kinds == [
+        "turn_started",
+        "stream_begin",
+        "llm_token",
+        "stream_end",
+        "turn_settled",
+        "response_complete",
+    ]
 
 
 async def connect(home: Home) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -9,14 +9,19 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.path.looking import answers, said
 from tests.path.world import ADA, ROOT, WAIT_S, World
+from tests.plumbing.test_systemd import manager
 
 
 async def program(world: World, *words: str, out: int = PIPE) -> Process:
@@ -77,3 +82,31 @@ async def test_a_restart_keeps_the_process_reads_the_config_anew_and_answers_aga
     assert (first["model"]["model"], told["model"]["model"]) == ("scripted", "another")
     assert await answers(world) == ["before", "after"]
     assert process.returncode == 0
+
+
+async def test_to_systemd_a_restart_is_a_reload_and_only_the_end_is_an_end(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After `STOPPING=1` it would wait for a process id that never ends, and then kill it."""
+    address = str(tmp_path / "notify")
+    monkeypatch.setenv("NOTIFY_SOCKET", address)
+    with manager(address) as heard:
+        heard.setblocking(False)
+        async with started(world):
+            first = await next_word(heard, "READY=1")
+            await verb(world, "restart")
+            second = await next_word(heard, "READY=1")
+        last = await next_word(heard, "STOPPING=1")
+
+    assert [first[-1], last[-1]] == ["READY=1", "STOPPING=1"]
+    assert [word for word in second if not word.startswith("STATUS")] == ["RELOADING=1", "READY=1"]
+
+
+async def next_word(heard: socket.socket, word: str) -> list[str]:
+    """The first fact of each message up to one that begins with this."""
+    words = list[str]()
+    async with asyncio.timeout(WAIT_S):
+        while word not in words:
+            message = await asyncio.get_running_loop().sock_recv(heard, 4096)
+            words.append(message.decode().splitlines()[0])
+    return words

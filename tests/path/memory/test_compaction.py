@@ -12,6 +12,7 @@ import pytest
 from aouo.app import lifecycle
 from aouo.emulator import ChatMessage
 from aouo.facts.events import Event, MemoryFlush
+from aouo.plumbing.bus import Subscription
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import eventually, settled
@@ -63,7 +64,7 @@ def talk(world: World, model: Model) -> World:
     return world
 
 
-def drained(events: asyncio.Queue[Event]) -> list[Event]:
+def drained(events: Subscription) -> list[Event]:
     return [events.get_nowait() for _ in range(events.qsize())]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from aouo.facts.errors import SetupError
 from aouo.facts.events import Event, LlmToken
+from aouo.plumbing.bus import Subscription
 from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.model_server import words_of
 from tests.path.looking import settled
@@ -94,7 +94,7 @@ async def test_a_step_of_the_owner_s_sends_an_answer_back_before_anybody_reads_i
         assert module.settled == ["ack"]
 
 
-def drained(events: asyncio.Queue[Event]) -> list[Event]:
+def drained(events: Subscription) -> list[Event]:
     return [events.get_nowait() for _ in range(events.qsize())]
 
 

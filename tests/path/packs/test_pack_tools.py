@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from aouo.emulator.models import ModelService, profile
+from aouo.emulator.models.sound import NOTE
 from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import Nothing
 from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import place
-from tests.path.looking import eventually
+from tests.path.looking import eventually, said
 from tests.path.world import ADA, BEN, Running, World
 from tests.sandbox.places import HERE, processes, until_gone
 
@@ -439,6 +441,18 @@ def siblings(path: str) -> list[str]:
 '''
 
 
+WEIGHING = '''\
+"""Weighs files."""
+
+from pathlib import Path
+
+
+def weigh(path: str) -> int:
+    """Say how many bytes a file has. Reads only."""
+    return len(Path(path).read_bytes())
+'''
+
+
 async def sent(world: World, bot: Running, text: str, user: int = ADA) -> str:
     """Send a file; what the model calls it."""
     world.model.say("Got it.")
@@ -475,6 +489,41 @@ async def test_a_file_that_was_sent_here_is_open_to_a_packs_tool_for_reading(
     assert "another file" not in beside
     assert str(file.resolve()).upper() in upper.splitlines()
     assert file.read_text() == "eleven char"
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("voice", "[voice message, 1 s; path: {}; what was said:]\nbuy milk"),
+        ("video_note", "[video message, 1 s; path: {}; the picture was not seen; what was said:]"),
+        ("audio", "[audio song.mp3, 1 s; path: {}; what was heard in it:]"),
+    ],
+)
+async def test_a_sound_that_was_heard_is_open_to_a_packs_tool_too(
+    world: World, kind: str, line: str
+) -> None:
+    """Seed 000: a voice file has its path. The words are there as without such a tool."""
+    folder = replies(world.home)
+    (folder / "tools" / "reading.py").write_text(WEIGHING)
+    async with ModelService(profile("groq"), api_key="key") as ears:
+        ears.say("buy milk")
+        world.config = {
+            "stt": {"backend": "groq"},
+            "groq": {"base_url": ears.url, "api_key": "key"},
+        }
+        async with world.running() as bot:
+            world.model.say("Got it.")
+            await bot.people.send_file(ADA, ADA, kind, NOTE, name="song.mp3")
+            await said(world, "Got it.")
+            rows = await bot.rows("SELECT path FROM media")
+            name = f"sent/{Path(rows[0]['path']).name}"
+            world.model.call("desk__weigh", {"path": name})
+            world.model.say("done")
+            await bot.ask("go")
+
+    asked = words_of(world.model.requests[0]["messages"][-1])
+    assert asked.startswith(line.format(name))
+    assert str(len(NOTE)) in results(world)[0]
 
 
 async def test_a_file_that_was_sent_to_somebody_else_is_not(world: World) -> None:
