@@ -212,7 +212,7 @@ async def test_the_index_follows_what_becomes_visible_is_rewritten_or_deleted(
         tx.run("UPDATE messages SET text = '' WHERE id = ?", ids[1])
         tx.run("UPDATE messages SET visible = 0 WHERE id = ?", hidden)
         left = tx.all("SELECT rowid FROM messages_index")
-        assert [row["rowid"] for row in left] == [hidden]
+        assert [row["rowid"] & 0xFFFFFFFFFF for row in left] == [hidden]
         return [*seen, found(tx, "red")]
 
     both, late, nothing = await database.transact(work)
