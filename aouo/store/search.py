@@ -21,7 +21,7 @@ from aouo.store.snapshots import Query
 
 BATCH = 100
 """Messages indexed in one transaction: some five milliseconds, which a commit may wait for."""
-NEWEST_OF_WORD = 200
+NEWEST_OF_WORD = 150
 """So many messages with one word are looked at; what is said more often says little."""
 STEM_CHARS = 6
 """Longer words are looked for by their beginning; the index has one of beginnings this long."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,7 +19,7 @@ from aouo.turn.tokens import Scale
 from aouo.web.envelope import still_untrusted
 
 TOKENS_MAX = 600
-WORDS_MAX = 8
+WORDS_MAX = 6
 LOOKED_AT, MESSAGES_MAX, NOTES_MAX = 48, 8, 6
 RARE = 3
 """A word in at most so many messages may bring one by itself, if it is a long one or a number."""
@@ -34,6 +33,7 @@ _HEAD = (
 _MARKED = re.compile(r"<untrusted .*?</untrusted [0-9a-f]{12}>", re.DOTALL)
 _BRACKETED = re.compile(r"^\[.*\]$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +76,27 @@ def _specific(term: str) -> tuple[bool, int]:
 
 
 def ranked(
-    words: Sequence[str], found: Sequence[Sequence[int]], sent: Collection[int]
+    words: Sequence[str], found: Sequence[Sequence[int]], sent: Set[int]
 ) -> dict[int, float]:
     """Weigh the messages, given by id for each word, that are not among those sent anyway; return
     the best `LOOKED_AT`.
 
     A message counts if it shares two words, or one that is rare.
     """
-    weights: defaultdict[int, float] = defaultdict(float)
-    shared: defaultdict[int, int] = defaultdict(int)
-    for word, ids in zip(words, found, strict=True):
-        weight = math.log(1 + NEWEST_OF_WORD / max(1, len(ids)))
+    lists = [set(ids) for ids in found]
+    once, wanted = set[int](), set[int]()
+    for word, ids in zip(words, lists, strict=True):
         telling = len(ids) <= RARE and _specific(word) >= (False, STEM_CHARS)
-        for message_id in ids:
+        wanted |= ids if telling else ids & once
+        once |= ids
+    wanted -= sent
+    weights = dict.fromkeys(wanted, 0.0)
+    for ids in lists:
+        weight = math.log(1 + NEWEST_OF_WORD / max(1, len(ids)))
+        for message_id in ids & wanted:
             weights[message_id] += weight
-            shared[message_id] += 2 if telling else 1
-    kept = [
-        (weight, message_id)
-        for message_id, weight in weights.items()
-        if shared[message_id] > 1 and message_id not in sent
-    ]
-    return {message_id: weight for weight, message_id in sorted(kept, reverse=True)[:LOOKED_AT]}
+    top = sorted(weights, key=lambda one: (weights[one], one), reverse=True)[:LOOKED_AT]
+    return {message_id: weights[message_id] for message_id in top}
 
 
 def best(weights: dict[int, float], places: Iterable[Place], now: datetime) -> list[int]:
@@ -149,5 +149,5 @@ def line_of(hit: Hit) -> str:
 
 def _folded(text: str) -> str:
     """Return a text in lower case without accents, on one line."""
-    apart = unicodedata.normalize("NFD", " ".join(text.lower().split()))
-    return "".join(one for one in apart if not unicodedata.combining(one))
+    low = " ".join(text.lower().split())
+    return low if low.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFD", low))

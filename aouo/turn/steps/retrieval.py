@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from aouo.facts.history import Stretch
 from aouo.facts.ports import Clock
 from aouo.facts.transcript import UserSaid
 from aouo.store import search
@@ -24,8 +26,8 @@ def retrieval(database: Database, clock: Clock, estimator: Estimator) -> Step[Tu
     async def run(ctx: TurnContext, call_next: Next) -> None:
         said = _said(ctx)
         if words := choose.useful_words(said):
-            now = clock.now()
-            hits = await database.read(lambda tx: _hits(tx, ctx, words, now))
+            key, sent, now = ctx.facts.session_key, ctx.past.sent, clock.now()
+            hits = await database.read(lambda tx: fitting(tx, key, sent, words, now))
             notes = [
                 noted
                 for file in ctx.left_out
@@ -47,13 +49,15 @@ def _said(ctx: TurnContext) -> str:
     return first.text if isinstance(first, UserSaid) and not quiet else ""
 
 
-def _hits(tx: Tx, ctx: TurnContext, words: list[str], now: datetime) -> list[search.Hit]:
-    key = ctx.facts.session_key
-    found = search.holding(tx, key, words)
+def fitting(
+    tx: Tx, session_key: str, sent: Sequence[Stretch], words: Sequence[str], now: datetime
+) -> list[search.Hit]:
+    """Return the messages of these sessions that fit the words best and are not `sent` anyway."""
+    found = search.holding(tx, session_key, words)
     if not any(found):
         return []
-    weights = choose.ranked(words, found, search.ids_in(tx, ctx.past.sent))
+    weights = choose.ranked(words, found, search.ids_in(tx, sent))
     if not weights:
         return []
-    chosen = choose.best(weights, search.places(tx, key, weights), now)
+    chosen = choose.best(weights, search.places(tx, session_key, weights), now)
     return [hit for one in chosen if (hit := search.hit(tx, one, words))]
