@@ -143,7 +143,8 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
 def line_of(hit: Hit) -> str:
     """Return a message found as one line, with its day, its session and who said it."""
     who = "the person" if hit.role == "user" else "you"
-    where = f", in “{hit.title}”" if hit.title else ""
+    named = hit.title and not hit.snippet.startswith(hit.title)
+    where = f", in “{hit.title}”" if named else ""
     return f"- {hit.at[:10]}{where}, {who}: {still_untrusted(hit.snippet, hit.text)}"
 
 
