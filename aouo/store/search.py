@@ -26,6 +26,7 @@ NEWEST_OF_WORD = 150
 STEM_CHARS = 6
 """Longer words are looked for by their beginning; the index has one of beginnings this long."""
 _AREA_BITS = 40
+_PURGED_PAGES = 50
 _READ_CHARS = 20_000
 _SNIPPET_CHARS = 240
 # Thai, Lao, Myanmar, Khmer, kana, Han, Hangul
@@ -103,6 +104,20 @@ def _index(tx: Tx, session_id: str, after: int, area: int, limit: int) -> int:
             session_id,
         )
     return len(rows)
+
+
+def purge(tx: Tx, *, begins: bool) -> bool:
+    """Take words of deleted messages out of the index's pages, some pages at a time; True = there
+    are more. Until then they stand there, marked as deleted. The first call `begins`."""
+    before = tx.one("SELECT total_changes() AS n")
+    # "If N is negative" (sqlite.org/fts5.html#the_merge_command): all segments, to the end.
+    tx.run(
+        "INSERT INTO messages_index (messages_index, rank) VALUES ('merge', ?)",
+        -_PURGED_PAGES if begins else _PURGED_PAGES,
+    )
+    after = tx.one("SELECT total_changes() AS n")
+    tx.forget()
+    return bool(before and after and after["n"] - before["n"] > 1)
 
 
 def _areas(tx: Tx, session_key: str) -> list[int]:
