@@ -26,6 +26,7 @@ from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
 from aouo.facts.work import Paused, Scheduled
+from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.titles import Titles
@@ -231,6 +232,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         chat=lambda: owner().chat if telegram else None,
     )
     titles = Titles(database=database, clock=clock, bus=shared.bus, generations=generations)
+    indexing = Indexing(database=database, clock=clock, bus=shared.bus)
     tidying = Tidying(
         database=database,
         clock=clock,
@@ -278,6 +280,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "waiting_notice": waiting_notice.run,
             "retention": tidying.run,
             "titles": titles.run,
+            "index": indexing.run,
             "known_models": known_models.run,
             "schedules": ticking.run,
             **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),

@@ -84,14 +84,15 @@ class Reach:
 class Past:
     """The newest messages of a session, oldest first, and the reach that they come from.
 
-    `rows` counts the rows they were read from; the `left_out` rows before those are not sent, and
-    have no summary.
+    `rows` counts the rows they were read from, those of the stretches `sent`; the `left_out` rows
+    before those are not sent, and have no summary.
     """
 
     reach: Reach = field(default_factory=Reach)
     messages: tuple[Message, ...] = ()
     rows: int = 0
     left_out: int = 0
+    sent: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,33 @@
 """Searches the full text of one conversation with one pack.
 
-Each search first indexes what a session gained since the last one, so that turns pay nothing for
-it. Languages without spaces are indexed character by character and searched for as phrases; in all
-others the beginning of a word matches.
+The index is written after turns, never by one (`flow.chores.indexing`); a search for every last
+word first adds what is missing. Each conversation with a pack has an area of the index, a range of
+row ids, and nobody reads another's. Languages without spaces are indexed character by character
+and searched for as phrases; in all others the beginning of a word matches.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import sqlite3
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from aouo.facts.history import Stretch
 from aouo.store import sessions
 from aouo.store.database import Tx
 from aouo.store.snapshots import Query
 
-BATCH = 500
+BATCH = 100
+"""Messages indexed in one transaction: some five milliseconds, which a commit may wait for."""
+NEWEST_OF_WORD = 150
+"""So many messages with one word are looked at; what is said more often says little."""
+STEM_CHARS = 6
+"""Longer words are looked for by their beginning; the index has one of beginnings this long."""
+_AREA_BITS = 40
+_PURGED_PAGES = 50
+_READ_CHARS = 20_000
 _SNIPPET_CHARS = 240
 # Thai, Lao, Myanmar, Khmer, kana, Han, Hangul
 _UNSPACED = re.compile(
@@ -36,28 +49,158 @@ class Hit:
     snippet: str
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """When a message was said, and how long it is."""
+
+    message_id: int
+    at: str
+    chars: int
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether there is a character of a script that puts no spaces between words."""
+    return bool(_UNSPACED.search(text))
+
+
 def catch_up(tx: Tx, session_key: str) -> bool:
     """Index up to `BATCH` messages of the sessions with this key; True = there may be more."""
-    rows = tx.all(
-        "SELECT m.id, m.session_id, m.text FROM sessions AS s JOIN messages AS m "
-        "ON m.session_id = s.id WHERE s.session_key = ? AND m.visible = 1 "
-        "AND m.id > s.indexed_upto AND m.role IN ('user', 'assistant') AND m.text <> '' "
-        "ORDER BY m.id LIMIT ?",
+    left = BATCH
+    behind = tx.all(
+        "SELECT s.id, s.indexed_upto, s.search_area FROM sessions AS s WHERE s.session_key = ? "
+        "AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1 "
+        "AND m.id > s.indexed_upto)",
         session_key,
-        BATCH,
     )
-    upto: dict[str, int] = {}
+    for session in behind:
+        if not left:
+            break
+        area = session["search_area"] or _area_for(tx, session_key)
+        left -= _index(tx, session["id"], session["indexed_upto"], area, left)
+    return not left
+
+
+def _index(tx: Tx, session_id: str, after: int, area: int, limit: int) -> int:
+    """Index up to `limit` messages of one session; return how many were looked at."""
+    rows = tx.all(
+        "SELECT id, role, text FROM messages WHERE session_id = ? AND visible = 1 AND id > ? "
+        "ORDER BY id LIMIT ?",
+        session_id,
+        after,
+        limit,
+    )
     for row in rows:
-        tx.run("DELETE FROM messages_index WHERE rowid = ?", row["id"])
+        if row["role"] != "tool" and row["text"]:
+            tx.run(
+                "INSERT INTO messages_index (rowid, words) VALUES (?, ?)",
+                _rowid(area, row["id"]),
+                _apart(row["text"]),
+            )
+    if rows:
         tx.run(
-            "INSERT INTO messages_index (rowid, words) VALUES (?, ?)",
-            row["id"],
-            _apart(row["text"]),
+            "UPDATE sessions SET indexed_upto = ?, search_area = ? WHERE id = ?",
+            rows[-1]["id"],
+            area,
+            session_id,
         )
-        upto[row["session_id"]] = row["id"]
-    for session_id, newest in upto.items():
-        tx.run("UPDATE sessions SET indexed_upto = ? WHERE id = ?", newest, session_id)
-    return len(rows) == BATCH
+    return len(rows)
+
+
+def purge(tx: Tx, *, begins: bool) -> bool:
+    """Take words of deleted messages out of the index's pages, some pages at a time; True = there
+    are more. Until then they stand there, marked as deleted. The first call `begins`."""
+    before = tx.one("SELECT total_changes() AS n")
+    # "If N is negative" (sqlite.org/fts5.html#the_merge_command): all segments, to the end.
+    tx.run(
+        "INSERT INTO messages_index (messages_index, rank) VALUES ('merge', ?)",
+        -_PURGED_PAGES if begins else _PURGED_PAGES,
+    )
+    after = tx.one("SELECT total_changes() AS n")
+    tx.forget()
+    return bool(before and after and after["n"] - before["n"] > 1)
+
+
+def _areas(tx: Tx, session_key: str) -> list[int]:
+    """The areas of the sessions with this key: one, or more where a chat became another one."""
+    rows = tx.all(
+        "SELECT DISTINCT search_area FROM sessions WHERE session_key = ? AND search_area > 0",
+        session_key,
+    )
+    return [row["search_area"] for row in rows]
+
+
+def _area_for(tx: Tx, session_key: str) -> int:
+    if areas := _areas(tx, session_key):
+        return areas[0]
+    row = tx.one("SELECT coalesce(max(search_area), 0) + 1 AS free FROM sessions")
+    return row["free"] if row else 1
+
+
+def _rowid(area: int, message_id: int) -> int:
+    return (area << _AREA_BITS) + message_id
+
+
+def holding(tx: Tx, session_key: str, terms: Sequence[str]) -> list[list[int]]:
+    """Return for each term the ids of the newest messages that hold it, newest first.
+
+    They may be hidden by now. It reads at most `NEWEST_OF_WORD` entries of the index a term.
+    """
+    areas = _areas(tx, session_key)
+    return [[found for area in areas for found in _holding(tx, area, term)] for term in terms]
+
+
+def _holding(tx: Tx, area: int, term: str) -> list[int]:
+    first = _rowid(area, 0)
+    rows = tx.all(
+        "SELECT rowid FROM messages_index WHERE messages_index MATCH ? AND rowid >= ? "
+        "AND rowid < ? ORDER BY rowid DESC LIMIT ?",
+        _stem_term(term),
+        first,
+        _rowid(area + 1, 0),
+        NEWEST_OF_WORD,
+    )
+    return [row[0] - first for row in rows]
+
+
+def ids_in(tx: Tx, stretches: Sequence[Stretch]) -> set[int]:
+    """Return the ids of the visible messages of these stretches."""
+    return {
+        row[0]
+        for part in stretches
+        for row in tx.all(
+            "SELECT id FROM messages WHERE session_id = ? AND visible = 1 AND id > ? AND id <= ?",
+            part.session_id,
+            part.after,
+            part.until,
+        )
+    }
+
+
+def places(tx: Tx, session_key: str, ids: Collection[int]) -> list[Place]:
+    """Return where those of the messages are that are visible, in sessions with this key."""
+    rows = tx.all(
+        "SELECT m.id, m.created_at, length(m.text) FROM messages AS m JOIN sessions AS s "
+        "ON s.id = m.session_id WHERE m.id IN (SELECT value FROM json_each(?)) "
+        "AND m.visible = 1 AND s.session_key = ?",
+        json.dumps(list(ids)),
+        session_key,
+    )
+    return [Place(*row) for row in rows]
+
+
+def hit(tx: Tx, message_id: int, terms: Sequence[str]) -> Hit | None:
+    """Return a message with a snippet around these terms, None = it is gone.
+
+    Of a very long one only the beginning is read.
+    """
+    row = tx.one(
+        "SELECT h.session_id, h.role, substr(h.text, 1, ?) AS text, h.created_at, "
+        + sessions.TITLE
+        + " FROM messages AS h JOIN sessions AS s ON s.id = h.session_id WHERE h.id = ?",
+        _READ_CHARS,
+        message_id,
+    )
+    return _hit(row, " ".join(term[:STEM_CHARS] for term in terms)) if row else None
 
 
 def wanted(session_key: str, query: str, limit: int) -> list[Query[list[Hit]]]:
@@ -71,22 +214,25 @@ def wanted(session_key: str, query: str, limit: int) -> list[Query[list[Hit]]]:
 def _matches(session_key: str, expression: str, query: str, limit: int) -> Query[list[Hit]]:
     return Query(
         "SELECT h.session_id, h.role, h.text, h.created_at, " + sessions.TITLE + " "
-        "FROM messages_index AS i JOIN messages AS h ON h.id = i.rowid "
+        "FROM messages_index AS i JOIN messages AS h ON h.id = i.rowid & ((1 << 40) - 1) "
         "JOIN sessions AS s ON s.id = h.session_id "
-        "WHERE messages_index MATCH ? AND s.session_key = ? AND h.visible = 1 "
+        "WHERE messages_index MATCH ? AND s.session_key = ? AND h.visible = 1 AND i.rowid >= "
+        "(SELECT min(search_area) FROM sessions WHERE session_key = ? AND search_area > 0) << 40 "
+        "AND i.rowid < ((SELECT max(search_area) FROM sessions WHERE session_key = ?) + 1) << 40 "
         "ORDER BY i.rank, h.id DESC LIMIT ?",
-        (expression, session_key, limit),
-        lambda rows: [
-            Hit(
-                row["session_id"],
-                row["title"],
-                row["created_at"],
-                row["role"],
-                row["text"],
-                _snippet(row["text"], query),
-            )
-            for row in rows
-        ],
+        (expression, session_key, session_key, session_key, limit),
+        lambda rows: [_hit(row, query) for row in rows],
+    )
+
+
+def _hit(row: sqlite3.Row, query: str) -> Hit:
+    return Hit(
+        row["session_id"],
+        row["title"],
+        row["created_at"],
+        row["role"],
+        row["text"],
+        _snippet(row["text"], query),
     )
 
 
@@ -97,6 +243,13 @@ def _apart(text: str) -> str:
 def _term(word: str) -> str:
     """One word as a term of FTS5's language; nothing in a word can end the quotation marks."""
     return f'"{_apart(word)}"' if _UNSPACED.search(word) else f'"{word}"*'
+
+
+def _stem_term(word: str) -> str:
+    """One word, or the beginning of a long one, as a term of FTS5's language."""
+    if _UNSPACED.search(word):
+        return f'"{_apart(word)}"'
+    return f'"{word}"' if len(word) <= STEM_CHARS else f'"{word[:STEM_CHARS]}"*'
 
 
 def _snippet(text: str, query: str) -> str:

@@ -173,6 +173,7 @@ class TurnContext:
         self.images: tuple[Image, ...] = ()  # of the person's words; no later turn has them
         self.said: list[Message] = []
         self.memory: Mapping[str, str] = {}
+        self.left_out: tuple[str, ...] = ()  # names of skills and memory files, for want of room
         self.system = ""
         self.changing = ""
         self.thoughts: list[Thought] = []

@@ -13,6 +13,7 @@ from aouo.turn.past import Pasts
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.prompt import Persona
 from aouo.turn.steps import context, dispatch, turn_input, turn_output
+from aouo.turn.steps.retrieval import retrieval
 
 
 def default(
@@ -39,6 +40,7 @@ def default(
             turn_input.load_history(database, Pasts(), max_history_messages),
             turn_input.load_memory(read_memory),
             turn_input.system_prompt(persona, clock, compactor.estimator),
+            retrieval(database, clock, compactor.estimator),
             context.stale_results(),
             turn_input.tool_view(),
             context.compact(

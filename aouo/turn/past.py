@@ -74,6 +74,7 @@ class Pasts:
         counts = [_rows_of(tx, stretch) for stretch in found.stretches]
         gone = left = left_out(sum(counts), limit)
         messages: list[Message] = []
+        sent: list[Stretch] = []
         for stretch, rows in zip(found.stretches, counts, strict=True):
             if left >= rows:
                 left -= rows
@@ -82,8 +83,9 @@ class Pasts:
                 within = {"after": stretch.after, "until": stretch.until}
                 stretch = replace(stretch, after=turns.nth(tx, stretch.session_id, left, **within))
                 left = 0
+            sent.append(stretch)
             messages += self._of(tx, (session_id, stretch.session_id), stretch).messages
-        return Past(found, tuple(messages), sum(counts) - gone, gone)
+        return Past(found, tuple(messages), sum(counts) - gone, gone, tuple(sent))
 
     def _of(self, tx: Tx, key: tuple[str, str], stretch: Stretch) -> _Kept:
         kept = self._take(key)

@@ -17,6 +17,7 @@ from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
 from scripts.benchmarks.request import request
+from scripts.benchmarks.retrieval import retrieval
 from scripts.benchmarks.services import services
 from scripts.benchmarks.table import Row, render
 
@@ -29,6 +30,7 @@ FIGURES: dict[str, Figure] = {
     "throughput": figures.throughput,
     "limits": limits,
     "request": request,
+    "retrieval": retrieval,
     "imports": imports,
     "driver": driver,
     "interleaved": interleaved,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aouo.facts.address import ConversationAddress
 from aouo.facts.history import Draft
 from aouo.facts.transcript import AssistantSaid, UserSaid
-from aouo.store import opening, search, sessions, summaries
+from aouo.store import chats, opening, search, sessions, summaries
 from aouo.store.database import Database, Tx
 from aouo.turn.past import Pasts
 
@@ -198,6 +198,33 @@ async def test_a_search_sees_this_conversation_with_this_pack_only(database: Dat
     assert await database.transact(work) == (["a secret of tg:1 and notes"], [])
 
 
+async def test_each_conversation_has_its_own_area_of_the_index_and_takes_it_along(
+    database: Database,
+) -> None:
+    def work(tx: Tx) -> list[str]:
+        first = sessions.create(tx, ADA, "notes", NOW)
+        ours = add(tx, first, "the dentist", "the milk and the dentists", "dental")
+        add(tx, sessions.create(tx, ConversationAddress("tg", "2"), "notes", NOW), "the dentist")
+        for key in (KEY, "tg:2:pack:notes"):
+            assert not search.catch_up(tx, key)
+        held = search.holding(tx, KEY, ["dentists", "milk", "butter"])
+        chats.rename_chat(tx, "tg", "1", "9")
+        moved = KEY.replace("tg:1", "tg:9")
+        again = sessions.create(tx, ConversationAddress("tg", "9"), "notes", NOW)
+        ours += add(tx, again, "my dentist")
+        assert not search.catch_up(tx, moved)
+        after = search.holding(tx, moved, ["dentists"])
+        assert held == [[ours[1], ours[0]], [ours[1]], []]
+        assert after == [[ours[3], ours[1], ours[0]]]
+        return found(tx, "dentist", moved)
+
+    assert sorted(await database.transact(work)) == [
+        "my dentist",
+        "the dentist",
+        "the milk and the dentists",
+    ]
+
+
 async def test_the_index_follows_what_becomes_visible_is_rewritten_or_deleted(
     database: Database,
 ) -> None:
@@ -212,7 +239,7 @@ async def test_the_index_follows_what_becomes_visible_is_rewritten_or_deleted(
         tx.run("UPDATE messages SET text = '' WHERE id = ?", ids[1])
         tx.run("UPDATE messages SET visible = 0 WHERE id = ?", hidden)
         left = tx.all("SELECT rowid FROM messages_index")
-        assert [row["rowid"] for row in left] == [hidden]
+        assert [row["rowid"] & 0xFFFFFFFFFF for row in left] == [hidden]
         return [*seen, found(tx, "red")]
 
     both, late, nothing = await database.transact(work)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.history import Draft, HistoryEntry, Past
 from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned, UserSaid
-from aouo.store import jobs, opening, sessions, summaries, turns
+from aouo.store import jobs, opening, search, sessions, summaries, turns
 from aouo.store.database import Tx
 from aouo.turn.history import sanitised
 from aouo.turn.past import STAY_SHARE, Pasts, left_out
@@ -34,7 +35,13 @@ def table() -> Generator[Tx]:
         yield tx
 
 
-def fresh(tx: Tx, session_id: str, limit: int) -> Past:
+def known(tx: Tx, pasts: Pasts, session_id: str, limit: int) -> tuple[Past, set[int]]:
+    """What a turn reads, and the rows that it says it comes from."""
+    past = pasts.read(tx, session_id, limit)
+    return replace(past, sent=()), search.ids_in(tx, past.sent)
+
+
+def fresh(tx: Tx, session_id: str, limit: int) -> tuple[Past, set[int]]:
     """The newest rows that no summary stands for, with nothing kept from before."""
     found = summaries.reach(tx, session_id)
     parts = [
@@ -44,11 +51,13 @@ def fresh(tx: Tx, session_id: str, limit: int) -> Past:
     rows = sum(map(len, parts))
     gone = left = left_out(rows, limit)
     messages: list[Message] = []
+    ids: set[int] = set()
     for entries in parts:
         read = entries[left:]
         left -= len(entries) - len(read)
         messages += exchanges(read)
-    return Past(found, tuple(messages), rows - gone, gone)
+        ids |= {entry.id for entry in read}
+    return Past(found, tuple(messages), rows - gone, gone), ids
 
 
 def exchanges(entries: Sequence[HistoryEntry]) -> list[Message]:
@@ -171,9 +180,9 @@ def test_whatever_happened_a_turn_reads_what_the_table_says(
             deed(tx, both[which])
             limit = limits[number * len(limits) // len(done)]
             if looks:
-                assert pasts.read(tx, both[which], limit) == fresh(tx, both[which], limit)
+                assert known(tx, pasts, both[which], limit) == fresh(tx, both[which], limit)
         for session_id in both:
-            assert pasts.read(tx, session_id, limits[-1]) == fresh(tx, session_id, limits[-1])
+            assert known(tx, pasts, session_id, limits[-1]) == fresh(tx, session_id, limits[-1])
 
 
 def test_a_turn_reads_only_what_is_new_and_the_rest_are_the_same_objects() -> None:
@@ -232,5 +241,5 @@ def test_what_was_visible_and_is_not_any_more_is_not_read(deed: Deed) -> None:
         before = pasts.read(tx, session, 100)
         deed(tx, session)
 
-        assert pasts.read(tx, session, 100) == fresh(tx, session, 100)
+        assert known(tx, pasts, session, 100) == fresh(tx, session, 100)
         assert pasts.read(tx, session, 100) != before

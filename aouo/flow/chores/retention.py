@@ -21,6 +21,7 @@ from aouo.store import (
     memory_versions,
     reactions,
     results,
+    search,
     updates,
 )
 from aouo.store.database import Database, Tx
@@ -86,6 +87,9 @@ class Tidying:
         while some := await database.transact(lambda tx: forgetting.forget_turns(tx, before)):
             turns += some
         await database.transact(lambda tx: forgetting.forget_summaries(tx, before))
+        begins = True
+        while await database.transact(lambda tx, begins=begins: search.purge(tx, begins=begins)):
+            begins = False
         return turns
 
     async def _prune_media(self, days: int) -> int:

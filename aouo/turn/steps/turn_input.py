@@ -102,6 +102,7 @@ def system_prompt(
         if fitted.left_out and (facts.pack.name, fitted.left_out) not in told:
             told.add((facts.pack.name, fitted.left_out))
             log.warning("prompt_cut", pack=facts.pack.name, left_out=fitted.left_out)
+        ctx.left_out = fitted.left_out
         facts = replace(facts, pack=fitted.pack)
         brief, now = ctx.model.brief, clock.now().astimezone()
         ctx.system = prompt.system(persona(), facts, fitted.memory, brief=brief)

@@ -95,9 +95,11 @@ async def fill(world: World, bot: Running, model: Model, turns: int) -> None:
 
 
 def read(world: World) -> str:
-    """What the newest turn's model read of the past."""
+    """What the newest turn's model read of the past, without what it was reminded of."""
     turns = [b for b in world.model.requests if "<<" not in words_of(b["messages"][-1])]
-    return "\n".join(text_of(message) for message in turns[-1]["messages"][1:])
+    *past, newest = map(text_of, turns[-1]["messages"][1:])
+    before, head, _ = newest.partition("# From before")
+    return "\n".join((*past, before if head else newest))
 
 
 def side_calls(world: World) -> list[str]:

@@ -74,6 +74,20 @@ async def test_a_change_is_shown_with_the_message_it_came_from(world: World) -> 
     assert [b.text for b in shown.buttons] == ["Show USER.md", "Undo last change"]
 
 
+async def test_what_is_written_now_is_in_the_next_turns_prompt(world: World) -> None:
+    """Kernel and pipelines, C7, invariant 20."""
+    pack(world, "diary", "person")
+    remembers(world, "- likes tea", "user")
+    remembers(world, "- the boiler is new")
+    async with world.running() as bot:
+        for words in ("I like tea", "The boiler is new", "Hello"):
+            await bot.ask(words)
+        first, *_, last = map(str, world.model.requests)
+
+    for line in ("- likes tea", "- the boiler is new"):
+        assert (line in first, line in last) == (False, True)
+
+
 async def test_the_newest_changes_are_shown_first_and_older_ones_not_at_all(world: World) -> None:
     pack(world, "diary", "person")
     words = [f"thing {number}" for number in range(8)]
