@@ -31,8 +31,8 @@ class Indexing:
         """For ever: wait for a turn's end, then index."""
         events, leave = self._bus.subscribe(TurnSettled)
         try:
-            while True:
-                said_in = {(await events.get()).session_id}
+            async for event in events:
+                said_in = {event.session_id}
                 await self._clock.sleep(QUIET_S)
                 while not events.empty():
                     said_in.add(events.get_nowait().session_id)
@@ -49,6 +49,6 @@ class Indexing:
             await self._database.read(lambda tx, one=one: sessions.key_of(tx, one))
             for one in session_ids
         }
-        for key in keys - {""}:
+        for key in keys - session_ids - {""}:  # a triggered turn's key is its session's id
             while await self._database.transact(lambda tx, key=key: search.catch_up(tx, key)):
                 pass
