@@ -1,44 +1,106 @@
-"""Forgets old conversations: settled turns lose their words and keep their rows."""
+"""Forgets old conversations: settled turns lose their words, and sessions without any are ended.
+
+Each function does a part of it in its transaction, so that nobody waits long for the writer.
+Whoever calls them has the write-ahead log emptied at the end (`Tx.forget`): that waits for the
+disk, several times as long as a part takes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aouo.facts.events import Inbound, Text
 from aouo.store import media, results
 from aouo.store.database import Tx
 
-AT_ONCE = 100
+MESSAGES_AT_ONCE = 40
+TURNS_AT_ONCE = 40
+SESSIONS_AT_ONCE = 10
+PAGES_AT_ONCE = 100
 
 
-def forget_turns(tx: Tx, before: str) -> int:
-    """Empty up to `AT_ONCE` whole turns that ended before `before`; return how many.
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a part did: how many turns, and the last message it looked at, 0 = there are no more."""
+
+    turns: int
+    upto: int
+
+
+def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
+    """Empty whole turns that ended before `before`, among the next messages after `after`.
 
     A turn that is open, or has messages to be sent, keeps its words.
     """
-    newer = tx.one("SELECT id FROM messages WHERE created_at >= ? ORDER BY id LIMIT 1", before)
     rows = tx.all(
-        "SELECT DISTINCT t.id, t.job_id, t.session_id FROM messages AS m "
-        "JOIN turns AS t ON t.id = m.turn_id "
-        "WHERE m.id < ? AND t.status <> 'open' AND t.settled_at < ? AND NOT EXISTS ("
-        "SELECT 1 FROM deliveries AS d WHERE d.turn_id = t.id "
-        "AND d.state IN ('queued', 'sending', 'live')) LIMIT ?",
-        newer["id"] if newer else 1 << 62,
-        before,
-        AT_ONCE,
+        "SELECT id, turn_id, session_id, created_at FROM messages WHERE id > ? ORDER BY id LIMIT ?",
+        after,
+        MESSAGES_AT_ONCE,
     )
-    for row in rows:
-        _forget_turn(tx, row["id"])
-        _forget_job(tx, row["job_id"])
-    for session in {row["session_id"] for row in rows}:
+    old = [row for row in rows if row["created_at"] < before]
+    found = {row["turn_id"]: row["session_id"] for row in old}
+    over = {turn: job for turn in found if (job := _job_if_over(tx, turn, before))}
+    for turn, job in over.items():
+        _forget_turn(tx, turn)
+        _forget_job(tx, job)
+    for session in {found[turn] for turn in over}:
         tx.run(
             "UPDATE sessions SET title = '', titling = 'done' WHERE id = ? "
             "AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)",
             session,
         )
+    return Forgotten(len(over), old[-1]["id"] if old and len(old) == len(rows) else 0)
+
+
+def end_sessions(tx: Tx, before: str) -> int:
+    """Remove sessions that nobody went on in since `before` and that hold nothing any more, with
+    their turns; return how many turns and sessions, 0 = there are no more.
+
+    Their conversations begin in fresh ones. What was used, the audit and the rows of jobs and
+    deliveries, without words, stay. A session stays that has a turn open, a message to be sent, or
+    a summary that is still needed.
+    """
+    rows = tx.all(
+        "SELECT s.id FROM sessions AS s WHERE s.updated_at < ? "
+        "AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = s.id) "
+        "AND NOT EXISTS (SELECT 1 FROM summaries WHERE session_id = s.id) "
+        "AND NOT EXISTS (SELECT 1 FROM summaries WHERE source_session_id = s.id) "
+        "AND NOT EXISTS (SELECT 1 FROM turns AS t WHERE t.session_id = s.id "
+        "AND t.status = 'open') AND s.id NOT IN ("
+        "SELECT t.session_id FROM deliveries AS d JOIN turns AS t ON t.id = d.turn_id "
+        "WHERE d.state = 'queued' UNION ALL "
+        "SELECT t.session_id FROM deliveries AS d JOIN turns AS t ON t.id = d.turn_id "
+        "WHERE d.state = 'sending') ORDER BY s.updated_at LIMIT ?",
+        before,
+        SESSIONS_AT_ONCE,
+    )
+    left = TURNS_AT_ONCE
+    for row in rows:
+        left -= _end(tx, row["id"], left)
+        if left <= 0:
+            break
     if rows:
-        tx.forget()
-    return len(rows)
+        tx.run(
+            "UPDATE conversation_routes SET session_id = '', version = version + 1 "
+            "WHERE session_id <> '' "
+            "AND NOT EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = session_id)"
+        )
+    return TURNS_AT_ONCE - left
+
+
+def _end(tx: Tx, session_id: str, at_most: int) -> int:
+    """Remove up to so many turns of a session, and itself when none is left; return how many rows
+    of both."""
+    turns = tx.all("SELECT id FROM turns WHERE session_id = ? LIMIT ?", session_id, at_most)
+    for row in turns:
+        tx.run("DELETE FROM tool_calls WHERE turn_id = ?", row["id"])
+        tx.run("DELETE FROM gates WHERE turn_id = ?", row["id"])
+        tx.run("DELETE FROM turns WHERE id = ?", row["id"])
+    if len(turns) == at_most:
+        return at_most
+    tx.run("DELETE FROM results WHERE session_id = ?", session_id)
+    tx.run("DELETE FROM sessions WHERE id = ?", session_id)
+    return len(turns) + 1
 
 
 def forget_summaries(tx: Tx, before: str) -> int:
@@ -49,6 +111,18 @@ def forget_summaries(tx: Tx, before: str) -> int:
         "WHERE m.session_id = source_session_id AND m.id <= upto_message_id)",
         before,
     )
+
+
+def _job_if_over(tx: Tx, turn_id: str, before: str) -> int:
+    """The job of a turn that ended before `before` and has nothing more to send, 0 = it has not."""
+    row = tx.one(
+        "SELECT t.job_id FROM turns AS t WHERE t.id = ? AND t.status <> 'open' "
+        "AND t.settled_at < ? AND NOT EXISTS (SELECT 1 FROM deliveries AS d "
+        "WHERE d.turn_id = t.id AND d.state IN ('queued', 'sending', 'live'))",
+        turn_id,
+        before,
+    )
+    return row["job_id"] if row else 0
 
 
 def _forget_turn(tx: Tx, turn_id: str) -> None:

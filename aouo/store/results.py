@@ -66,5 +66,15 @@ def erase_of_turn(tx: Tx, turn_id: str) -> int:
     return tx.run("DELETE FROM results WHERE turn_id = ?", turn_id)
 
 
+PRUNED_AT_ONCE = 50
+"""A result may have megabytes."""
+
+
 def prune(tx: Tx, before: str) -> int:
-    return tx.run("DELETE FROM results WHERE created_at < ?", before)
+    """Delete some results from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM results WHERE rowid IN "
+        "(SELECT rowid FROM results WHERE created_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )

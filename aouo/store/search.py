@@ -116,7 +116,6 @@ def purge(tx: Tx, *, begins: bool) -> bool:
         -_PURGED_PAGES if begins else _PURGED_PAGES,
     )
     after = tx.one("SELECT total_changes() AS n")
-    tx.forget()
     return bool(before and after and after["n"] - before["n"] > 1)
 
 

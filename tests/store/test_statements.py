@@ -16,7 +16,6 @@ import aouo.store
 GROWING = "jobs sessions turns messages tool_calls deliveries gates usage_events audit updates"
 ALLOWED = {
     # for a person in a terminal, in a process of its own
-    ("archive", "sessions"),
     ("archive", "session"),
     ("traces", "trace"),
     ("jobs", "count"),
@@ -27,7 +26,6 @@ ALLOWED = {
     ("deliveries", "move"),
     # daily
     ("deliveries", "prune"),
-    ("forgetting", "forget_turns"),
 }
 _WALKS = re.compile(r"SCAN (\w+)(?! USING (?:COVERING )?INDEX (?!sqlite_autoindex))")
 

@@ -70,27 +70,43 @@ class Tidying:
                 gone["reactions"] = reactions.prune(tx, before)
             if days.messages_days:
                 before = iso(now - timedelta(days=days.messages_days))
-                gone["results"] = results.prune(tx, before)
                 gone["memory_versions"] = memory_versions.prune(tx, before)
             return gone
 
         gone = await self._database.transact(delete)
         if days.messages_days:
-            gone["turns"] = await self._forget(iso(now - timedelta(days=days.messages_days)))
+            gone |= await self._forget(iso(now - timedelta(days=days.messages_days)))
         gone["media"] = await self._prune_media(days.media_days)
         if any(gone.values()):
             log.info("pruned", **gone)
 
-    async def _forget(self, before: str) -> int:
-        """The words of turns that are over, some at a time, then what stood for them."""
-        database, turns = self._database, 0
-        while some := await database.transact(lambda tx: forgetting.forget_turns(tx, before)):
-            turns += some
-        await database.transact(lambda tx: forgetting.forget_summaries(tx, before))
-        begins = True
-        while await database.transact(lambda tx, begins=begins: search.purge(tx, begins=begins)):
+    async def _forget(self, before: str) -> dict[str, int]:
+        """What was said, some at a time, then what stood for it, then sessions without any."""
+        transact = self._database.transact
+        gone = {"results": 0, "turns": 0, "ended": 0}
+        while some := await transact(lambda tx: results.prune(tx, before)):
+            gone["results"] += some
+        after = 0
+        while True:
+            forgotten = await transact(
+                lambda tx, after=after: forgetting.forget_turns(tx, before, after)
+            )
+            gone["turns"] += forgotten.turns
+            if not (after := forgotten.upto):
+                break
+        await transact(lambda tx: forgetting.forget_summaries(tx, before))
+        while some := await transact(lambda tx: forgetting.end_sessions(tx, before)):
+            gone["ended"] += some
+        if any(gone.values()):
+            await self._forget_traces()
+        return gone
+
+    async def _forget_traces(self) -> None:
+        """Take the words that are gone out of the search index and the write-ahead log as well."""
+        transact, begins = self._database.transact, True
+        while await transact(lambda tx, begins=begins: search.purge(tx, begins=begins)):
             begins = False
-        return turns
+        await transact(Tx.forget)
 
     async def _prune_media(self, days: int) -> int:
         """By age and by size together; 0 days keeps what fits."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from aouo.emulator.messages import MediaKind
 from aouo.emulator.models import ModelService, profile
 from aouo.emulator.models.sound import NOTE
 from aouo.plumbing.home import Home
@@ -500,7 +501,7 @@ async def test_a_file_that_was_sent_here_is_open_to_a_packs_tool_for_reading(
     ],
 )
 async def test_a_sound_that_was_heard_is_open_to_a_packs_tool_too(
-    world: World, kind: str, line: str
+    world: World, kind: MediaKind, line: str
 ) -> None:
     """Seed 000: a voice file has its path. The words are there as without such a tool."""
     folder = replies(world.home)
