@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 from aouo.app.models import budget_of, model_of, pack_budgets, served_price, with_model
@@ -42,23 +42,28 @@ from aouo.turn.side_calls import SideCalls
 from aouo.web.session import secrets_of
 
 
-async def build_generation(settings: Settings, shared: Shared) -> Generation:
+async def build_generation(
+    settings: Settings, shared: Shared, *, also_secret: Collection[str] = ()
+) -> Generation:
     """Build it over what is shared; what it opens is its own, but for what is open already and
-    was made from the same settings. If it fails, what it opened is closed.
+    was made from the same settings. If it fails, what it opened is closed. `also_secret` is hidden
+    like the secrets of the settings.
 
     Raises:
         SetupError: something the owner has to change.
     """
     held = Holder(shared.resources)
     try:
-        return await _built(settings, shared, held)
+        redactor = Redactor(secrets_of({*settings.secrets(), *also_secret}))
+        return await _built(settings, shared, held, redactor)
     except BaseException:
         await finish(held.aclose())
         raise
 
 
-async def _built(settings: Settings, shared: Shared, held: Holder) -> Generation:
-    redactor = Redactor(secrets_of(settings.secrets()))
+async def _built(
+    settings: Settings, shared: Shared, held: Holder, redactor: Redactor
+) -> Generation:
     wish = settings.security.sandbox
     sandbox = held.take(("sandbox", wish), lambda: Sandbox(wish, home=shared.home.path))
     servers = _servers(settings, shared, held)

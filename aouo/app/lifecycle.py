@@ -6,15 +6,18 @@ import asyncio
 import os
 import time
 from collections.abc import Coroutine
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from aouo.app.reloading import Reloading
 from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
 from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
+from aouo.installer.verbs import refreshed
 from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
@@ -36,6 +39,12 @@ class Runtime:
     def __init__(self, app: App, loaded: Loaded) -> None:
         self._app = app
         self._loaded = loaded
+        self._reloading = Reloading(
+            shared=app.shared,
+            refreshing=app.refreshing,
+            owner_notices=app.owner_notices,
+            loaded=loaded,
+        )
         self._stop = asyncio.Event()
         self._since = time.time()
         self._takeover = Takeover()
@@ -59,6 +68,7 @@ class Runtime:
                 "status": Verb(Nothing, self._status),
                 "stop": Verb(Nothing, self._stop_verb),
                 "restart": Verb(Nothing, self._restart),
+                "reload": Verb(Nothing, self._reload),
                 **app.verbs,
             }
         )
@@ -100,6 +110,7 @@ class Runtime:
         self._lanes = begin("lanes", app.lanes.run())
         self._outbox = begin("outbox", app.outbox.run())
         self._background = [begin(name, work()) for name, work in app.background.items()]
+        self._background.append(begin("config", self._reloading.run()))
         if os.getpid() == 1:
             self._background.append(begin("orphans", bury(app.shared.clock)))
         if self._loaded.from_last_good:
@@ -148,11 +159,20 @@ class Runtime:
             "uptime_s": round(time.time() - self._since),
             **await self._app.state(),
             "unfinished": [str(item) for item in self._takeover.unfinished],
-            "config": {
-                "from_last_good": self._loaded.from_last_good,
-                "problems": list(self._loaded.problems),
-            },
+            "config": self._reloading.facts,
         }
+
+    async def _reload(self, request: Nothing) -> Facts:
+        """Take up the configuration, and the packs as they lie on disk now."""
+        del request
+        generations = self._app.generations
+        before = generations.now
+        config = await self._reloading.reload()
+        if generations.now is before and not config.problems:
+            await self._app.packs.refresh()
+        told = refreshed(before.library, generations.library)
+        facts = self._reloading.facts
+        return {**told, "config": {**asdict(config), "after_restart": facts["after_restart"]}}
 
     async def _stop_verb(self, request: Nothing) -> Facts:
         del request

@@ -9,6 +9,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
 from aouo.installer.installed import changed
 from aouo.packs.stores import PackStores
+from aouo.plumbing.shield import finish
 
 
 class Refreshing:
@@ -33,7 +34,12 @@ class Refreshing:
         """From now on new work begins with what `prepare` returns; packs that changed are opened
         anew. If it raises, nothing changes."""
         async with self._one_by_one:
-            await self._swap(await prepare())
+            generation = await prepare()
+            try:
+                await self._swap(generation)
+            finally:
+                if self._generations.now is not generation:
+                    await finish(generation.held.aclose())
 
     async def _swap(self, generation: Generation) -> None:
         for name in changed(self._generations.library, generation.library):

@@ -28,6 +28,11 @@ class Resources:
     def __init__(self) -> None:
         self._things: list[_Thing] = []
 
+    @property
+    def open(self) -> int:
+        """How many there are."""
+        return len(self._things)
+
     def take(
         self,
         holder: Holder,
@@ -69,7 +74,7 @@ class Holder:
     """Holds what it has taken until it is closed."""
 
     def __init__(self, resources: Resources | None = None) -> None:
-        self._resources = resources or Resources()
+        self._resources = Resources() if resources is None else resources
 
     def take(
         self,
