@@ -18,6 +18,7 @@ from aouo.facts.errors import SetupError
 from aouo.installer.refreshing import Refreshing
 from aouo.outbound.owner_notices import OwnerNotices
 from aouo.outbound.wording import sentences
+from aouo.plumbing import failpoint
 from aouo.plumbing.changes import changes
 
 log = structlog.get_logger()
@@ -107,6 +108,7 @@ class Reloading:
             text, loaded = await asyncio.to_thread(reread, self._shared.home.path, before)
             wanted = until_restart(self._running, loaded.settings)
             result = _sorted(differing(before.settings, loaded.settings))
+            failpoint.reached("before a configuration is made a generation")
             if result.anything:
                 secrets = loaded.settings.secrets()
                 await self._refreshing.swap(
@@ -119,8 +121,10 @@ class Reloading:
         except Exception as error:  # the bot goes on as it was
             log.exception("reload_failed", error=repr(error))
             return await self._reject((f"it could not be used: {type(error).__name__}",))
+        failpoint.reached("after a configuration has its generation")
         self._file, self._running = loaded, wanted
         await asyncio.to_thread(remember, self._shared.home.path, text)
+        failpoint.reached("after a configuration is remembered")
         await self._accept(result, mended=bool(self._problems))
         return result
 
