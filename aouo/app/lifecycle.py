@@ -43,6 +43,7 @@ class Runtime:
             shared=app.shared,
             refreshing=app.refreshing,
             owner_notices=app.owner_notices,
+            taken_off=self._end_what_is_others,
             loaded=loaded,
         )
         self._stop = asyncio.Event()
@@ -90,15 +91,20 @@ class Runtime:
         app, takeover = self._app, self._takeover
         database, clock, media = app.shared.database, app.shared.clock, app.shared.home.media
         await app.packs.recover(takeover)
-        now = app.generations.now
         async with takeover.of("Ending what was of people taken off the list"):
-            listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
-            await end_what_is_theirs(database, clock, listed)
+            await self._end_what_is_others()
         waiting = await app.outbox.recover()
         async with takeover.of("Erasing what was said off the record"):
             await erase_unanswered(database, clock, media, app.outbox, takeover.of)
         await app.inbox.recover()
         return waiting
+
+    async def _end_what_is_others(self) -> None:
+        """End what is of people who are not on the list."""
+        app = self._app
+        now, shared = app.generations.now, app.shared
+        listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
+        await end_what_is_theirs(shared.database, shared.clock, listed, app.running)
 
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; Telegram is listened to already."""
@@ -124,16 +130,17 @@ class Runtime:
 
     async def _load(self, telegram: TelegramChannel) -> None:
         await telegram.load()
-        menu_changed = self._app.refreshing.menu_changed
+        menu_changed, shown = self._app.refreshing.menu_changed, None
         while True:  # nobody waits for it: Telegram may be slow
             menu_changed.clear()
             library = self._app.generations.library
-            menu = menu_of(library)
-            for name in menu.taken:
-                log.warning("command_collision", command=name, skill=library.commands()[name])
-            if menu.left_out:
-                log.warning("command_menu_full", left_out=list(menu.left_out))
-            await telegram.set_menu(menu.entries)
+            if (menu := menu_of(library)) != shown:
+                for name in menu.taken:
+                    log.warning("command_collision", command=name, skill=library.commands()[name])
+                if menu.left_out:
+                    log.warning("command_menu_full", left_out=list(menu.left_out))
+                await telegram.set_menu(menu.entries)
+                shown = menu
             await menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:

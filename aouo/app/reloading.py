@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -43,17 +44,25 @@ class Reloaded:
 
 class Reloading:
     """Follows the configuration while the bot runs on it; `loaded` is what it was started with.
+    `taken_off` ends what is of people who are not let in any more.
 
     One reload at a time. Who asks while one runs gets the result of the next, which reads the file
     after they asked, and is one for all who wait.
     """
 
     def __init__(
-        self, *, shared: Shared, refreshing: Refreshing, owner_notices: OwnerNotices, loaded: Loaded
+        self,
+        *,
+        shared: Shared,
+        refreshing: Refreshing,
+        owner_notices: OwnerNotices,
+        taken_off: Callable[[], Awaitable[None]],
+        loaded: Loaded,
     ) -> None:
         self._shared = shared
         self._refreshing = refreshing
         self._owner_notices = owner_notices
+        self._taken_off = taken_off
         self._started = loaded
         self._file = loaded
         self._running = loaded.settings
@@ -125,6 +134,8 @@ class Reloading:
         self._file, self._running = loaded, wanted
         await asyncio.to_thread(remember, self._shared.home.path, text)
         failpoint.reached("after a configuration is remembered")
+        if _people(before) - _people(loaded):
+            await self._taken_off()
         await self._accept(result, mended=bool(self._problems))
         return result
 
@@ -158,6 +169,11 @@ class Reloading:
         """The keys that the next start takes up."""
         since = differing(self._started.settings, self._file.settings)
         return _sorted(since).after_restart
+
+
+def _people(loaded: Loaded) -> set[int]:
+    telegram = loaded.settings.telegram
+    return {*telegram.allowed_user_ids, telegram.owner}
 
 
 def _sorted(keys: tuple[str, ...]) -> Reloaded:

@@ -16,6 +16,7 @@ from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
+from scripts.benchmarks.reloads import reloads
 from scripts.benchmarks.request import request
 from scripts.benchmarks.services import services
 from scripts.benchmarks.table import Row, render
@@ -28,6 +29,7 @@ FIGURES: dict[str, Figure] = {
     "history": figures.history,
     "throughput": figures.throughput,
     "limits": limits,
+    "reloads": reloads,
     "request": request,
     "imports": imports,
     "driver": driver,

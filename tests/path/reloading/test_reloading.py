@@ -116,6 +116,27 @@ async def test_only_other_white_space_swaps_nothing(world: World) -> None:
         assert (bot.app.generations.now is before, facts.anything) == (True, False)
 
 
+async def test_telegram_is_told_of_the_commands_again_only_when_they_change(world: World) -> None:
+    async def menus() -> int:
+        return len(await world.people.calls("setMyCommands"))
+
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await eventually(menus)
+        for parts in range(2, 5):
+            save(world, telegram={"max_parts": parts})
+            await bot.runtime._reloading.reload()
+        world.install("vocab")
+        await bot.app.packs.refresh()
+
+        async def again() -> bool:
+            return await menus() == 2
+
+        await eventually(again)
+        await settled(bot)
+        assert await menus() == 2
+
+
 async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: World) -> None:
     async with world.running() as bot:
         save(
