@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.config.file import LAST_GOOD
+from aouo.plumbing.logs import Level, Redact
 from aouo.tools.registry import ToolContext, tool
 from tests.fakes.model_server import Body, CallPart, Says
 from tests.path.going_out.test_streaming import ALSO_SLOW, Slow, waiting_tool
@@ -218,6 +219,31 @@ async def test_secrets_of_both_generations_are_hidden_until_the_old_ones_last_tu
         await eventually(ended)
 
     assert (alone, both) == (f"[redacted] {NEW}", "[redacted] [redacted]")
+
+
+async def test_the_log_follows_the_level_and_the_secrets(world: World) -> None:
+    seen: list[tuple[Level, str]] = []
+
+    def adopt(*, level: Level, redactor: Redact | None) -> None:
+        assert redactor
+        seen.append((level, redactor.text(f"{OLD} {NEW}")))
+
+    world.adopt = adopt
+    world.config = {"providers": providers(world, OLD)}
+    async with world.running() as bot:
+        async with swap(bot):
+            save(world, providers=providers(world, NEW), log={"level": "debug"})
+
+        async def last() -> bool:
+            return len(seen) == 3
+
+        await eventually(last)
+
+    assert seen == [
+        ("info", f"[redacted] {NEW}"),
+        ("debug", "[redacted] [redacted]"),
+        ("debug", f"{OLD} [redacted]"),
+    ]
 
 
 async def test_all_generations_spend_of_the_same_day(world: World) -> None:
