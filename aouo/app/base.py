@@ -9,6 +9,7 @@ import aiohttp
 
 from aouo.facts.ports import Clock
 from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Adopt, not_logging
 from aouo.providers.dialect import Dialects
 from aouo.store.database import Database
 from aouo.telegram.channel import TelegramChannel
@@ -19,7 +20,7 @@ class Base:
     """The resources of a runtime; `stack` closes what is built on them, last first.
 
     Not `online`: no tool reaches the internet, whatever a pack may. `dialects` is what all models
-    made here learn of their services.
+    made here learn of their services. `adopt` tells the process log what to write and to hide.
     """
 
     home: Home
@@ -29,4 +30,5 @@ class Base:
     telegram: TelegramChannel | None
     stack: AsyncExitStack
     online: bool = True
+    adopt: Adopt = not_logging
     dialects: Dialects = field(default_factory=Dialects)

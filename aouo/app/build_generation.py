@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 from aouo.app.models import budget_of, model_of, pack_budgets, served_price, with_model
 from aouo.app.senses import eyes_of, speech_of
 from aouo.app.shared import Shared
 from aouo.app.tools import RegistryOf, guarded_tools
-from aouo.config.settings import Settings
+from aouo.config.settings import McpServer, Settings
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
 from aouo.flow.generation import (
@@ -24,11 +24,13 @@ from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.resources import Holder
+from aouo.plumbing.shield import finish
 from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
 from aouo.spending.quota import Quota
 from aouo.store import installs
-from aouo.tools.mcp_servers import supervised
+from aouo.tools.mcp_servers import Server, Servers
 from aouo.turn.caps import TurnCaps
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
@@ -40,18 +42,32 @@ from aouo.turn.side_calls import SideCalls
 from aouo.web.session import secrets_of
 
 
-async def build_generation(settings: Settings, shared: Shared) -> Generation:
-    """Build it over what is shared; what it opens is closed with the shared stack.
+async def build_generation(
+    settings: Settings, shared: Shared, *, also_secret: Collection[str] = ()
+) -> Generation:
+    """Build it over what is shared; what it opens is its own, but for what is open already and
+    was made from the same settings. If it fails, what it opened is closed. `also_secret` is hidden
+    like the secrets of the settings.
 
     Raises:
         SetupError: something the owner has to change.
     """
-    redactor = Redactor(secrets_of(settings.secrets()))
-    sandbox = Sandbox(settings.security.sandbox, home=shared.home.path)
-    servers = await shared.stack.enter_async_context(
-        supervised(settings.mcp.servers, shared.clock, shared.session)
-    )
-    speech = speech_of(settings, shared.session, shared.stack)
+    held = Holder(shared.resources)
+    try:
+        redactor = Redactor(secrets_of({*settings.secrets(), *also_secret}))
+        return await _built(settings, shared, held, redactor)
+    except BaseException:
+        await finish(held.aclose())
+        raise
+
+
+async def _built(
+    settings: Settings, shared: Shared, held: Holder, redactor: Redactor
+) -> Generation:
+    wish = settings.security.sandbox
+    sandbox = held.take(("sandbox", wish), lambda: Sandbox(wish, home=shared.home.path))
+    servers = _servers(settings, shared, held)
+    speech = speech_of(settings, shared.session, held)
     guard, registry_of = guarded_tools(
         settings.security,
         settings.tools,
@@ -61,9 +77,10 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         servers=servers,
         voice=speech.voice,
         redact=redactor.text,
+        held=held,
     )
     packs = await _scanned(settings, shared)
-    model = shared.model or await _model(settings, shared)
+    model = shared.model or await _model(settings, shared, held)
     quota = _quota(settings, shared, model)
     side_calls = SideCalls(quota=quota)
     compactor = Compactor(
@@ -73,6 +90,8 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         estimator=shared.estimator,
     )
     return Generation(
+        held=held,
+        log_level=settings.log.level,
         owner=Owner.of(settings.telegram.owner),
         admission=_admission(settings),
         redactor=redactor,
@@ -87,7 +106,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         guard=guard,
         approvals=settings.security.approvals,
         model=model,
-        other_model=_others(settings, shared),
+        other_model=_others(settings, shared, held),
         pipelines=_pipelines(settings, shared, redactor, quota, compactor),
         compactor=compactor,
         side_calls=side_calls,
@@ -135,18 +154,25 @@ def _transport(settings: Settings) -> Transport:
     return Transport(telegram.message_batch_ms / 1000, telegram.resend_unknown)
 
 
-async def _model(settings: Settings, shared: Shared) -> ChatModel:
-    return await model_of(settings, shared.session, shared.stack, shared.clock, shared.dialects)
+def _servers(settings: Settings, shared: Shared, held: Holder) -> Servers:
+    def made(name: str, one: McpServer) -> Server:
+        return Server(name, one, shared.clock, shared.tasks, shared.session)
+
+    named = settings.mcp.servers.items()
+    return Servers(
+        [held.take(("mcp", *item), partial(made, *item), Server.aclose) for item in named]
+    )
 
 
-def _others(settings: Settings, shared: Shared) -> Callable[[str, str], Awaitable[ChatModel]]:
-    """Each is made once."""
-    made: dict[tuple[str, str], ChatModel] = {}
+async def _model(settings: Settings, shared: Shared, held: Holder) -> ChatModel:
+    return await model_of(settings, shared.session, held, shared.clock, shared.dialects)
 
+
+def _others(
+    settings: Settings, shared: Shared, held: Holder
+) -> Callable[[str, str], Awaitable[ChatModel]]:
     async def other(backend: str, name: str) -> ChatModel:
-        if (backend, name) not in made:
-            made[backend, name] = await _model(with_model(settings, backend, name), shared)
-        return made[backend, name]
+        return await _model(with_model(settings, backend, name), shared, held)
 
     return other
 
@@ -171,7 +197,7 @@ def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
     return Quota(
         database=shared.database,
         clock=shared.clock,
-        zone=zone_of(settings.cron.timezone),
+        zone=lambda: zone_of(shared.timezone.now),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings, shared.clock, partial(served_price, model)),

@@ -6,16 +6,19 @@ import asyncio
 import os
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
+from aouo.app.reloading import Reloading
 from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
 from aouo.facts.errors import SetupError
 from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
+from aouo.installer.verbs import refreshed
 from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
@@ -43,6 +46,13 @@ class Runtime:
         self._app = app
         self._systemd = systemd or Systemd({})
         self._loaded = loaded
+        self._reloading = Reloading(
+            shared=app.shared,
+            refreshing=app.refreshing,
+            owner_notices=app.owner_notices,
+            taken_off=self._end_what_is_others,
+            loaded=loaded,
+        )
         self._stop = asyncio.Event()
         self._since = time.time()
         self._takeover = Takeover()
@@ -67,6 +77,7 @@ class Runtime:
                 "health": Verb(Nothing, self._health),
                 "stop": Verb(Nothing, self._stop_verb),
                 "restart": Verb(Nothing, self._restart),
+                "reload": Verb(Nothing, self._reload),
                 **app.verbs,
             },
             pages={"/healthz": self._healthz},
@@ -89,15 +100,20 @@ class Runtime:
         app, takeover = self._app, self._takeover
         database, clock, media = app.shared.database, app.shared.clock, app.shared.home.media
         await app.packs.recover(takeover)
-        now = app.generations.now
         async with takeover.of("Ending what was of people taken off the list"):
-            listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
-            await end_what_is_theirs(database, clock, listed)
+            await self._end_what_is_others()
         waiting = await app.outbox.recover()
         async with takeover.of("Erasing what was said off the record"):
             await erase_unanswered(database, clock, media, app.outbox, takeover.of)
         await app.inbox.recover()
         return waiting
+
+    async def _end_what_is_others(self) -> None:
+        """End what is of people who are not on the list."""
+        app = self._app
+        now, shared = app.generations.now, app.shared
+        listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
+        await end_what_is_theirs(shared.database, shared.clock, listed, app.running)
 
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; Telegram is listened to already."""
@@ -124,7 +140,7 @@ class Runtime:
 
     def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
         """What runs beside everything else, and may fail."""
-        works = dict(self._app.optional)
+        works = {**self._app.optional, "config": self._reloading.run}
         if telegram:
             works["menu"] = partial(self._fill_menu, telegram)
         if os.getpid() == 1:
@@ -147,16 +163,17 @@ class Runtime:
 
     async def _fill_menu(self, telegram: TelegramChannel) -> None:
         """Keep the command menu up to date, for ever."""
-        menu_changed = self._app.refreshing.menu_changed
+        menu_changed, shown = self._app.refreshing.menu_changed, None
         while True:  # nobody waits for it: Telegram may be slow
             menu_changed.clear()
             library = self._app.generations.library
-            menu = menu_of(library)
-            for name in menu.taken:
-                log.warning("command_collision", command=name, skill=library.commands()[name])
-            if menu.left_out:
-                log.warning("command_menu_full", left_out=list(menu.left_out))
-            await telegram.set_menu(menu.entries)
+            if (menu := menu_of(library)) != shown:
+                for name in menu.taken:
+                    log.warning("command_collision", command=name, skill=library.commands()[name])
+                if menu.left_out:
+                    log.warning("command_menu_full", left_out=list(menu.left_out))
+                await telegram.set_menu(menu.entries)
+                shown = menu
             await menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
@@ -187,10 +204,7 @@ class Runtime:
             "uptime_s": round(time.time() - self._since),
             **await self._app.state(),
             "unfinished": [str(item) for item in self._takeover.unfinished],
-            "config": {
-                "from_last_good": self._loaded.from_last_good,
-                "problems": list(self._loaded.problems),
-            },
+            "config": self._reloading.facts,
         }
 
     async def _health(self, request: Nothing) -> Facts:
@@ -200,6 +214,18 @@ class Runtime:
     async def _healthz(self) -> tuple[int, Facts]:
         facts = await self._app.health.facts()
         return 200 if facts["ok"] else 503, facts
+
+    async def _reload(self, request: Nothing) -> Facts:
+        """Take up the configuration, and the packs as they lie on disk now."""
+        del request
+        generations = self._app.generations
+        before = generations.now
+        config = await self._reloading.reload()
+        if generations.now is before and not config.problems:
+            await self._app.packs.refresh()
+        told = refreshed(before.library, generations.library)
+        facts = self._reloading.facts
+        return {**told, "config": {**asdict(config), "after_restart": facts["after_restart"]}}
 
     async def _stop_verb(self, request: Nothing) -> Facts:
         del request

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
 from functools import partial
 
 import aiohttp
@@ -14,6 +13,7 @@ from aouo.facts.errors import SetupError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.outbound.wording import small as wording_small
 from aouo.packs.library import Library
+from aouo.plumbing.resources import Holder
 from aouo.plumbing.zones import zone_of
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects
@@ -56,18 +56,18 @@ def key_missing(settings: Settings, backend: str) -> bool:
 async def model_of(
     settings: Settings,
     session: aiohttp.ClientSession,
-    stack: AsyncExitStack,
+    held: Holder,
     clock: Clock,
     dialects: Dialects | None = None,
 ) -> FallbackModel:
-    """Build the configured models; what they start is closed with `stack`. What they learn of
-    their services is kept in `dialects`.
+    """Build the configured models, or take those that were built from the same settings; what
+    they start is closed with `held`. What they learn of their services is kept in `dialects`.
 
     Raises:
         SetupError: no key, no address or no weights; says what to edit.
     """
     wanted = settings.provider
-    build = _Builder(settings, session, stack, dialects or Dialects())
+    build = _Builder(settings, session, held, dialects or Dialects())
     primary = build.model(wanted.backend, wanted.model, "provider")
     others = [
         build.model(other.backend, other.model, f"provider.fallback.{at}")
@@ -75,8 +75,11 @@ async def model_of(
     ]
     # The embedded model starts its child again by itself; what fails then fails again.
     retries = 0 if wanted.backend == "local" else wanted.max_retries
-    zone = zone_of(settings.cron.timezone)
-    return FallbackModel([primary, *others], clock=clock, max_retries=retries, zone=zone)
+    models, zone = (primary, *others), zone_of(settings.cron.timezone)
+    return held.take(
+        ("models", models, retries, zone),
+        lambda: FallbackModel(models, clock=clock, max_retries=retries, zone=zone),
+    )
 
 
 def with_model(settings: Settings, backend: str, model: str) -> Settings:
@@ -90,13 +93,13 @@ class _Builder:
         self,
         settings: Settings,
         session: aiohttp.ClientSession,
-        stack: AsyncExitStack,
+        held: Holder,
         dialects: Dialects,
     ) -> None:
         self._dialects = dialects
         self._settings = settings
         self._session = session
-        self._stack = stack
+        self._held = held
 
     def model(self, backend: str, model: str, key: str) -> ChatModel:
         """One model; `key` is where the configuration names it."""
@@ -133,20 +136,20 @@ class _Builder:
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
             dialects=self._dialects,
         )
+        if backend == "gemini":
+            service["base_url"] = settings.gemini.base_url
+        return self._held.take(
+            ("model", service, endpoint, facts, eyes), lambda: self._known(service, facts, eyes)
+        )
+
+    def _known(self, service: Service, facts: Facts, eyes: bool) -> KnownModel:
+        backend, model = service["provider"], service["model"]
+        endpoint = self._settings.provider_endpoint(backend)
         ask = partial(inquire, self._session, backend, endpoint, model)
         room = self._dialects.room(endpoint.base_url, model)
-        base_url = endpoint.base_url
-        inner = self._service_model(service)
-        return KnownModel(inner, facts, ask, base_url=base_url, eyes=eyes, room=room)
-
-    def _service_model(self, service: Service) -> OfService:
-        """Gemini speaks a format of its own; all others are compatible."""
-        if service["provider"] != "gemini":
-            return CompatibleModel(**service)
-        from aouo.providers.gemini.model import GeminiModel
-
-        service["base_url"] = self._settings.gemini.base_url
-        return GeminiModel(**service)
+        return KnownModel(
+            _service_model(service), facts, ask, base_url=endpoint.base_url, eyes=eyes, room=room
+        )
 
     def _local(self) -> ChatModel:
         from aouo.providers.embedded.model import (
@@ -154,15 +157,26 @@ class _Builder:
         )
 
         local = self._settings.local
-        model = LocalModel(
-            model_path=local.model_path,
-            threads=local.threads,
-            context=local.context,
-            session=self._session,
-            words=wording_small,
+        return self._held.take(
+            ("local model", local),
+            lambda: LocalModel(
+                model_path=local.model_path,
+                threads=local.threads,
+                context=local.context,
+                session=self._session,
+                words=wording_small,
+            ),
+            LocalModel.aclose,
         )
-        self._stack.push_async_callback(model.aclose)
-        return model
+
+
+def _service_model(service: Service) -> OfService:
+    """Gemini speaks a format of its own; all others are compatible."""
+    if service["provider"] != "gemini":
+        return CompatibleModel(**service)
+    from aouo.providers.gemini.model import GeminiModel
+
+    return GeminiModel(**service)
 
 
 def budget_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Adopt, not_logging
 from aouo.plumbing.mounts import file_system, is_network
 from aouo.store.opening import opened
 from aouo.telegram.channel import TelegramChannel
@@ -41,11 +43,12 @@ async def open_app(
     model: ChatModel | None = None,
     more_tools: Sequence[Tool] = (),
     online: bool = True,
+    adopt: Adopt = not_logging,
 ) -> AsyncGenerator[App]:
     """Build the runtime on `home`, whose lock the caller holds; close it in reverse order.
 
     `model` and `more_tools` replace and extend what the settings name. Polling begins at once;
-    what it brings waits until `app.lifecycle` runs the app. Not `online`: see `Base`.
+    what it brings waits until `app.lifecycle` runs the app. `online` and `adopt`: see `Base`.
 
     Raises:
         SetupError: something the owner has to change.
@@ -53,7 +56,8 @@ async def open_app(
     clock = clock or SystemClock()
     with one_setup_error():
         async with AsyncExitStack() as stack:
-            base = await _base(home, settings, clock, stack, online=online)
+            base = await _base(home, settings, clock, stack)
+            base = replace(base, online=online, adopt=adopt)
             # In a thread, so that the poll's request leaves meanwhile.
             await asyncio.to_thread(import_module, "aouo.app.wiring")
             from aouo.app.wiring import build
@@ -61,9 +65,7 @@ async def open_app(
             yield await build(base, settings, model=model, more_tools=more_tools)
 
 
-async def _base(
-    home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack, *, online: bool
-) -> Base:
+async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
     if is_network(kind := file_system(home.path)):
         log.warning("home_on_network", file_system=kind, home=str(home.path))
     database = await stack.enter_async_context(opened(home.database, clock))
@@ -79,4 +81,4 @@ async def _base(
         group = await stack.enter_async_context(asyncio.TaskGroup())
         stack.callback(telegram.stop_listening)
         telegram.start_listening(group)
-    return Base(home, clock, database, session, telegram, stack, online)
+    return Base(home, clock, database, session, telegram, stack)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import aiohttp
 
 from aouo.config.settings import Settings, SpeechToText
 from aouo.facts.notices import Lack
+from aouo.plumbing.resources import Holder
 from aouo.providers.http import Session
 from aouo.providers.known.windows import window_of
 from aouo.speech.services import Backend, Ears, Speaker, SpeechService, Transcriber, Voice
@@ -24,10 +24,10 @@ class Speech:
     voice: Voice | Lack
 
 
-def speech_of(settings: Settings, session: Session, stack: AsyncExitStack) -> Speech:
-    """What is set up; what it starts is closed with `stack`."""
+def speech_of(settings: Settings, session: Session, held: Holder) -> Speech:
+    """What is set up; what it starts is closed with `held`."""
     if "local" in (settings.stt.backend, settings.tts.backend):
-        return _with_local(settings, session, stack)
+        return _with_local(settings, session, held)
     return Speech(_ears(settings, session), _voice(settings, session))
 
 
@@ -40,14 +40,18 @@ def own_ears(settings: Settings) -> str:
     return "" if model == SpeechToText().model else model
 
 
-def _with_local(settings: Settings, session: Session, stack: AsyncExitStack) -> Speech:
+def _with_local(settings: Settings, session: Session, held: Holder) -> Speech:
     """One worker process for whichever of the two is `local`."""
     from aouo.speech.local import LocalSpeech, Models, lack_of_ears, lack_of_voice  # rare
 
     models = Models(ears=own_ears(settings), voice=settings.tts.model)
     patience_s = float(settings.provider.request_timeout_s)
-    local = LocalSpeech(models, usual_voice=settings.tts.voice, patience_s=patience_s)
-    stack.push_async_callback(local.aclose)
+    voice = settings.tts.voice
+    local = held.take(
+        ("local speech", models, voice, patience_s),
+        lambda: LocalSpeech(models, usual_voice=voice, patience_s=patience_s),
+        LocalSpeech.aclose,
+    )
     return Speech(
         lack_of_ears(models.ears) or local
         if settings.stt.backend == "local"

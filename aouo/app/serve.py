@@ -15,7 +15,7 @@ from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.home import Home
-from aouo.plumbing.logs import Logs
+from aouo.plumbing.logs import Adopt, Logs
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.systemd import Systemd
 from aouo.web.session import secrets_of
@@ -41,20 +41,22 @@ def start(home: Home, environ: Mapping[str, str]) -> None:
             form=settings.log.format,
             file=home.log_file,
             redactor=redactor,
-        ):
+        ) as logs:
             _say(loaded)
-            again = asyncio.run(serve(home, loaded, Systemd(environ)))
+            again = asyncio.run(serve(home, loaded, logs.adopt, Systemd(environ)))
     if again:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
-async def serve(home: Home, loaded: Loaded, systemd: Systemd | None = None) -> bool:
-    """Run until stopped; True when a restart was asked for. `systemd` is told how it goes.
+async def serve(home: Home, loaded: Loaded, adopt: Adopt, systemd: Systemd | None = None) -> bool:
+    """Run until stopped; True when a restart was asked for.
+
+    `adopt`: see `Base`; `systemd` is told how it goes.
 
     Raises:
         SetupError: unwrapped from the parts that ran beside each other.
     """
-    async with open_app(home, loaded.settings) as app:
+    async with open_app(home, loaded.settings, adopt=adopt) as app:
         runtime = Runtime(app, loaded, systemd)
         stop_on_signals(runtime)
         await runtime.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -13,6 +14,7 @@ from aouo.packs.memories import Memories
 from aouo.packs.stores import PackStores
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.current import Current
+from aouo.plumbing.resources import Resources
 from aouo.spending.reservations import Reservations
 from aouo.tools.registry import Tool
 from aouo.turn.tokens import Estimator
@@ -23,13 +25,18 @@ class Shared(Base):
     """The base and what generations share: what is open, and what was learnt or counted.
 
     `model` answers in place of what the settings name, None = as they say; `more_tools` are there
-    besides. `library` is what is installed now; nothing is before the first generation.
+    besides. `library` is what is installed now; nothing is before the first generation. `timezone`
+    is that of now, whose day it is for all that is spent. `resources` is what generations hand on
+    to each other, as long as they want the same; `tasks` runs what these start.
     """
 
     model: ChatModel | None
     more_tools: Sequence[Tool]
     bus: Bus
     library: Current[Library]
+    timezone: Current[str]
+    resources: Resources
+    tasks: asyncio.TaskGroup
     stores: PackStores
     memories: Memories
     keeping: Keeping
@@ -37,8 +44,12 @@ class Shared(Base):
     estimator: Estimator
 
 
-def share(base: Base, *, model: ChatModel | None = None, more_tools: Sequence[Tool] = ()) -> Shared:
+async def share(
+    base: Base, *, model: ChatModel | None = None, more_tools: Sequence[Tool] = ()
+) -> Shared:
     """Open it on the base; what has to be closed is closed with the base's stack."""
+    tasks, resources = await base.stack.enter_async_context(asyncio.TaskGroup()), Resources()
+    base.stack.push_async_callback(resources.aclose)
     current = Current(Library({}, {}, {}))
 
     def library() -> Library:
@@ -53,6 +64,9 @@ def share(base: Base, *, model: ChatModel | None = None, more_tools: Sequence[To
         more_tools=more_tools,
         bus=Bus(),
         library=current,
+        timezone=Current(""),
+        resources=resources,
+        tasks=tasks,
         stores=stores,
         memories=memories,
         keeping=Keeping(database=base.database, clock=base.clock, files_of=memories.files),

@@ -17,6 +17,7 @@ from aouo.guard.protection import Protection
 from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.library import Library
+from aouo.plumbing.resources import Holder
 from aouo.sandbox.run import Sandbox
 from aouo.speech.services import Voice
 from aouo.tools.clarify import clarify
@@ -55,6 +56,7 @@ def guarded_tools(
     servers: Servers,
     voice: Voice | Lack,
     redact: Callable[[str], str],
+    held: Holder,
 ) -> tuple[Guard, RegistryOf]:
     """Build what the owner's settings and the packs' manifests ask for.
 
@@ -91,7 +93,7 @@ def guarded_tools(
     shop = Workshop(sandbox, stores, Reach(fence, protection), sent, proxy)
     ours = [
         *_without_paths(shared),
-        *_outside(tools, shared),
+        *_outside(tools, shared, held),
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds),
         write_file(stores.folder, fence.root_of),
@@ -119,7 +121,7 @@ def _without_paths(shared: Shared) -> list[Tool]:
     ]
 
 
-def _outside(tools: Tools, shared: Shared) -> list[Tool]:
+def _outside(tools: Tools, shared: Shared, held: Holder) -> list[Tool]:
     """The web and documents: a pack reads the hosts that it names; without a pack, all public."""
 
     def hosts(pack: str) -> Sequence[str]:
@@ -128,10 +130,13 @@ def _outside(tools: Tools, shared: Shared) -> list[Tool]:
             return ("*",)
         return found.manifest.permissions.network if found else ()
 
-    reader = DocumentReader()
+    reader = held.take("document reader", DocumentReader)
     web = Web() if shared.online else Web(lookup=nobody_looks_up, admits=nowhere)
     return [
         fetch(hosts, web, reader),
-        web_search(tools.web_search, shared.session, shared.clock),
+        held.take(
+            ("web search", tools.web_search),
+            lambda: web_search(tools.web_search, shared.session, shared.clock),
+        ),
         read_document(shared.stores.folder, reader),
     ]

@@ -114,13 +114,23 @@ async def build(
     Raises:
         SetupError: something the owner has to change.
     """
-    shared = share(base, model=model, more_tools=more_tools)
+    shared = await share(base, model=model, more_tools=more_tools)
     first = await build_generation(settings, shared)
     shared.stores.belong_to(first.owner.data_name)
     if lost := await first.quota.recover():
         log.warning("calls_written_off", calls=lost)
     running = Running()
-    return _wire(shared, Generations(first, shared.library, running.give_back), running)
+    return _wire(
+        shared,
+        Generations(
+            first,
+            library=shared.library,
+            timezone=shared.timezone,
+            adopt=shared.adopt,
+            give_back=running.give_back,
+        ),
+        running,
+    )
 
 
 def _wire(shared: Shared, generations: Generations, running: Running) -> App:
@@ -132,7 +142,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         return generations.now.owner
 
     def redactor() -> Redactor:
-        return generations.now.redactor
+        return generations.redactor
 
     def zones(name: str = "") -> tzinfo:
         return zone_of(name, generations.now.timezone)
@@ -283,6 +293,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "index": indexing.run,
             "known_models": known_models.run,
             "schedules": ticking.run,
+            "generations": generations.run,
             **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),
         },
         parts=parts,

@@ -61,8 +61,7 @@ def set_(key: str, value: str, as_json: bool) -> None:
     """Set one KEY to VALUE in config.json.
 
     Numbers, true, false, lists and objects are written as JSON; a list also as `a,b` or `a`.
-    The file is saved only if the whole of it is valid. A running bot takes it up with
-    `aouo restart`.
+    The file is saved only if the whole of it is valid. A running bot takes it up at once.
     """
     if key == "telegram.bot_token" and value and not (_is_named(value) or is_token(value)):
         raise click.BadParameter(NO_BOT_TOKEN, param_hint=key)

@@ -12,7 +12,9 @@ VERBS = {
     "start": Verb("aouo.cli.start:start", "Run the bot in the foreground."),
     "stop": Verb("aouo.cli.stop:stop", "Let the running bot finish and end."),
     "restart": Verb("aouo.cli.restart:restart", "Let the running bot finish and begin anew."),
-    "reload": Verb("aouo.cli.reload:reload", "Let the running bot read its packs anew."),
+    "reload": Verb(
+        "aouo.cli.reload:reload", "Let the running bot take up config.json and packs now."
+    ),
     "status": Verb("aouo.cli.status:status", "Say how the running bot is."),
     "logs": Verb("aouo.cli.logs:logs", "Show the log, with -f as it grows."),
     "usage": Verb("aouo.cli.usage:usage", "Show what was used, in tokens and money."),

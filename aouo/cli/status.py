@@ -113,9 +113,9 @@ def _unit(key: str, value: object) -> str:
 
 def _spell_config(fields: Facts) -> str:
     problems = "; ".join(map(str, fields.get("problems") or ()))
-    if fields.get("from_last_good"):
-        return f"BROKEN, the last good one is in force: {problems}"
-    return f"problems: {problems}" if problems else "good"
+    later = ", ".join(map(str, fields.get("after_restart") or ()))
+    state = f"BROKEN, the last good one is in force: {problems}" if problems else "good"
+    return f"{state}; after a restart: {later}" if later else state
 
 
 def _spell_server(group: str, facts: object) -> str:

@@ -15,8 +15,10 @@ from aouo.config import settings
 
 def describe(schema: dict[str, Any]) -> None:
     """Put the descriptions into a JSON Schema of `settings.Settings`, in place."""
+    for key in settings.AFTER_RESTART:
+        _say(schema, key, " (Counts from the next start.)")
     for key in settings.NOT_YET:
-        _say_not_yet(schema, key)
+        _say(schema, key, " (Does nothing yet.)")
     for name, meanings in _meanings().items():
         section = schema["$defs"].get(name, schema if name == "Settings" else {})
         for key, field in section.get("properties", {}).items():
@@ -24,19 +26,19 @@ def describe(schema: dict[str, Any]) -> None:
                 field["description"] = meanings[key] + field.get("description", "")
 
 
-def _say_not_yet(schema: dict[str, Any], key: str) -> None:
-    """Mark the key, or each key of that section, as one without effect yet."""
+def _say(schema: dict[str, Any], key: str, words: str) -> None:
+    """Add the words to the key, or to each key of that section."""
     section: dict[str, Any] = schema
     *parents, name = key.split(".")
     for parent in parents:
         section = _section(schema, section["properties"][parent])
-    _mark(schema, section["properties"][name])
+    _mark(schema, section["properties"][name], words)
 
 
-def _mark(schema: dict[str, Any], field: dict[str, Any]) -> None:
-    field["description"] = " (Does nothing yet.)"
+def _mark(schema: dict[str, Any], field: dict[str, Any], words: str) -> None:
+    field["description"] = words
     for below in _section(schema, field).get("properties", {}).values():
-        _mark(schema, below)
+        _mark(schema, below, words)
 
 
 def _section(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -36,6 +36,8 @@ _USUAL_NAMES = {
     "groq.api_key": ("GROQ_API_KEY",),
     "gemini.api_key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
+Look: TypeAlias = tuple[int, int, int] | None
+"""The inode, size and modification time of a file, None = there is none."""
 _PREFIX = "AOUO_"
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CONTAINERS = ("{", "[")
@@ -46,13 +48,16 @@ class Loaded:
     """The settings in force, and where they come from.
 
     `notes` are harmless (keys without use). With `from_last_good` the file has the `problems`,
-    and the last good one is in force instead.
+    and the last good one is in force instead. `environ` is what it was read with, and `look` how
+    the file looked before that.
     """
 
     settings: Settings
     notes: tuple[str, ...] = ()
     from_last_good: bool = False
     problems: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    look: Look = None
 
 
 class ConfigBroken(SetupError):
@@ -74,6 +79,7 @@ def load_settings(home: Path, environ: Mapping[str, str]) -> Loaded:
         ConfigBroken: the file is broken, and there is no good copy.
     """
     file = home / FILE
+    look = look_of(file)
     try:
         text = read_text(file)
         loaded = parse(text, environ, file)
@@ -83,10 +89,37 @@ def load_settings(home: Path, environ: Mapping[str, str]) -> Loaded:
             before = parse(good.read_text("utf-8"), environ, good)
         except (ConfigBroken, OSError, UnicodeDecodeError):
             raise broken from None
-        return Loaded(before.settings, before.notes, True, broken.problems)
+        return replace(before, from_last_good=True, problems=broken.problems, look=look)
     if file.exists():
-        _remember(home / LAST_GOOD, text)
-    return loaded
+        remember(home, text)
+    return replace(loaded, look=look)
+
+
+def reread(home: Path, then: Loaded) -> tuple[str, Loaded]:
+    """Read `config.json` of `home` for a bot that runs on `then`; return its text, too.
+
+    Raises:
+        ConfigBroken: it is gone, empty or broken, or no bot could start with it.
+    """
+    file = home / FILE
+    look = look_of(file)
+    text = read_text(file)
+    if not text.strip() and then.look:
+        raise ConfigBroken(("it is empty" if look else "it is gone",), file)
+    loaded = parse(text, then.environ, file)
+    known = {str(one) for one in then.settings.refusals()}
+    if news := tuple(str(one) for one in loaded.settings.refusals() if str(one) not in known):
+        raise ConfigBroken(news, file)
+    return text, replace(loaded, look=look)
+
+
+def look_of(file: Path) -> Look:
+    """Return how a file looks from the outside; any save changes that."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loaded:
@@ -116,7 +149,7 @@ def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loa
         ]
     else:
         if not problems:
-            return Loaded(settings, notes)
+            return Loaded(settings, notes, environ=environ)
     problems = [_with_source(problem, overrides) for problem in problems]
     raise ConfigBroken(tuple(dict.fromkeys(problems)), file)
 
@@ -175,8 +208,9 @@ def dump(tree: Tree) -> str:
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
 
 
-def _remember(file: Path, text: str) -> None:
+def remember(home: Path, text: str) -> None:
     """Keep the text as the last good copy; a home that cannot be written is ignored."""
+    file = home / LAST_GOOD
     try:
         if not file.exists() or file.read_text("utf-8") != text:
             write_atomically(file, text)

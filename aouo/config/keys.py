@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
-from aouo.config.settings import Settings
+from aouo.config.settings import AFTER_RESTART, Settings
 
 Tree: TypeAlias = dict[str, Any]
 """A JSON object as `json.loads` returns it."""
@@ -87,6 +87,28 @@ def _names(path: str, value: object) -> tuple[str, ...]:
             found.append(".".join(left[:end]))
             left = left[end:]
     return (*found, *left)
+
+
+def differing(one: Settings, other: Settings) -> tuple[str, ...]:
+    """Return the dotted paths of the keys whose values differ; a list is one value."""
+    return tuple(_differing(plain(one), plain(other), ""))
+
+
+def _differing(one: object, other: object, path: str) -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        here, there = cast("Tree", one), cast("Tree", other)
+        for name in {**here, **there}:
+            yield from _differing(here.get(name), there.get(name), join(path, name))
+    elif one != other:
+        yield path
+
+
+def until_restart(running: Settings, wanted: Settings) -> Settings:
+    """Return `wanted`, but for the keys that a running bot cannot take up."""
+    tree, then = plain(wanted), plain(running)
+    for key in AFTER_RESTART:
+        put(tree, key, get(then, key))
+    return Settings.model_validate(tree)
 
 
 def known_keys() -> tuple[str, ...]:

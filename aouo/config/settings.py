@@ -64,6 +64,19 @@ def does_nothing(key: str) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in NOT_YET)
 
 
+AFTER_RESTART = (
+    *("telegram.bot_token", "telegram.api_base_url", "telegram.proxy"),
+    *("telegram.transport", "telegram.webhook", "store.url", "dashboard", "log.format"),
+)
+"""Keys and sections that a running bot takes up with its next start only: what listens, what
+connects to Telegram, and where state lies are opened once."""
+
+
+def waits_for_restart(key: str) -> bool:
+    """Whether a change of a dotted key has no effect before the next start."""
+    return any(key == name or key.startswith(f"{name}.") for name in AFTER_RESTART)
+
+
 class Section(BaseModel):
     """A group of keys; unknown ones are errors, and errors never quote what was written."""
 

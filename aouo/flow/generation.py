@@ -16,7 +16,9 @@ from aouo.facts.ports import ChatModel
 from aouo.guard.chain import Guard
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.library import Library
+from aouo.plumbing.logs import Level
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.resources import Holder
 from aouo.sandbox.run import Sandbox
 from aouo.speech.services import Ears
 from aouo.spending.quota import Quota
@@ -76,8 +78,11 @@ class Installable:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Never changes; other settings and other packs make a new one."""
+    """Never changes; other settings and other packs make a new one. What it `held` open is closed
+    when its last turn has ended, but for what a newer one holds, too."""
 
+    held: Holder
+    log_level: Level
     owner: Owner
     admission: Admission
     redactor: Redactor

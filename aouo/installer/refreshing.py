@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
 from aouo.installer.installed import changed
 from aouo.packs.stores import PackStores
+from aouo.plumbing.shield import finish
 
 
 class Refreshing:
@@ -28,10 +30,16 @@ class Refreshing:
             now = self._generations.now
             await self._swap(now.renewed(await now.installable.scanned()))
 
-    async def swap(self, generation: Generation) -> None:
-        """From now on new work begins with `generation`; packs that changed are opened anew."""
+    async def swap(self, prepare: Callable[[], Awaitable[Generation]]) -> None:
+        """From now on new work begins with what `prepare` returns; packs that changed are opened
+        anew. If it raises, nothing changes."""
         async with self._one_by_one:
-            await self._swap(generation)
+            generation = await prepare()
+            try:
+                await self._swap(generation)
+            finally:
+                if self._generations.now is not generation:
+                    await finish(generation.held.aclose())
 
     async def _swap(self, generation: Generation) -> None:
         for name in changed(self._generations.library, generation.library):

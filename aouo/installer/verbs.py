@@ -81,7 +81,6 @@ def home_verbs(
         "pack_restore": Verb(RestorePack, verbs.restore),
         "pack_unread": Verb(Nothing, verbs.unread),
         "pack_refresh": Verb(Nothing, verbs.refresh),
-        "reload": Verb(Nothing, verbs.refresh),
         "cron_switch": Verb(SwitchSchedule, verbs.switch),
     }
 
@@ -132,19 +131,23 @@ class _HomeVerbs:
         del request
         before = self._library()
         await self._packs.refresh()
-        found = self._library()
-        broken = {name: list(map(str, problems)) for name, problems in found.broken.items()}
-        return {
-            "packs": list(found.names),
-            "changed": list(changed(before, found)),
-            "broken": broken,
-        }
+        return refreshed(before, self._library())
 
     async def switch(self, request: SwitchSchedule) -> Facts:
         """Switch a schedule; return it as it is now, None = there is none with this id."""
         switched = self._schedules.resume if request.on else self._schedules.pause
         row = await switched(request.id)
         return {"schedule": asdict(row) if row else None}
+
+
+def refreshed(before: Library, found: Library) -> Facts:
+    """Return what reading the packs anew has brought."""
+    broken = {name: list(map(str, problems)) for name, problems in found.broken.items()}
+    return {
+        "packs": list(found.names),
+        "changed": list(changed(before, found)),
+        "broken": broken,
+    }
 
 
 @asynccontextmanager

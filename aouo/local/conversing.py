@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pydantic import SecretStr
@@ -135,8 +136,11 @@ async def _asking(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Ask]
     with home.lock():
         loaded = _without_telegram(load_settings(home.path, environ))
         redactor = Redactor(secrets_of(loaded.settings.secrets()))
-        with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()), one_setup_error():
-            async with running(home, loaded) as (app, _):
+        with (
+            Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()) as logs,
+            one_setup_error(),
+        ):
+            async with running(home, loaded, adopt=logs.adopt) as (app, _):
                 yield _inside(app.verbs)
 
 
@@ -144,4 +148,4 @@ def _without_telegram(loaded: Loaded) -> Loaded:
     """Return the settings without the bot token, so that Telegram is not polled."""
     telegram = loaded.settings.telegram.model_copy(update={"bot_token": SecretStr("")})
     settings = loaded.settings.model_copy(update={"telegram": telegram})
-    return Loaded(settings, loaded.notes, loaded.from_last_good, loaded.problems)
+    return replace(loaded, settings=settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from aouo.facts.ports import Clock
 from aouo.packs.format.folder import SKIPPED
 from aouo.packs.format.problems import errors
 from aouo.packs.load import Pack, load_pack
+from aouo.plumbing.changes import changes
 from aouo.plumbing.trees import Found, TooMuch, walk
 
 LOOK_EVERY_S = 1.0
@@ -33,14 +34,16 @@ async def take_up_edits(
     `check` raises a `PackError` if the stored data does not fit the changed pack. A pack that does
     not load or pass the check stays as it was.
     """
-    seen = {folder: await asyncio.to_thread(looks_of, folder) for folder in folders}
-    while True:
-        await clock.sleep(LOOK_EVERY_S)
-        for folder in folders:
-            now = await asyncio.to_thread(looks_of, folder)
-            if now != seen[folder]:
-                seen[folder] = now
+
+    async def look() -> dict[Path, Looks]:
+        return {folder: await asyncio.to_thread(looks_of, folder) for folder in folders}
+
+    seen = await look()
+    async with aclosing(changes(look, seen, clock=clock, every_s=LOOK_EVERY_S)) as looks:
+        async for now in looks:
+            for folder in [one for one in folders if now[one] != seen[one]]:
                 tell(await _taken_up(folder, check, refresh))
+            seen = now
 
 
 async def _taken_up(

@@ -23,6 +23,7 @@ from aouo.packs.load import Pack
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home, write_atomically
+from aouo.plumbing.resources import Holder
 from aouo.sandbox.levels import Wish
 from aouo.store import routes
 from aouo.store.database import Database, Tx
@@ -96,7 +97,8 @@ def configure(home: Home, emulator: Emulator, real: Settings | None, sandbox: Wi
 
 async def real_model(settings: Settings, stack: AsyncExitStack) -> ChatModel:
     session = await stack.enter_async_context(session_through())
-    return await model_of(settings, session, stack, SystemClock())
+    held = await stack.enter_async_context(Holder())
+    return await model_of(settings, session, held, SystemClock())
 
 
 async def bind(database: Database, clock: Clock, pack: str) -> None:

@@ -184,9 +184,9 @@ async def _trial(
         async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local, served)
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
-            with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
+            with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()) as logs:
                 tell("starting aouo")
-                async with running(home, loaded) as (app, runtime):
+                async with running(home, loaded, adopt=logs.adopt) as (app, runtime):
                     yield local, app, runtime
 
 

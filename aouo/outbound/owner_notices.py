@@ -21,7 +21,7 @@ def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
     """The command that lets a person in, beside those who are."""
     command = "aouo" if home.path == home_path(None, {}) else f"aouo --home {quote(str(home.path))}"
     ids = json.dumps([*allowed, int(person)])
-    return f"{command} config set telegram.allowed_user_ids '{ids}' && {command} restart"
+    return f"{command} config set telegram.allowed_user_ids '{ids}'"
 
 
 class OwnerNotices:
@@ -40,13 +40,14 @@ class OwnerNotices:
         self._outbox = outbox
         self._chat = chat
 
-    async def tell(self, text: str, *, daily: bool = True) -> None:
-        """Queue a message, once for the same text and day, or once for the same text."""
+    async def tell(self, text: str, *, daily: bool = True, about: str = "") -> None:
+        """Queue a message, once for the same text and day, or once for the same text; again if it
+        is `about` something else."""
         chat = self._chat()
         if chat is None:
             return
         now = stamp(self._clock)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(f"{text}{about}".encode()).hexdigest()[:16]
 
         def write(tx: Tx) -> Delivery:
             key = f"owner:{now[:10] if daily else 'once'}:{digest}"

@@ -55,6 +55,17 @@ class Redact(Protocol):
     def value(self, value: object) -> object: ...
 
 
+class Adopt(Protocol):
+    """Uses another level and another redactor from now on (`Logs.adopt` does)."""
+
+    def __call__(self, *, level: Level, redactor: Redact | None) -> None: ...
+
+
+def not_logging(*, level: Level, redactor: Redact | None) -> None:
+    """Adopt nothing, where no log is open."""
+    del level, redactor
+
+
 class LogFile:
     """A rotated log file; `files` of them are kept, the current one included.
 

@@ -38,8 +38,12 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = frozenset(secrets)
         written = {
-            form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)
+            form
+            for secret in self._secrets
+            if len(secret) >= SHORTEST_SECRET
+            for form in _forms(secret)
         }
         self._forms = _ordered(written)
         self._bare = _ordered(bare for form in written if len(bare := bared(form)) >= len(form) / 2)
@@ -48,6 +52,12 @@ class Redactor:
             f"{re.escape(form[0])}(?:{re.escape(form[1])}|\\Z)" for form in {*written, *self._bare}
         }
         self._begins = re.compile("|".join(sorted(starts)) or r"(?!)", re.DOTALL)
+
+    def __or__(self, other: Redactor) -> Redactor:
+        """Return one that replaces the secrets of both."""
+        if other._secrets <= self._secrets:
+            return self
+        return Redactor(self._secrets | other._secrets)
 
     def suspects(self, text: str) -> bool:
         """Whether `text` may hold a secret; quick, and false is certain."""

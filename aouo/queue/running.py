@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,6 +22,7 @@ class StopReason(Enum):
     TIMEOUT = "it took too long"
     SHUTDOWN = "the runtime shuts down, or its pack is changed"
     GONE = "nothing can be sent to the chat any more"
+    TAKEN_OFF = "its person is not on the list any more"
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class _Work:
     waiters: int = 0
     place: AsyncExitStack = field(default_factory=AsyncExitStack)
     reason: StopReason | None = None
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self, reason: StopReason) -> None:
         """End the part that runs, or the next one as it begins; the first reason stands."""
@@ -73,6 +75,7 @@ class Running:
         try:
             yield
         finally:
+            work.over.set()
             if self._works.get(job_id) is work:  # given back, it may have begun again by now
                 del self._works[job_id]
 
@@ -86,6 +89,18 @@ class Running:
         """Stop a job, if this process works on it."""
         if work := self._works.get(job_id):
             work.stop(reason)
+
+    def at_work(self, job_ids: Iterable[int]) -> frozenset[int]:
+        """Return those of these jobs that this process works on."""
+        return frozenset(job_ids) & self._works.keys()
+
+    async def end(self, job_ids: Collection[int], reason: StopReason) -> None:
+        """Stop these jobs, and wait until this process works on none of them."""
+        works = [work for work in map(self._works.get, job_ids) if work]
+        for work in works:
+            work.stop(reason)
+        for work in works:
+            await work.over.wait()
 
     def stop_chat(self, lane: Lane) -> None:
         """Stop the jobs of a chat and of all its topics; `lane` is the chat's own."""

@@ -55,8 +55,8 @@ class Quota:
     """Enforces the day's token caps, 0 = off, and its budgets. A session's cap ends no turn: the
     session is renewed before that (`flow.answering.renewing`).
 
-    A day ends at local midnight. Without a budget nothing is written before a call. All caps and
-    budgets are checked against one `Reservations`.
+    A day ends at midnight in the `zone` of now, which is one for all of them. Without a budget
+    nothing is written before a call. All caps and budgets are checked against one `Reservations`.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Quota:
         *,
         database: Database,
         clock: Clock,
-        zone: tzinfo | None,
+        zone: Callable[[], tzinfo | None],
         session_tokens_max: int,
         daily_tokens_max: int,
         budget: Budget | None = None,
@@ -86,7 +86,7 @@ class Quota:
 
     def day(self) -> str:
         """Return the local day that usage counts for, such as `2026-11-21`."""
-        return self._clock.now().astimezone(self._zone).date().isoformat()
+        return self._clock.now().astimezone(self._zone()).date().isoformat()
 
     @property
     def budgeted(self) -> bool:

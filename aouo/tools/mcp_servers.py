@@ -54,6 +54,7 @@ class Server:
         self._session = session
         self._attempt: asyncio.Future[Link | None] | None = None
         self._end = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
         self._closed = False
         self._tools: tuple[Tool, ...] = ()
         self._failures = 0
@@ -96,6 +97,12 @@ class Server:
         self._closed = True
         self._end.set()
 
+    async def aclose(self) -> None:
+        """End the connection, and wait until it is closed and its child is gone."""
+        self.close()
+        if self._serving:
+            await asyncio.wait([self._serving])
+
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         link = await self._link()
         if structlog.contextvars.get_contextvars().get("off_record"):
@@ -126,7 +133,9 @@ class Server:
                 raise ToolFailed(f"{self._down()} It is tried again in {left_s:.0f} s.")
             self._attempt = asyncio.get_running_loop().create_future()
             # In a context of its own: it is no part of the turn that happened to need it first.
-            self._tasks.create_task(self._serve(self._attempt), name=self.group, context=Context())
+            self._serving = self._tasks.create_task(
+                self._serve(self._attempt), name=self.group, context=Context()
+            )
         if link := await asyncio.shield(self._attempt):
             return link
         raise ToolFailed(self._down())
@@ -142,7 +151,8 @@ class Server:
         stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         over = False
         self._heard_off_record = False
-        self._end = asyncio.Event()
+        if not self._closed:
+            self._end = asyncio.Event()
         try:
             connecting = await asyncio.to_thread(import_module, "aouo.tools.mcp_link")
             async with (

@@ -16,6 +16,7 @@ from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
+from scripts.benchmarks.reloads import reloads
 from scripts.benchmarks.request import request
 from scripts.benchmarks.retrieval import retrieval
 from scripts.benchmarks.services import services
@@ -29,6 +30,7 @@ FIGURES: dict[str, Figure] = {
     "history": figures.history,
     "throughput": figures.throughput,
     "limits": limits,
+    "reloads": reloads,
     "request": request,
     "retrieval": retrieval,
     "imports": imports,

@@ -58,7 +58,8 @@ class Row:
         def of(found: Sequence[float]) -> float:
             return statistics.quantiles(found, n=100, method="inclusive")[percent - 1]
 
-        return cls(figure, unit, of(values["aouo"]), of(values["floor"]), n=len(values["aouo"]))
+        low = of(values["floor"]) if "floor" in values else None
+        return cls(figure, unit, of(values["aouo"]), low, n=len(values["aouo"]))
 
     def cells(self) -> tuple[str, str, str, str, str]:
         ratio = self.aouo / self.floor if self.aouo is not None and self.floor else None

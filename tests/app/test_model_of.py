@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from typing import Any
 
 import aiohttp
@@ -15,6 +14,7 @@ from aouo.app.models import model_of
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.transcript import ModelRequest, UserSaid
+from aouo.plumbing.resources import Holder
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
 from tests.fakes.clock import FastClock
@@ -34,8 +34,8 @@ async def made(
     session: aiohttp.ClientSession, provider: dict[str, Any], **more: Any
 ) -> FallbackModel:
     settings = Settings.model_validate({"provider": provider, **more})
-    async with AsyncExitStack() as stack:
-        return await model_of(settings, session, stack, FastClock())
+    async with Holder() as held:
+        return await model_of(settings, session, held, FastClock())
 
 
 async def test_the_primary_comes_first_and_the_fallbacks_in_order(
@@ -136,7 +136,7 @@ async def test_models_made_anew_know_how_much_room_their_service_gives(
 
     request = ModelRequest("", (UserSaid("hello"),), (), max_tokens=16_384)
     dialects = Dialects()
-    async with ModelServer(rule) as server, asyncio.timeout(30), AsyncExitStack() as stack:
+    async with ModelServer(rule) as server, asyncio.timeout(30), Holder() as held:
         for name in ("m", "m", "cheaper"):
             settings = Settings.model_validate(
                 {
@@ -144,7 +144,7 @@ async def test_models_made_anew_know_how_much_room_their_service_gives(
                     "providers": {"mine": {"base_url": server.base_url}},
                 }
             )
-            model = await model_of(settings, session, stack, FastClock(), dialects)
+            model = await model_of(settings, session, held, FastClock(), dialects)
             assert [event async for event in model.stream(request)]
         asked = [body["max_tokens"] for body in server.requests]
 

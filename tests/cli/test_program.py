@@ -48,8 +48,8 @@ def test_every_verb_of_ours_answers_to_help_and_takes_a_home(runner: CliRunner):
 @pytest.mark.parametrize(
     ("verb", "how"),
     [
-        (["config", "set"], "aouo restart"),
-        (["reload"], "aouo restart"),
+        (["config", "set"], "takes it up at once"),
+        (["reload"], "config.json and its packs"),
         (["pack", "link"], "aouo reload"),
         (["dev"], "Edits count at once"),
     ],
@@ -57,7 +57,7 @@ def test_every_verb_of_ours_answers_to_help_and_takes_a_home(runner: CliRunner):
 def test_what_changes_a_pack_or_a_setting_says_when_it_counts(
     runner: CliRunner, verb: list[str], how: str
 ):
-    """Packs are taken up while the bot runs, settings are not (README, "Running")."""
+    """Packs and settings are taken up while the bot runs (README, "Running")."""
     assert how in " ".join(runner.invoke(aouo, [*verb, "--help"]).output.split())
 
 

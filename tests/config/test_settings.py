@@ -14,8 +14,26 @@ from pydantic import BaseModel
 
 import aouo
 from aouo.config.file import ConfigBroken, Loaded, dump, load_settings, parse, save
-from aouo.config.keys import get, known_keys, mask, nearest, plain, put, sample, schema
-from aouo.config.settings import NOT_YET, Endpoint, Settings, does_nothing
+from aouo.config.keys import (
+    differing,
+    get,
+    known_keys,
+    mask,
+    nearest,
+    plain,
+    put,
+    sample,
+    schema,
+    until_restart,
+)
+from aouo.config.settings import (
+    AFTER_RESTART,
+    NOT_YET,
+    Endpoint,
+    Settings,
+    does_nothing,
+    waits_for_restart,
+)
 from aouo.facts.errors import SetupError
 
 SECRET = "sk-this-must-never-be-printed"
@@ -522,3 +540,45 @@ def test_a_key_that_does_nothing_says_so_in_the_schema() -> None:
     assert "Does nothing yet" in made["Dashboard"]["properties"]["enabled"]["description"]
     assert "Does nothing yet" in made["Consolidate"]["properties"]["every"]["description"]
     assert "Does nothing yet" not in str(made["Telegram"])
+
+
+EVERYTHING = {
+    "telegram": {"bot_token": SECRET, "allowed_user_ids": [1, 2], "webhook": {"url": "https://a"}},
+    "provider": {"backend": "mine", "temperature": 0.5, "fallback": [{"backend": "openai"}]},
+    "providers": {
+        "mine": {
+            "base_url": "http://127.0.0.1:1/v1",
+            "api_key": SECRET,
+            "prices": {"a/b.c": {"input": 1, "output": 2.5}},
+        }
+    },
+    "mcp": {"servers": {"hub": {"command": "x", "args": ["y"], "env": {"KEY": SECRET}}}},
+    "budgets": {"per_pack_daily_usd": {"notes": 0.5}},
+    "packs": {"trusted_keys": {"me": "RW"}},
+    "cron": {"timezone": "Europe/Berlin"},
+}
+
+
+def test_a_running_bot_keeps_what_only_a_start_takes_up_and_takes_the_rest():
+    running, wanted = Settings(), Settings.model_validate(EVERYTHING)
+    kept = until_restart(running, wanted)
+    later = {key for key in differing(kept, wanted) if waits_for_restart(key)}
+
+    assert until_restart(wanted, wanted) == wanted
+    assert set(differing(kept, wanted)) == later == {"telegram.bot_token", "telegram.webhook.url"}
+    assert {key for key in AFTER_RESTART if key not in known_keys()} == set()
+
+
+def test_what_differs_is_named_by_its_key_and_never_by_its_value():
+    other = Settings.model_validate(
+        EVERYTHING
+        | {
+            "mcp": {"servers": {"hub": {"command": "x", "args": ["z"], "env": {"KEY": "other"}}}},
+            "providers": {},
+            "provider": {},
+        }
+    )
+    found = differing(Settings.model_validate(EVERYTHING), other)
+
+    assert {"mcp.servers.hub.args", "mcp.servers.hub.env.KEY", "providers.mine"} <= set(found)
+    assert SECRET not in str(found)

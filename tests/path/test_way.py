@@ -21,6 +21,7 @@ import pytest
 from tests.fakes.model_server import Says
 from tests.path.looking import cut_off, said, settled
 from tests.path.packs.test_installing import install, shopping, tap
+from tests.path.reloading.following import save, swap
 from tests.path.scripted import persist
 from tests.path.world import ADA, ROOT, World
 
@@ -127,6 +128,13 @@ async def a_pack(world: World, calls: Calls, tmp_path: Path) -> None:
         await said(world, "“shopping” is installed, version 1.0.0.")
 
 
+async def a_save(world: World, calls: Calls, tmp_path: Path) -> None:
+    async with world.running() as bot:
+        calls.on = True
+        async with swap(bot):
+            save(world, telegram={"max_parts": 3})
+
+
 async def a_stop(world: World, calls: Calls, tmp_path: Path) -> None:
     world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
     async with world.running() as bot:
@@ -157,6 +165,7 @@ WAYS: Mapping[str, Drive] = {
     "A tap": a_tap,
     "A question to a person": a_question,
     "A pack sent as a file": a_pack,
+    "A saved configuration": a_save,
     "A stop": a_stop,
     "A restart": a_restart,
 }

@@ -18,6 +18,7 @@ from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient
 from aouo.facts.events import Event, TurnSettled
 from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Adopt, not_logging
 from aouo.plumbing.systemd import Systemd
 from aouo.store.database import Tx
 from aouo.tools.registry import Tool
@@ -43,6 +44,8 @@ class World:
     """Another time than the real one."""
     chat_model: ChatModel | None = None
     """One in this process, which is asked instead of the service."""
+    adopt: Adopt = not_logging
+    """The process log, which follows the configuration."""
     bot: Running | None = None
     """What runs, or ran last."""
 
@@ -84,6 +87,7 @@ class World:
                 model=self.chat_model,
                 more_tools=self.tools,
                 clock=self.clock,
+                adopt=self.adopt,
             ) as app,
             asyncio.TaskGroup() as group,
         ):

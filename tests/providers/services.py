@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
@@ -18,6 +17,7 @@ from aouo.emulator.models.profile import Profile
 from aouo.emulator.models.responses import line
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import FinishReason, Image, Usage
+from aouo.plumbing.resources import Holder
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import STRICTEST, CallPart, Fails, ModelServer, Says, family
 
@@ -69,8 +69,8 @@ class Service(ABC):
             "stream_idle_timeout_s": idle_s,
         }
         settings = Settings.model_validate({"provider": provider, **self.settings()})
-        async with AsyncExitStack() as stack:
-            return await model_of(settings, session, stack, FastClock())
+        async with Holder() as held:
+            return await model_of(settings, session, held, FastClock())
 
     @property
     @abstractmethod

@@ -47,6 +47,7 @@ from aouo.facts.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.plumbing.resources import Holder
 from aouo.providers.refusals import refuses_pictures
 from tests.fakes.clock import FastClock
 
@@ -88,7 +89,8 @@ async def made(
     known = service.settings(name)
     quick = {"max_retries": 0, "request_timeout_s": WAIT_S, "stream_idle_timeout_s": WAIT_S}
     settings = Settings.model_validate(known | {"provider": known["provider"] | quick})
-    return await model_of(settings, session, stack, FastClock())
+    held = await stack.enter_async_context(Holder())
+    return await model_of(settings, session, held, FastClock())
 
 
 def asked(*messages: Message, **more: Any) -> ModelRequest:

@@ -134,7 +134,7 @@ def quota_of(
     return Quota(
         database=database,
         clock=clock or FixedClock(),
-        zone=UTC,
+        zone=lambda: UTC,
         session_tokens_max=session,
         daily_tokens_max=daily,
         budget=budget,

@@ -8,7 +8,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 import aiohttp
@@ -20,6 +20,7 @@ from aouo.facts.errors import AouoError, SetupError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.resources import Holder
 from aouo.providers.fallback import models_in
 from aouo.providers.known.concerns import Concern, concerns, key_of, unsent
 from aouo.providers.known.inquiry import Inquiry
@@ -117,9 +118,9 @@ class _Looking:
 
     async def at(self, wanted: Wanted) -> Seen:
         alone = _alone(self.settings, wanted)
-        async with AsyncExitStack() as stack:
+        async with Holder() as held:
             try:
-                model = await model_of(alone, self.session, stack, self.clock)
+                model = await model_of(alone, self.session, held, self.clock)
             except SetupError as error:
                 return Seen(wanted, problem=error.problem, fix=error.fix)
             return await self._at(wanted, alone, model)

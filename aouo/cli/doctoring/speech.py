@@ -26,6 +26,7 @@ from aouo.facts.errors import (
 )
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.resources import Holder
 from aouo.speech.services import Speaker, TermsAsked, Transcriber
 from aouo.web.session import secrets_of, session_through
 
@@ -67,7 +68,8 @@ def tried(settings: Settings, *, asks: bool = True) -> list[Tried]:
     async def look() -> list[Tried]:
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(session_through())
-            speech = speech_of(settings, lambda: session, stack)
+            held = await stack.enter_async_context(Holder())
+            speech = speech_of(settings, lambda: session, held)
             found: list[Tried] = []
             if isinstance(voice := speech.voice, Speaker):
                 one = Tried("tts", settings.tts.backend, voice.model)

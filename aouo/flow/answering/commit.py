@@ -186,7 +186,7 @@ class Commit:
         have seen of the answer ends there."""
         why = reason.value if isinstance(reason, StopReason) else reason
         asked = reason is StopReason.PERSON
-        if reason is StopReason.GONE:
+        if reason in (StopReason.GONE, StopReason.TAKEN_OFF):
             filled = Filled()
         if asked:
             filled = replace(filled, text=filled.shown)

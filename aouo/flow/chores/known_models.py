@@ -20,10 +20,9 @@ AGAIN_S = 86_400.0
 
 
 class KnownModels:
-    """Asks at the start, after the first answer of each model, and once a day.
+    """Asks when a model is new, after its first answer, and once a day, while it is configured.
 
-    At the start the catalogue stays closed: it costs memory, and the table of names was made
-    from it.
+    At first the catalogue stays closed: it costs memory, and the table of names was made from it.
     """
 
     def __init__(self, generations: Generations, clock: Clock, owner_notices: OwnerNotices) -> None:
@@ -39,12 +38,24 @@ class KnownModels:
         return [f"{one.what}. {one.fix}" for one in found]
 
     async def run(self) -> None:
+        following: dict[tuple[str, KnownModel], asyncio.Task[None]] = {}
+        now = self._generations.now
         async with asyncio.TaskGroup() as group:
-            for at, model in enumerate(models_in(self._generations.now.model)):
-                if isinstance(model, KnownModel):
-                    group.create_task(self._follow(model, key_of(at)))
+            while True:
+                wanted = [
+                    (key_of(at), model)
+                    for at, model in enumerate(models_in(now.model))
+                    if isinstance(model, KnownModel)
+                ]
+                for one in following.keys() - wanted:
+                    following.pop(one).cancel()
+                    self._concerns.pop(one[0], None)
+                for one in wanted:
+                    if one not in following:
+                        following[one] = group.create_task(self._follow(*one))
+                now = await self._generations.after(now)
 
-    async def _follow(self, model: KnownModel, key: str) -> None:
+    async def _follow(self, key: str, model: KnownModel) -> None:
         try:
             await self._keep_asking(model, key)
         except Exception as error:  # what is not known by asking is known by name

@@ -1,12 +1,13 @@
-"""Ends at a start what a former process left and nobody may answer: what was said off the record,
-and whatever is of people who were taken off the list.
+"""Ends what nobody may answer: what was said off the record to a former process, and whatever is
+of people who were taken off the list.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 import structlog
@@ -18,11 +19,14 @@ from aouo.flow import ending
 from aouo.flow.files import media_files
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
+from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, jobs, off_record
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
-_WHY = "its person is not on the list any more"
+PATIENCE_S = 10.0
+"""How long what is stopped may take to end by itself."""
+_WHY = StopReason.TAKEN_OFF.value
 
 
 async def erase_unanswered(
@@ -60,20 +64,32 @@ async def erase_unanswered(
     outbox.put(*rows)
 
 
-async def end_what_is_theirs(database: Database, clock: Clock, listed: Collection[str]) -> None:
-    """Drop the jobs of all but the `listed`, end their turns and send nothing of it; before
-    anything is claimed or sent. What is in the chats stays as it is."""
-    now = stamp(clock)
+async def end_what_is_theirs(
+    database: Database, clock: Clock, listed: Collection[str], running: Running
+) -> None:
+    """Drop the jobs of all but the `listed`, end their turns and send nothing of it. What is in
+    the chats stays as it is."""
+    theirs = await database.read(lambda tx: jobs.of_others(tx, listed))
+    at_work = running.at_work(job_id for job_id, _ in theirs)
+    now, found = stamp(clock), Counter[str]()
 
-    def end(tx: Tx) -> Counter[str]:
-        found: Counter[str] = Counter()
+    def drop(tx: Tx, but: Collection[int] = ()) -> None:
         for job_id, inbound in jobs.of_others(tx, listed):
-            jobs.drop(tx, job_id, _WHY, now)
-            ending.end_turn(tx, job_id, inbound.address, _WHY, now)
-            found[inbound.person.id] += 1
+            if job_id not in but:
+                jobs.drop(tx, job_id, _WHY, now)
+                ending.end_turn(tx, job_id, inbound.address, _WHY, now)
+                found[inbound.person.id] += 1
+
+    def end(tx: Tx) -> None:
+        drop(tx)
         for person in deliveries.drop_of_others(tx, listed, now):
             found[person] += 0
-        return found
 
-    for person, dropped in (await database.transact(end, durable=True)).items():
+    if at_work:  # what waits goes first, or it would begin when what is before it ends
+        await database.transact(lambda tx: drop(tx, at_work), durable=True)
+        with suppress(TimeoutError):  # their claims are void then
+            async with asyncio.timeout(PATIENCE_S):
+                await running.end(at_work, StopReason.TAKEN_OFF)
+    await database.transact(end, durable=True)
+    for person, dropped in found.items():
         log.warning("person_taken_off", person=person, jobs=dropped)

@@ -68,16 +68,16 @@ class Titles:
 
     async def _give(self, wanting: Wanting) -> None:
         said = await self._database.transact(lambda tx: _begin(tx, wanting))
-        now = self._generations.now
         spent: list[Spent] = []
         pack, person, turn_id = wanting.pack, wanting.person, wanting.turn_id
-        row = Spent("title", now.quota.day(), pack=pack, person=person, turn_id=turn_id)
-        payer = Payer(now.model, row, spent.append, lambda ms: None)
         title = ""
-        try:
-            title = await now.side_calls.title(payer, _lines(said))
-        except (ProviderError, Refused, TimeoutError) as error:
-            log.warning("title_failed", session=wanting.session_id, error=repr(error))
+        async with self._generations.using() as now:
+            row = Spent("title", now.quota.day(), pack=pack, person=person, turn_id=turn_id)
+            payer = Payer(now.model, row, spent.append, lambda ms: None)
+            try:
+                title = await now.side_calls.title(payer, _lines(said))
+            except (ProviderError, Refused, TimeoutError) as error:
+                log.warning("title_failed", session=wanting.session_id, error=repr(error))
 
         def end(tx: Tx) -> None:
             at = stamp(self._clock)

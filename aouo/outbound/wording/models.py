@@ -6,7 +6,7 @@ from aouo.facts import errors
 
 _FAR_S = 20 * 3600.0
 _SOON_S = 60.0
-_CONFIG = "in config.json, then: aouo restart"
+_CONFIG = "in config.json"
 
 
 def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> str:
@@ -20,7 +20,7 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
                 "computing, so I did not ask it a second time. Give it some minutes, then try "
                 "again."
             )
-            owners = f" I wait longer with provider.request_timeout_s {_CONFIG}"
+            owners = f" I wait longer with provider.request_timeout_s {_CONFIG}."
             return told + (owners if for_owner else "")
         case errors.ProviderTimeout():
             return "The model service stopped answering. Try again."
@@ -64,7 +64,7 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
             owners = (
                 " Load it there, if it is not. If memory is short, end other programs there, give "
                 "the model a smaller window (in Ollama: OLLAMA_CONTEXT_LENGTH), or choose a "
-                f"smaller one with provider.model {_CONFIG}"
+                f"smaller one with provider.model {_CONFIG}."
             )
             return told + (owners if for_owner else " The owner finds out more with: aouo doctor")
         case _:
@@ -135,7 +135,7 @@ def no_answer_because(error: errors.ProviderError) -> str:
 
 
 def _busy(error: errors.ProviderBusy, *, for_owner: bool) -> str:
-    steps_in = f" Another model can step in: provider.fallback {_CONFIG}" if for_owner else ""
+    steps_in = f" Another model can step in: provider.fallback {_CONFIG}." if for_owner else ""
     match error:
         case errors.QuotaUsedUp():
             begins = f"it begins anew at {_hour(error)}" if error.until else "try again tomorrow"
@@ -170,7 +170,7 @@ def _gone(error: errors.ModelGone, *, for_owner: bool) -> str:
     if not for_owner:
         return f"{told} The owner has to choose another one."
     others = f" It has: {', '.join(error.living)}." if error.living else ""
-    return f"{told}{others} Choose one with provider.model {_CONFIG}"
+    return f"{told}{others} Choose one with provider.model {_CONFIG}."
 
 
 def _no_way(

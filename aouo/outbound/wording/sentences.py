@@ -476,6 +476,24 @@ def config_broken(problems: Sequence[str]) -> str:
     )
 
 
+def config_rejected(problems: Sequence[str]) -> str:
+    """Return the note to the owner that a change of the configuration was not taken up."""
+    return (
+        "config.json has a problem, so nothing of it has changed here: "
+        f"{problems[0]} (aouo doctor lists all)"
+    )
+
+
+def config_mended() -> str:
+    """Return the note to the owner that the configuration is taken up again."""
+    return "config.json is in order again, and in force."
+
+
+def config_after_restart(keys: Sequence[str]) -> str:
+    """Return the note to the owner about changed keys that a running bot cannot take up."""
+    return f"In config.json, this takes effect after a restart: {', '.join(keys)} (aouo restart)"
+
+
 def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
     """Return the note to the owner about (what, why, what to do) that a start could not finish."""
     lines = [f"• {what}: {why.rstrip('.')}. {fix}." for what, why, fix in items]

@@ -687,7 +687,7 @@ async def test_a_stranger_is_refused_once_an_hour_and_may_learn_their_id(world: 
     assert [line["person"] for line in denied][:2] == [str(eve), str(zoe)]
     aouo = f"aouo --home {world.home.path}"
     key, ids = "telegram.allowed_user_ids", f"[{ADA}, {BEN}, {eve}]"
-    assert denied[0]["let_in"] == f"{aouo} config set {key} '{ids}' && {aouo} restart"
+    assert denied[0]["let_in"] == f"{aouo} config set {key} '{ids}'"
     assert prompts(world) == ["hello"]
 
 

@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 from aouo.emulator import FAMILY
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, cut_off, eventually, prompts, settled
+from tests.path.reloading.following import reload, save
 from tests.path.world import ADA, BEN, World
 
 
@@ -46,6 +47,49 @@ async def test_an_open_turn_is_not_finished_and_what_waits_is_dropped(world: Wor
     assert turns == [{"status": "aborted"}]
     told = [line for line in logs if line["event"] == "person_taken_off"]
     assert [one["person"] for one in told] == [str(ADA)]
+
+
+async def test_whoever_is_taken_off_while_the_bot_runs_is_answered_nothing_more(
+    world: World,
+) -> None:
+    """A saved configuration counts at once, also for what is at work and what waits behind it."""
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="word")
+        await bot.people.say(ADA, ADA, "and this")
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE id = 2"))
+        asked = len(prompts(world))
+        save(world, telegram={"allowed_user_ids": [BEN]})
+        await reload(world)
+        world.model.release.set()
+        await bot.ask("hello", user=BEN)
+        await settled(bot)
+        jobs = await bot.rows("SELECT state FROM jobs WHERE person = ? ORDER BY id", str(ADA))
+        turns = await bot.rows("SELECT status FROM turns ORDER BY id LIMIT 1")
+        unsent = await bot.rows("SELECT 1 FROM deliveries WHERE state IN ('queued', 'sending')")
+
+    assert prompts(world)[asked:] == ["hello"]
+    assert [row["state"] for row in jobs] == ["done", "dropped"]
+    assert (turns, unsent) == ([{"status": "aborted"}], [])
+
+
+async def test_a_question_of_whoever_is_taken_off_while_the_bot_runs_is_closed(
+    world: World,
+) -> None:
+    world.model.calls(CallPart("clarify", {"message": "Which?", "options": ["A", "B"]}))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="Which?")
+        save(world, telegram={"allowed_user_ids": [BEN]})
+        await reload(world)
+        await bot.ask("hello", user=BEN)
+        await settled(bot)
+        gates = await bot.rows("SELECT state FROM gates")
+        jobs = await bot.rows("SELECT state FROM jobs WHERE person = ?", str(ADA))
+
+    assert gates == [{"state": "closed"}]
+    assert jobs == [{"state": "done"}]
 
 
 async def test_an_open_question_is_not_answered_any_more(world: World) -> None:

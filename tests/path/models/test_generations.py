@@ -24,8 +24,8 @@ async def swap(bot: Running, world: World, **sections: dict[str, Any]) -> None:
     for name, section in sections.items():
         tree[name] = tree.get(name, {}) | section
     refreshing = bot.app.refreshing
-    generation = await build_generation(Settings.model_validate(tree), bot.app.shared)
-    await refreshing.swap(generation)
+    settings = Settings.model_validate(tree)
+    await refreshing.swap(lambda: build_generation(settings, bot.app.shared))
 
 
 def answer(body: dict[str, Any]) -> Says:

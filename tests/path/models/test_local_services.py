@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import aiohttp
@@ -17,6 +16,7 @@ from aouo.installer.samples import sample_packs
 from aouo.local import trial
 from aouo.local.trial import local_service
 from aouo.plumbing.home import Home
+from aouo.plumbing.resources import Holder
 from aouo.speech.services import Speaker, Transcriber
 
 WAIT_S = 120.0
@@ -63,9 +63,9 @@ async def test_a_service_that_speaks_and_hears_does_so_here_too() -> None:
     async with (
         local_service("groq", lambda _line: None) as served,
         aiohttp.ClientSession() as session,
-        AsyncExitStack() as stack,
+        Holder() as held,
     ):
-        speech = speech_of(Settings.model_validate(served), lambda: session, stack)
+        speech = speech_of(Settings.model_validate(served), lambda: session, held)
         assert isinstance(speech.voice, Speaker)
         assert isinstance(speech.ears, Transcriber)
 

@@ -365,7 +365,7 @@ REGION = {"error": {"code": "unsupported_country_region_territory", "message": "
             "The model service has no model “scripted”, or not for our key. The owner has to "
             "choose another one.",
             "The model service has no model “scripted”, or not for our key. It has: scripted-2, "
-            "script. Choose one with provider.model in config.json, then: aouo restart",
+            "script. Choose one with provider.model in config.json.",
         ),
         (
             403,
@@ -402,7 +402,7 @@ REGION = {"error": {"code": "unsupported_country_region_territory", "message": "
             "The machine that the model runs on says that it cannot run it now. Load it there, if "
             "it is not. If memory is short, end other programs there, give the model a smaller "
             "window (in Ollama: OLLAMA_CONTEXT_LENGTH), or choose a smaller one with "
-            "provider.model in config.json, then: aouo restart",
+            "provider.model in config.json.",
         ),
     ],
     ids=["model", "region", "page", "proxy", "memory"],

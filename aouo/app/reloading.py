@@ -1,0 +1,184 @@
+"""Makes the next generation of a changed `config.json`, whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from aouo.app.build_generation import build_generation
+from aouo.app.shared import Shared
+from aouo.config.file import ConfigBroken, Loaded, Look, look_of, remember, reread
+from aouo.config.keys import differing, until_restart
+from aouo.config.settings import does_nothing, waits_for_restart
+from aouo.facts.errors import SetupError
+from aouo.installer.refreshing import Refreshing
+from aouo.outbound.owner_notices import OwnerNotices
+from aouo.outbound.wording import sentences
+from aouo.plumbing import failpoint
+from aouo.plumbing.changes import changes
+
+log = structlog.get_logger()
+LOOK_EVERY_S = 0.5
+STILL_S = 0.8
+"""How long the file has to stay as it is before it is read: it may be saved in pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """The keys that have changed, by what becomes of that; with `problems` nothing has."""
+
+    changed: tuple[str, ...] = ()
+    after_restart: tuple[str, ...] = ()
+    without_effect: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.changed or self.after_restart or self.without_effect)
+
+
+class Reloading:
+    """Follows the configuration while the bot runs on it; `loaded` is what it was started with.
+    `taken_off` ends what is of people who are not let in any more.
+
+    One reload at a time. Who asks while one runs gets the result of the next, which reads the file
+    after they asked, and is one for all who wait.
+    """
+
+    def __init__(
+        self,
+        *,
+        shared: Shared,
+        refreshing: Refreshing,
+        owner_notices: OwnerNotices,
+        taken_off: Callable[[], Awaitable[None]],
+        loaded: Loaded,
+    ) -> None:
+        self._shared = shared
+        self._refreshing = refreshing
+        self._owner_notices = owner_notices
+        self._taken_off = taken_off
+        self._started = loaded
+        self._file = loaded
+        self._running = loaded.settings
+        self._problems = loaded.problems
+        self._told = bool(loaded.problems)  # at the start
+        self._one_by_one = asyncio.Lock()
+        self._begun = 0
+        self._last = 0, Reloaded()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `aouo status` says of the configuration."""
+        return {
+            "from_last_good": self._file.from_last_good,
+            "problems": list(self._problems),
+            "after_restart": list(self._pending()),
+        }
+
+    async def run(self) -> None:
+        """Reload for ever, each time that the file has changed and been still for a while."""
+        file = self._shared.home.config
+
+        async def look() -> Look:
+            return look_of(file)  # the home's disk answers at once, or nothing works
+
+        watched = changes(
+            look, self._file.look, clock=self._shared.clock, every_s=LOOK_EVERY_S, still_s=STILL_S
+        )
+        async with aclosing(watched) as looks:
+            async for _ in looks:
+                try:
+                    await self.reload()
+                except Exception as error:  # the next save is looked at all the same
+                    log.exception("reload_failed", error=repr(error))
+
+    async def reload(self) -> Reloaded:
+        """Take up what the file says now; a file with problems changes nothing, and is told to the
+        owner once."""
+        asked = self._begun
+        async with self._one_by_one:
+            number, result = self._last
+            if number > asked:
+                return result
+            self._begun = number = self._begun + 1
+            result = await self._reload()
+            self._last = number, result
+            return result
+
+    async def _reload(self) -> Reloaded:
+        before = self._file
+        try:
+            text, loaded = await asyncio.to_thread(reread, self._shared.home.path, before)
+            wanted = until_restart(self._running, loaded.settings)
+            result = _sorted(differing(before.settings, loaded.settings))
+            failpoint.reached("before a configuration is made a generation")
+            if result.anything:
+                secrets = loaded.settings.secrets()
+                await self._refreshing.swap(
+                    lambda: build_generation(wanted, self._shared, also_secret=secrets)
+                )
+        except ConfigBroken as broken:
+            return await self._reject(broken.problems)
+        except SetupError as error:
+            return await self._reject((str(error),))
+        except Exception as error:  # the bot goes on as it was
+            log.exception("reload_failed", error=repr(error))
+            return await self._reject((f"it could not be used: {type(error).__name__}",))
+        failpoint.reached("after a configuration has its generation")
+        self._file, self._running = loaded, wanted
+        await asyncio.to_thread(remember, self._shared.home.path, text)
+        failpoint.reached("after a configuration is remembered")
+        if _people(before) - _people(loaded):
+            await self._taken_off()
+        await self._accept(result, mended=bool(self._problems))
+        return result
+
+    async def _accept(self, result: Reloaded, *, mended: bool) -> None:
+        self._problems, told = (), self._told
+        self._told = False
+        if result.anything or mended:
+            log.info(
+                "config_reloaded",
+                changed=list(result.changed),
+                after_restart=list(result.after_restart),
+                without_effect=list(result.without_effect),
+            )
+        about = str(self._file.look)
+        if mended and told:
+            await self._owner_notices.tell(sentences.config_mended(), about=about)
+        if result.after_restart:
+            note = sentences.config_after_restart(result.after_restart)
+            await self._owner_notices.tell(note, about=about)
+
+    async def _reject(self, problems: tuple[str, ...]) -> Reloaded:
+        """Leave everything as it is; tell the owner, unless they know of these problems."""
+        if problems != self._problems or not self._told:
+            log.warning("config_rejected", problems=list(problems))
+            about = str(look_of(self._shared.home.config))
+            self._problems, self._told = problems, True
+            await self._owner_notices.tell(sentences.config_rejected(problems), about=about)
+        return Reloaded(problems=problems)
+
+    def _pending(self) -> tuple[str, ...]:
+        """The keys that the next start takes up."""
+        since = differing(self._started.settings, self._file.settings)
+        return _sorted(since).after_restart
+
+
+def _people(loaded: Loaded) -> set[int]:
+    telegram = loaded.settings.telegram
+    return {*telegram.allowed_user_ids, telegram.owner}
+
+
+def _sorted(keys: tuple[str, ...]) -> Reloaded:
+    nothing = tuple(key for key in keys if does_nothing(key))
+    later = tuple(key for key in keys if waits_for_restart(key) and key not in nothing)
+    return Reloaded(
+        tuple(key for key in keys if key not in nothing and key not in later), later, nothing
+    )
