@@ -12,21 +12,19 @@ import structlog
 
 from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
+from aouo.app.commanding import commanding
 from aouo.app.handling import flow_of
 from aouo.app.shared import Shared, share
 from aouo.app.verbs import state, talking
-from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
-from aouo.commands.scheduling import cron
-from aouo.commands.spending import spending
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound
 from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
+from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.waiting_notice import WaitingNotice
@@ -77,6 +75,7 @@ class App:
     tidying: Tidying
     background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
     verbs: Verbs
+    commands: Commands
     state: Callable[[], Awaitable[Facts]]
 
 
@@ -133,15 +132,13 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
 
-    def is_owner(inbound: Inbound) -> bool:
-        return owner().is_owner(inbound)
-
-    commands = Commands(
-        {**HANDLERS, "stop": stopping(is_owner), "cron": cron(zones)},
-        {
-            "sessions": list_sessions,
-            "usage": spending(lambda: generations.now.quota.day(), is_owner),
-        },
+    refreshing = Refreshing(shared.stores, generations)
+    said = commanding(
+        shared,
+        generations,
+        zone_of=zones,
+        menu_changed=refreshing.menu_changed.set,
+        concerns=lambda: known_models.told,
     )
     waiting_notice = WaitingNotice(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
@@ -162,8 +159,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         wake=bell.ring,
         owner=owner,
+        post_actions=said.post_actions,
+        added=said.commands.added,
     )
-    refreshing = Refreshing(shared.stores, generations)
     packs = Packs(
         PackKit(
             home=home,
@@ -186,7 +184,8 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         replies=replies,
         running=running,
-        commands=commands,
+        commands=said.commands,
+        post_actions=said.post_actions,
         zone_of=zones,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
@@ -233,10 +232,12 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "retention": tidying.run,
             "titles": titles.run,
             "known_models": known_models.run,
+            "subscribers": Subscribers(shared.bus, subscribers_of_packages()).run,
         },
         verbs={
             **talking(shared, inbox, terminal),
             **home_verbs(packs, lambda: generations.library, schedules),
         },
-        state=lambda: state(shared, generations.now, known_models, bell),
+        commands=said.commands,
+        state=lambda: state(shared, generations.now, known_models, bell, said.files.problems),
     )

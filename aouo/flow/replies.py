@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
-from aouo.commands.registry import CommandCall, Result
+from aouo.commands.post_actions import Answered, PostActions
+from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
+from aouo.facts.commands import Carried
 from aouo.facts.errors import LostClaim
 from aouo.facts.notices import Notice
 from aouo.facts.people import Owner
@@ -24,6 +27,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
+from aouo.routing.decisions import ObeyCommand
 from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
@@ -35,7 +39,8 @@ Said: TypeAlias = Sequence[Rendered | Delivery]
 
 
 class Replies:
-    """Settles jobs that need no turn; `wake` is told the lane whose jobs became ready."""
+    """Settles jobs that need no turn; `wake` is told the lane whose jobs became ready. `added` are
+    the owner's commands."""
 
     def __init__(
         self,
@@ -47,6 +52,8 @@ class Replies:
         running: Running,
         wake: Callable[[Lane], None],
         owner: Callable[[], Owner],
+        post_actions: PostActions,
+        added: Callable[[], Mapping[str, AddedCommand]],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -55,6 +62,8 @@ class Replies:
         self._running = running
         self._wake = wake
         self._owner = owner
+        self._post_actions = post_actions
+        self._added = added
 
     def wake(self, lane: Lane) -> None:
         """See the class."""
@@ -71,6 +80,7 @@ class Replies:
             library.names,
             library.commands(active_pack),
             library.workflows,
+            {name: command.takes for name, command in self._added().items()},
         )
 
     async def answer(self, job: Job, notice: Notice, *, instead_of: int = 0) -> None:
@@ -249,19 +259,29 @@ class Replies:
         self,
         job: Job,
         handler: Callable[[Tx, CommandCall], Result],
-        rest: str = "",
+        said: ObeyCommand | None = None,
         *,
         instead_of: int = 0,
     ) -> None:
-        """Run a handler, say its notice, then do what it leaves to the lane.
+        """Run a handler and say its output, or let the job's turn run; then do what it leaves to
+        the lane.
 
-        The notice takes the place of the message `instead_of`, 0 = it is a new one.
+        The output takes the place of the message `instead_of`, 0 = it is a new one.
+
+        Raises:
+            PostActionFailed: nothing was done.
         """
         results: list[Result] = []
 
-        def work(tx: Tx, now: str) -> Said:
-            result = handler(tx, CommandCall(job.inbound, rest, now, job.id))
+        def work(tx: Tx, now: str) -> Said | None:
+            call = CommandCall(job.inbound, "", now, job.id)
+            if said:
+                call = replace(call, rest=said.rest, words=said.words)
+            result = handler(tx, call)
             results[:] = [result]
+            if result.output is None:
+                self._carry(tx, job, call, result)
+                return None
             address, why = job.inbound.address, StopReason.PERSON.value
             rows = [
                 row
@@ -270,19 +290,46 @@ class Replies:
             ]
             if result.stopped:
                 rows += settled_cards.close_asked(tx, address, job.id, now)
-            return [sentences.word(result.notice), *rows]
+            more = self._also(tx, job, result, now)
+            return [sentences.word(result.output), *more, *rows]
 
         await self.settle(job, work, instead_of=instead_of)
         result = results[0]
         if result.stopped:
             self._running.stop(result.stopped, StopReason.PERSON)
-        if result.replay:
+        if result.replay or result.output is None:
             self._wake(job.inbound.address.lane)
+
+    def _carry(self, tx: Tx, job: Job, call: CommandCall, result: Result) -> None:
+        """Leave the rest of a command to its job's turn."""
+        self._post_actions.check(result.post_action)
+        hints = replace(result.hints, said=result.hints.said or call.rest)
+        jobs.carry(tx, job, Carried(hints, result.post_action))
+
+    def _also(self, tx: Tx, job: Job, result: Result, now: str) -> list[Rendered]:
+        """Do what a command wants done with its own answer."""
+        if result.post_action is None:
+            return []
+        if job.off_record:
+            return [sentences.word(notices.Plain.NOT_DONE_OFF_RECORD)]
+        inbound, route = job.inbound, routes.find(tx, job.inbound.address)
+        answered = Answered(
+            inbound.address,
+            inbound.chat_kind,
+            inbound.person,
+            session_id=route.session_id if route else "",
+            pack=route.active_pack if route else "",
+            skill=route.active_skill if route else "",
+            text="",
+            now=now,
+        )
+        notice = self._post_actions.do(tx, result.post_action, answered)
+        return [sentences.word(notice)] if notice else []
 
     async def settle(
         self,
         job: Job,
-        work: Callable[[Tx, str], Said],
+        work: Callable[[Tx, str], Said | None],
         *,
         state: str = "done",
         outcome: str = "answered",
@@ -294,6 +341,7 @@ class Replies:
         """Run `work`, queue what it says and settle the job, all in one transaction.
 
         What it has queued itself is sent after that. `key` is what the keys of its rows begin with.
+        None: it has given the job back.
 
         Raises:
             StopAsked: `unless_stopped`, and its person said /stop.
@@ -303,6 +351,8 @@ class Replies:
         def write(tx: Tx) -> list[Delivery]:
             jobs.check_claim(tx, job, unless_stopped=unless_stopped)
             said = work(tx, now)
+            if said is None:
+                return []
             jobs.settle(tx, job, state, outcome, now)
             address = job.inbound.address
             rows = [

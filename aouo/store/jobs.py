@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.commands import Carried
 from aouo.facts.errors import LostClaim, StopAsked
 from aouo.facts.events import (
     Album,
@@ -161,7 +162,7 @@ def claim(tx: Tx, lane: Lane, worker: str, lease_until: str) -> Job | None:
     )
     if row is None:
         return None
-    inbound = inbound_of(row)
+    inbound, carried = _read(row)
     route = routes.find(tx, inbound.address)
     return Job(
         row["id"],
@@ -173,6 +174,7 @@ def claim(tx: Tx, lane: Lane, worker: str, lease_until: str) -> Job | None:
         asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
         off_record=route.off_record if route else False,
         stopped=bool(row["stopped"]),
+        carried=carried,
     )
 
 
@@ -191,14 +193,17 @@ def renew(tx: Tx, worker: str, lease_until: str) -> None:
 
 
 def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
-    """End a claim with `done`, `parked`, `dropped` or `aside`.
+    """End a claim with `done`, `parked`, `dropped` or `aside`; only what is `parked` keeps what
+    its command left.
 
     Raises:
         LostClaim: the claim does not hold any more.
     """
     changed = tx.run(
-        "UPDATE jobs SET state = ?, outcome = ?, owner = '', settled_at = ? "
+        "UPDATE jobs SET state = ?, carried = CASE ? WHEN 'parked' THEN carried ELSE '' END, "
+        "outcome = ?, owner = '', settled_at = ? "
         "WHERE id = ? AND fence = ? AND state = 'running'",
+        state,
         state,
         outcome,
         now,
@@ -226,6 +231,12 @@ def release(tx: Tx, job: Job) -> None:
         job.id,
         job.claim_number,
     )
+
+
+def carry(tx: Tx, job: Job, carried: Carried) -> None:
+    """Give a claim back, for the turn that the job's command leaves the rest to."""
+    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump(), job.id)
+    release(tx, job)
 
 
 def defer(tx: Tx, job: Job) -> Lane:
@@ -303,7 +314,8 @@ def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
 def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     """End a job that nobody holds."""
     tx.run(
-        "UPDATE jobs SET state = 'dropped', outcome = ?, owner = '', settled_at = ? WHERE id = ?",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = ?, owner = '', settled_at = ? "
+        "WHERE id = ?",
         outcome,
         now,
         job_id,
@@ -318,12 +330,12 @@ def drop_waiting(
     Returns (id, inbound) of each.
     """
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
-        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'gathering' RETURNING *",
-        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'ready' RETURNING *",
-        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'parked' RETURNING *",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "WHERE lane = ? AND person = ? AND id < ? AND state = 'gathering' RETURNING *",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "WHERE lane = ? AND person = ? AND id < ? AND state = 'ready' RETURNING *",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "WHERE lane = ? AND person = ? AND id < ? AND state = 'parked' RETURNING *",
     )
     rows = [row for statement in statements for row in tx.all(statement, now, lane, person, before)]
     return [(row["id"], inbound_of(row)) for row in rows]
@@ -379,6 +391,15 @@ def count_by_state(tx: Tx) -> dict[str, int]:
         "SELECT 'parked', count(*) FROM jobs WHERE state = 'parked'"
     )
     return {row["state"]: row["n"] for row in rows if row["n"]}
+
+
+def _read(row: sqlite3.Row) -> tuple[Inbound, Carried | None]:
+    """Read a row's inbound and what its command left; both are lost if that cannot be read."""
+    inbound = inbound_of(row)
+    try:
+        return inbound, Carried.load(row["carried"]) if row["carried"] else None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return replace(inbound, content=Illegible()), None
 
 
 def inbound_of(row: sqlite3.Row) -> Inbound:

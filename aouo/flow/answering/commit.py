@@ -8,12 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from aouo.commands.post_actions import PostActions
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
-from aouo.facts.errors import StopAsked
+from aouo.facts.errors import PostActionFailed, StopAsked
+from aouo.facts.notices import Notice
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job
+from aouo.flow.answering.compacting import answered_in
 from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
 from aouo.flow.answering.turns import Turn
@@ -65,6 +68,7 @@ class Commit:
         budget_refusals: BudgetRefusals,
         otr_memory: OtrMemory,
         forget: Callable[[Job], None],
+        post_actions: PostActions,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -73,6 +77,7 @@ class Commit:
         self._budget_refusals = budget_refusals
         self._otr_memory = otr_memory
         self._forget = forget
+        self._post_actions = post_actions
 
     async def end(
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
@@ -82,6 +87,9 @@ class Commit:
             shown = await self._write(turn, ended, filled)
         except StopAsked:  # its person was told that it is stopped; it has to end so
             ended = StopReason.PERSON
+            shown = await self._write(turn, ended, filled)
+        except PostActionFailed as error:  # nothing of the answer is kept
+            ended = Nack(error)
             shown = await self._write(turn, ended, filled)
         self._forget(turn.job)
         if isinstance(ended, Ack):
@@ -95,6 +103,7 @@ class Commit:
 
         Raises:
             StopAsked: it ends by its person's /stop, and by nothing else.
+            PostActionFailed: what its command wanted done with the answer failed.
         """
         match ended:
             case Ack():
@@ -121,13 +130,29 @@ class Commit:
             said = AssistantSaid(text, native=answer.native)
             turns.close_ack(tx, facts.turn, said, turn.ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
+            rows = self._also(tx, turn, text, now)
             if answer.shown or _said_already(tx, facts.turn.id, text):
-                return _queued(tx, turn, (), filled, now)
+                return [*_queued(tx, turn, (), filled, now), *rows]
             skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
             buttons = sentences.skip_onboarding() if skips else ()
-            return _queued(tx, turn, messages, filled, now, buttons)
+            return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
         return await self._settle(turn, write, unless_stopped=True)
+
+    def _also(self, tx: Tx, turn: Turn, text: str, now: str) -> list[Delivery]:
+        """Do what the turn's command wants done with the answer, and tell of it."""
+        carried, facts = turn.job.carried, turn.ctx.facts
+        if carried is None or carried.post_action is None:
+            return []
+        notice: Notice | None = notices.Plain.NOT_DONE_OFF_RECORD
+        if not facts.turn.off_record:
+            answered = answered_in(turn.ctx, now, text)
+            notice = self._post_actions.do(tx, carried.post_action, answered)
+        if notice is None:
+            return []
+        said, turn_id = sentences.word(notice), facts.turn.id
+        key = f"post_action:{turn_id}"
+        return [deliveries.add(tx, facts.address, "notice", said, now, turn_id=turn_id, key=key)]
 
     async def _fail(self, turn: Turn, error: Exception, filled: Filled) -> int:
         """Say what happened; history keeps the person's words and one line."""

@@ -10,11 +10,22 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo.facts import errors, notices, taps
 from aouo.facts.notices import Notice
+from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.outbound.wording import install, media, memory, menus, models, money, schedules, topics
+from aouo.outbound.wording import (
+    commands,
+    install,
+    media,
+    memory,
+    menus,
+    models,
+    money,
+    schedules,
+    topics,
+)
 from aouo.outbound.wording.saying import say
 
 THINKING = "Thinking…"
@@ -51,6 +62,8 @@ def word(notice: Notice) -> Rendered:
 def _said(notice: Notice) -> str | Rendered:
     if isinstance(notice, InstallNotice):
         return install.worded(notice)
+    if isinstance(notice, CommandNotice):
+        return commands.worded(notice)
     if isinstance(notice, notices.SummaryNotice):
         return _summary(notice)
     if isinstance(notice, notices.MediaNotice):
@@ -209,6 +222,11 @@ def _said(notice: Notice) -> str | Rendered:
             return "Skipped. Just write what you need."
         case notices.OnboardingSkipped():
             return "That is over already. Just write what you need."
+        case notices.Plain.NOT_DONE_OFF_RECORD:
+            return (
+                "Off the record I only answer: what this command does with the answer is left "
+                "undone. /otr ends it."
+            )
         case notices.Plain.NO_UNDO_OFF_RECORD:
             return "Off the record memory stays as it is, also by hand. /otr ends it."
         case notices.Plain.NO_SUMMARY_OFF_RECORD:
@@ -255,6 +273,11 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
             )
         case errors.ToolsNotReady():
             return "The tools for this did not come up in time. Try again in a minute."
+        case errors.PostActionFailed():
+            return (
+                f"I had an answer, but what was to be done with it (“{error.kind}”) failed, so "
+                f"neither is kept. The log has it under {reference}."
+            )
         case errors.EmptyAnswer() if error.cut_off:
             return models.cut_off(error.cut_off, for_owner=for_owner)
         case errors.EmptyAnswer():
