@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -12,7 +12,7 @@ import structlog
 
 from aouo.commands.file_text import CommandFile, read
 from aouo.commands.registry import AddedCommand, CommandCall, Result
-from aouo.commands.scripts import Scripts
+from aouo.commands.scripts import Scripts, missing
 from aouo.facts.commands import COMMANDS, Hints, Takes
 from aouo.facts.notices_commands import CommandUnusable
 from aouo.packs.format.inside import NotInside, read_inside
@@ -39,6 +39,14 @@ def command_files(folder: Path, taken: Collection[str] = ()) -> list[CommandFile
             names[command.name] = f"commands/{file}"
         found.append(command)
     return found
+
+
+def problems_of(folder: Path, files: Iterable[CommandFile]) -> Iterator[str]:
+    """What is wrong with the files, and with the scripts that they name, as lines."""
+    for command in files:
+        yield from (f"commands/{problem}" for problem in command.problems)
+        if command.type == "local" and not command.problems and (why := missing(folder, command)):
+            yield why
 
 
 def _listed(folder: Path) -> list[str]:
@@ -82,7 +90,7 @@ class CommandFiles:
         if (seen := self._stamps()) != self._seen:
             first, self._seen = self._seen is None, seen
             self._files = command_files(self._scripts.folder, self._taken)
-            for problem in self._problems():
+            for problem in problems_of(self._scripts.folder, self._files):
                 log.warning("command_file_broken", problem=problem)
             self._commands = self._made()
             if not first:
@@ -92,15 +100,7 @@ class CommandFiles:
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the files, and with the scripts that they name."""
         self.added()
-        return (*self._problems(), *filter(None, map(self._missing, self._files)))
-
-    def _problems(self) -> Iterator[str]:
-        for command in self._files:
-            yield from (f"commands/{problem}" for problem in command.problems)
-
-    def _missing(self, command: CommandFile) -> str:
-        usable = command.type == "local" and not command.problems
-        return self._scripts.missing(command) if usable else ""
+        return tuple(problems_of(self._scripts.folder, self._files))
 
     def _stamps(self) -> _Seen:
         folder = self._scripts.folder

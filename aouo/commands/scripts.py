@@ -13,6 +13,7 @@ from aouo.commands.file_text import CommandFile
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts.events import Inbound
 from aouo.facts.notices_commands import CommandOutput, CommandTookTooLong, CommandUnusable
+from aouo.sandbox import bubblewrap
 from aouo.sandbox.order import Command, Order, Ran, RunLimits
 from aouo.sandbox.run import NotConfined, Sandbox
 
@@ -25,7 +26,11 @@ _BOTH = 'exec "$0" "$@" 2>&1'
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """Runs scripts below `folder`; only the owner reads what is wrong with one."""
+    """Runs scripts below `folder`; only the owner reads what is wrong with one.
+
+    A script may start the machine's programs, read its own folder, and write temporary files only;
+    it has no network.
+    """
 
     folder: Path
     sandbox: Callable[[], Sandbox]
@@ -33,7 +38,7 @@ class Scripts:
 
     async def run(self, command: CommandFile, call: CommandCall) -> Result:
         """Run a command's script with the words after it, and answer with all that it says."""
-        if why := self.missing(command):
+        if why := missing(self.folder, command):
             return self._unusable(command, call, why)
         try:
             ran = await self.sandbox().run(self._order(command, call))
@@ -44,16 +49,6 @@ class Scripts:
         log.info("command_ran", command=command.name, end=ran.end, status=ran.status)
         return Result(_said(command.name, ran))
 
-    def missing(self, command: CommandFile) -> str:
-        """What keeps a command's script from being started, "" = nothing."""
-        folder, script = self.folder.resolve(), (self.folder / command.handler).resolve()
-        where = f"commands/{command.file}: handler: commands/{command.handler}"
-        if not script.is_relative_to(folder):
-            return f"{where} leads out of the folder."
-        if not script.is_file():
-            return f"{where} is not there."
-        return "" if os.access(script, os.X_OK) else f"{where} is not executable: chmod +x it."
-
     def _order(self, command: CommandFile, call: CommandCall) -> Order:
         folder = self.folder.resolve()
         script = (folder / command.handler).resolve()
@@ -62,13 +57,24 @@ class Scripts:
             stdin=b"",
             folder=folder,
             readable=(folder,),
-            programs=(script,),
+            programs=(script, folder, *bubblewrap.system(), *bubblewrap.python_folders()),
             env=(("SESSION_ID", call.session_id), ("WORKSPACE", str(folder))),
             limits=LIMITS,
         )
 
     def _unusable(self, command: CommandFile, call: CommandCall, why: str) -> Result:
         return Result(CommandUnusable(command.name, why if self.is_owner(call.inbound) else ""))
+
+
+def missing(folder: Path, command: CommandFile) -> str:
+    """What keeps a command's script in `folder` from being started, "" = nothing."""
+    script = (folder / command.handler).resolve()
+    where = f"commands/{command.file}: handler: commands/{command.handler}"
+    if not script.is_relative_to(folder.resolve()):
+        return f"{where} leads out of the folder."
+    if not script.is_file():
+        return f"{where} is not there."
+    return "" if os.access(script, os.X_OK) else f"{where} is not executable: chmod +x it."
 
 
 def _said(name: str, ran: Ran) -> CommandOutput | CommandTookTooLong:

@@ -78,8 +78,9 @@ def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
 
 
 def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
-    """Replace a job's inbound by one with other words for the same messages."""
-    tx.run("UPDATE jobs SET body = ? WHERE id = ?", inbound.dump(), job_id)
+    """Replace a job's inbound by one with other words for the same messages; a command is run
+    anew."""
+    tx.run("UPDATE jobs SET body = ?, carried = '' WHERE id = ?", inbound.dump(), job_id)
 
 
 def blank(tx: Tx, job: Job) -> None:

@@ -11,7 +11,13 @@ from aouo.commands.post_actions import Answered, PostActions
 from aouo.commands.summaries import ROTATE, nothing_to_compact
 from aouo.facts import notices
 from aouo.facts.commands import PostAction
-from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
+from aouo.facts.errors import (
+    PostActionFailed,
+    ProviderError,
+    Refused,
+    RouteRequiredError,
+    StopAsked,
+)
 from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, Rendered
@@ -114,6 +120,8 @@ class Compacting:
                 await self._leave(job, ctx, ended)
         except StopAsked:
             await self._leave(job, ctx, StopReason.PERSON)
+        except PostActionFailed as error:
+            await self._leave(job, ctx, error)
 
     async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
         """Do the post-action that any command may ask for, in the transaction of the reply."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -11,14 +10,18 @@ from structlog.testing import capture_logs
 from aouo.sandbox.levels import Refused
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
+from tests.sandbox.places import processes, until_gone
 
+SLEPT_S = 58.123
+"""So long that no other process sleeps so."""
 SCRIPT = """#!/bin/sh
 echo "session $SESSION_ID"
 for word in "$@"; do echo "[$word]"; done
 echo "oh" >&2
+cat "$WORKSPACE/seen.txt"
 touch "$WORKSPACE/made" 2>/dev/null && echo "it can write"
 cat "$WORKSPACE/../config.json" 2>/dev/null && echo "it can read"
-echo done
+touch "$TMPDIR/made" && echo done
 """
 
 
@@ -39,14 +42,6 @@ def script(world: World, name: str, text: str, *, mode: int = 0o755) -> Path:
     file.write_text(text)
     file.chmod(mode)
     return file
-
-
-def asked(world: World) -> list[Any]:
-    """What the person said last, in each request."""
-    return [
-        str(body["messages"][-1]["content"]).rpartition("chat. Writing: Ada.")[2].strip()
-        for body in world.model.requests
-    ]
 
 
 async def menu(bot: Running) -> dict[str, str]:
@@ -110,6 +105,7 @@ async def test_a_file_counts_as_soon_as_it_is_saved_and_is_in_help_and_menu(
 async def test_a_script_runs_in_the_sandbox_and_what_it_says_is_the_answer(world: World) -> None:
     write(world, "disk", "type: local\nhandler: disk.sh\ndescription: Room left")
     script(world, "disk.sh", SCRIPT)
+    script(world, "seen.txt", "seen")
     world.model.say("Hello.")
     async with world.running() as bot:
         await bot.ask("hi")
@@ -117,7 +113,7 @@ async def test_a_script_runs_in_the_sandbox_and_what_it_says_is_the_answer(world
         answer = await bot.ask("/disk 'a b' c")
         bad = await bot.ask("/disk 'a b")
 
-    assert answer.text == f"session {row['session_id']}\n[a b]\n[c]\noh\ndone"
+    assert answer.text == f"session {row['session_id']}\n[a b]\n[c]\noh\nseendone"
     assert "the quote ' is not closed" in bad.text
     assert len(world.model.requests) == 1
     assert not (world.home.path / "commands" / "made").exists()
@@ -137,7 +133,8 @@ async def test_what_a_script_says_at_length_comes_as_a_file_and_its_status_is_to
         fails = await bot.ask("/fails")
         silent = await bot.ask("/silent")
 
-    assert long.document_name == "long.txt"
+    assert long.raw["document"]["file_name"] == "long.txt"
+    assert long.text.startswith("1\n2\n3\n")
     assert fails.text == "no\n\nIt ended with status 3."
     assert silent.text == "/silent is done; it said nothing."
 
@@ -146,7 +143,7 @@ async def test_where_nothing_confines_a_script_it_is_refused(world: World) -> No
     write(world, "disk", "type: local\nhandler: disk.sh")
     script(world, "disk.sh", SCRIPT)
     async with world.running() as bot:
-        bot.app.generations.now.sandbox._level = Refused("there is no bubblewrap")
+        bot.app.generations.now.sandbox._level = Refused("there is no bubblewrap", "")
         owner = await bot.ask("/disk")
         other = await bot.ask("/disk", user=BEN)
 
@@ -212,14 +209,19 @@ async def test_a_script_that_leads_out_of_the_folder_is_not_run(
 
 async def test_a_script_that_hangs_is_stopped_by_its_person(world: World) -> None:
     write(world, "hangs", "type: local\nhandler: hangs.sh")
-    script(world, "hangs.sh", "#!/bin/sh\nsleep 50\n")
+    script(world, "hangs.sh", f"#!/bin/sh\nsleep {SLEPT_S}\n")
     world.model.say("Hello.")
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "/hangs")
-        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE state = 'running'"))
+
+        async def at_work() -> bool:
+            return bool(processes(f"sleep\0{SLEPT_S}"))
+
+        await eventually(at_work)
         await bot.people.say(ADA, ADA, "/stop")
         await said(world, "Stopped.")
         answer = await bot.ask("hi")
         await settled(bot)
 
     assert answer.text == "Hello."
+    await until_gone(f"sleep\0{SLEPT_S}")
