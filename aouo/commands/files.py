@@ -13,7 +13,7 @@ import structlog
 from aouo.commands.file_text import CommandFile, read
 from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.commands.scripts import Scripts, missing
-from aouo.facts.commands import COMMANDS, Hints, Takes
+from aouo.facts.commands import COMMANDS, Takes, TurnHints
 from aouo.facts.notices_commands import CommandUnusable
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.problems import Problem
@@ -140,9 +140,9 @@ class CommandFiles:
 def _preset(command: CommandFile) -> Callable[[CommandCall], Awaitable[Result]]:
     async def run(call: CommandCall) -> Result:
         if command.passthrough:
-            return Result(hints=Hints(f"/{command.name} {call.rest}".strip()))
+            return Result(hints=TurnHints(f"/{command.name} {call.rest}".strip()))
         words = f"{_WORDS}\n\n{call.rest}" if call.rest else ""
-        return Result(hints=Hints("\n\n".join(filter(None, (command.body, words)))))
+        return Result(hints=TurnHints("\n\n".join(filter(None, (command.body, words)))))
 
     return run
 

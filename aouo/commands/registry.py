@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from aouo.facts.commands import Hints, PostAction, Runs, Takes, Words, check_handled
+from aouo.facts.commands import PostAction, Runs, Takes, TurnHints, Words, check_handled
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Notice
 from aouo.facts.work import Route
@@ -44,7 +44,7 @@ class Result:
     """
 
     output: Notice | None = None
-    hints: Hints = field(default_factory=Hints)
+    hints: TurnHints = field(default_factory=TurnHints)
     post_action: PostAction | None = None
     replay: bool = False  # messages that waited for a pack can go on
     stopped: int = 0  # the job at work that ends without an answer, 0 = none

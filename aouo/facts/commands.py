@@ -50,7 +50,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class TurnHints:
     """What a command gives to the turn that it lets run.
 
     `said` are the turn's words, "" = what followed the command; `skill` is qualified, "" = the
@@ -74,7 +74,7 @@ class PostAction:
 class Carried:
     """What a command that ran leaves to its job's turn; stored with the job."""
 
-    hints: Hints
+    hints: TurnHints
     post_action: PostAction | None = None
 
     def dump(self) -> str:
@@ -94,7 +94,7 @@ class Carried:
         """
         fields = json.loads(text)
         action = fields["post_action"]
-        return cls(Hints(**fields["hints"]), PostAction(**action) if action else None)
+        return cls(TurnHints(**fields["hints"]), PostAction(**action) if action else None)
 
 
 @dataclass(frozen=True, slots=True)

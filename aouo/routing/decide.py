@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from aouo.facts.attachments import Attachment
-from aouo.facts.commands import COMMANDS, INSTALL, PACK, CommandEntry, Hints, Runs, Takes
+from aouo.facts.commands import COMMANDS, INSTALL, PACK, CommandEntry, Runs, Takes, TurnHints
 from aouo.facts.events import (
     Album,
     Attached,
@@ -59,7 +59,7 @@ def decide(
     installed: Installed,
     *,
     answers_gate: bool = False,
-    hints: Hints | None = None,
+    hints: TurnHints | None = None,
 ) -> Decision:
     """Choose what to do with `inbound`; `hints` are left by its command, which ran already.
 
@@ -134,7 +134,9 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
         if takes := installed.commands.get(spelled):
             return _split(spelled, rest, takes)
         if skill := installed.skills.get(spelled):
-            return _hinted(Hints(f"/{name} {rest}".strip(), skill), active_pack, installed, name)
+            return _hinted(
+                TurnHints(f"/{name} {rest}".strip(), skill), active_pack, installed, name
+            )
     return RefuseCommand(name)
 
 
@@ -160,7 +162,7 @@ def _split(name: str, rest: str, takes: Takes) -> Decision:
         return RefuseCommand(name, why=str(error))
 
 
-def _hinted(hints: Hints, active_pack: str, installed: Installed, name: str = "") -> Decision:
+def _hinted(hints: TurnHints, active_pack: str, installed: Installed, name: str = "") -> Decision:
     """Decide on a turn with hints; a skill of another pack is refused as `name`, "" = its own."""
     turn = _turn(hints.said, active_pack, installed)
     if not hints.skill:
@@ -193,7 +195,9 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
 def _callback(data: str, active_pack: str, installed: Installed) -> Decision:
     """Begin a session with the skill that the data names; other data is a turn's words."""
     skill = installed.workflow(data.removeprefix("skill:"), active_pack)
-    return _hinted(Hints(f"[callback] {data}", skill, fresh=bool(skill)), active_pack, installed)
+    return _hinted(
+        TurnHints(f"[callback] {data}", skill, fresh=bool(skill)), active_pack, installed
+    )
 
 
 def _turn(said: str, active_pack: str, installed: Installed) -> Decision:

@@ -6,7 +6,7 @@ import pytest
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
-from aouo.facts.commands import Hints, Takes, Words
+from aouo.facts.commands import Takes, TurnHints, Words
 from aouo.facts.events import (
     Album,
     Attached,
@@ -299,16 +299,16 @@ def test_group_talk_outside_a_topic_needs_to_be_meant_for_us() -> None:
 @pytest.mark.parametrize(
     ("hints", "pack", "decision"),
     [
-        (Hints("hi"), "notes", RunTurn("notes", "hi")),
-        (Hints("hi", fresh=True), "notes", RunTurn("notes", "hi", fresh=True)),
-        (Hints("hi"), "", PickPack(BOTH)),
-        (Hints("hi"), "gone", PickPack(BOTH, gone="gone")),
-        (Hints("hi", "vocab:study"), "", RunTurn("vocab", "hi", "vocab:study")),
-        (Hints("hi", "vocab:study"), "vocab", RunTurn("vocab", "hi", "vocab:study")),
-        (Hints("hi", "vocab:study"), "notes", RefuseCommand("study", "vocab")),
-        (Hints("hi", "vocab:study"), "gone", PickPack(BOTH, gone="gone")),
+        (TurnHints("hi"), "notes", RunTurn("notes", "hi")),
+        (TurnHints("hi", fresh=True), "notes", RunTurn("notes", "hi", fresh=True)),
+        (TurnHints("hi"), "", PickPack(BOTH)),
+        (TurnHints("hi"), "gone", PickPack(BOTH, gone="gone")),
+        (TurnHints("hi", "vocab:study"), "", RunTurn("vocab", "hi", "vocab:study")),
+        (TurnHints("hi", "vocab:study"), "vocab", RunTurn("vocab", "hi", "vocab:study")),
+        (TurnHints("hi", "vocab:study"), "notes", RefuseCommand("study", "vocab")),
+        (TurnHints("hi", "vocab:study"), "gone", PickPack(BOTH, gone="gone")),
     ],
 )
-def test_what_a_command_leaves_to_its_turn(hints: Hints, pack: str, decision: Decision) -> None:
+def test_what_a_command_leaves_to_its_turn(hints: TurnHints, pack: str, decision: Decision) -> None:
     """The command ran already, and is not looked at again."""
     assert decide(said(Command("wrap", "x", "/wrap x")), pack, TWO, hints=hints) == decision

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from aouo.emulator import ChatMessage
-from tests.fakes.model_server import Fails, Says, text_of
+from tests.fakes.model_server import Body, Fails, Reply, Says, text_of
 from tests.fakes.packages import lay_down
 from tests.path.looking import cut_off, eventually, said, settled
 from tests.path.world import ADA, Running, World, texts
 
 CODE = """
 from aouo.commands.registry import AddedCommand, Result
-from aouo.facts.commands import Hints, PostAction
+from aouo.facts.commands import TurnHints, PostAction
 from aouo.facts.notices_commands import CommandOutput
 
 done = []
@@ -28,11 +28,11 @@ runs = []
 
 async def wrap(call):
     runs.append(call.rest)
-    return Result(hints=Hints(f"Sum up, about {call.rest}."), post_action=PostAction("rotate"))
+    return Result(hints=TurnHints(f"Sum up, about {call.rest}."), post_action=PostAction("rotate"))
 
 
 async def mark(call):
-    return Result(hints=Hints(call.rest), post_action=PostAction("note", {"color": "green"}))
+    return Result(hints=TurnHints(call.rest), post_action=PostAction("note", {"color": "green"}))
 
 
 async def now(call):
@@ -62,7 +62,7 @@ def breaks(tx, arguments, answered):
 
 
 async def spoil(call):
-    return Result(hints=Hints("Say it."), post_action=PostAction("breaks"))
+    return Result(hints=TurnHints("Say it."), post_action=PostAction("breaks"))
 
 
 WRAP, MARK, NOW, SPOIL = (AddedCommand("does it", one) for one in (wrap, mark, now, spoil))
@@ -93,6 +93,11 @@ def added(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def module() -> Any:
     return __import__("added_commands")
+
+
+def failing(body: Body) -> Reply:
+    del body
+    return Fails(503)
 
 
 async def telling(world: World, part: str) -> ChatMessage:
@@ -158,7 +163,7 @@ async def test_an_output_is_the_answer_and_its_post_action_is_done_with_it(world
 
 async def test_a_turn_that_fails_does_nothing_with_its_answer(world: World) -> None:
     world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
-    world.model.script = lambda body: Fails(503)
+    world.model.script = failing
     async with world.running() as bot:
         await bot.ask("/mark buy milk")
         await settled(bot)

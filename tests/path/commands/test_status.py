@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.model_server import Fails, Says
+from tests.fakes.model_server import Body, Fails, Reply, Says
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -71,11 +71,16 @@ async def test_it_does_not_wait_for_the_turn_that_runs_and_counts_it(world: Worl
         await settled(bot)
 
 
+def failing(body: Body) -> Reply:
+    del body
+    return Fails(503)
+
+
 @pytest.mark.parametrize("failures", [1, 2])
 async def test_it_tells_of_a_model_that_fails(world: World, failures: int) -> None:
     world.install("notes")
     world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
-    world.model.script = lambda body: Fails(503)
+    world.model.script = failing
     async with world.running() as bot:
         for _ in range(failures):
             await bot.ask("hi")
