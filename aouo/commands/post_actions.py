@@ -56,6 +56,9 @@ class PostActions:
         """
         self.check(action)
         try:
-            return self._kinds[action.kind](tx, action.arguments, answered)
+            told: object = self._kinds[action.kind](tx, action.arguments, answered)
         except Exception as error:
             raise PostActionFailed(action.kind, repr(error)) from error
+        if told is not None and not isinstance(told, Notice):
+            raise PostActionFailed(action.kind, f"{told!r} is no notice")
+        return told

@@ -14,10 +14,11 @@ from aouo.store.database import Tx
 
 
 def status(is_owner: Callable[[Inbound], bool], bot: Callable[[Tx], BotState]) -> Handler:
-    """Make the handler; only the owner is told of the `bot`, and of other conversations."""
+    """Make the handler; only the owner is told of the `bot` and of other conversations, and not in
+    front of others."""
 
     def show(tx: Tx, call: CommandCall, library: Library) -> Result:
-        address = call.inbound.address
+        address, alone = call.inbound.address, call.inbound.chat_kind == "private"
         route = routes.find(tx, address)
         bound = route.active_pack if route else ""
         pack = pack_here(tx, call, library)
@@ -35,7 +36,7 @@ def status(is_owner: Callable[[Inbound], bool], bot: Callable[[Tx], BotState]) -
                 running is not None,
                 len(waiting),
                 route.off_record if route else False,
-                bot(tx) if is_owner(call.inbound) else None,
+                bot(tx) if alone and is_owner(call.inbound) else None,
             )
         )
 

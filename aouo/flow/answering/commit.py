@@ -241,7 +241,8 @@ class Commit:
                 off_record.wipe(tx, job.id, job.inbound)
             return rows
 
-        rows = await self._database.transact(write, brief=True)
+        # A post-action may take its time, and not on the event loop's thread.
+        rows = await self._database.transact(write, brief=job.carried is None)
         self._outbox.put(*rows)
         return len(rows)
 

@@ -140,4 +140,7 @@ async def _guarded(name: str, added: AddedCommand, call: CommandCall) -> Result 
     except Exception as error:
         log.exception("command_raised", command=name, error=repr(error))
         return error
-    return result if isinstance(result, Result) else TypeError(f"{result!r} is no Result")
+    if not isinstance(result, Result):
+        return TypeError(f"{result!r} is no Result")
+    output: object = result.output
+    return result if isinstance(output, Notice | None) else TypeError(f"{output!r} is no notice")

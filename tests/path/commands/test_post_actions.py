@@ -61,12 +61,25 @@ def breaks(tx, arguments, answered):
     raise KeyError("x")
 
 
+def babbles(tx, arguments, answered):
+    return "hello"
+
+
+async def babble(call):
+    return Result(CommandOutput("babble", "At once."), post_action=PostAction("babbles"))
+
+
+async def words(call):
+    return Result("hello")
+
+
 async def spoil(call):
     return Result(hints=TurnHints("Say it."), post_action=PostAction("breaks"))
 
 
 WRAP, MARK, NOW, SPOIL = (AddedCommand("does it", one) for one in (wrap, mark, now, spoil))
 UNKNOWN, RAISES, NONSENSE = (AddedCommand("does it", one) for one in (unknown, raises, nonsense))
+BABBLE, WORDS = (AddedCommand("does it", one) for one in (babble, words))
 """
 ENTRY_POINTS = """
 [aouo.commands]
@@ -77,10 +90,13 @@ spoil = added_commands:SPOIL
 unknown = added_commands:UNKNOWN
 raises = added_commands:RAISES
 nonsense = added_commands:NONSENSE
+babble = added_commands:BABBLE
+words = added_commands:WORDS
 
 [aouo.post_actions]
 note = added_commands:note
 breaks = added_commands:breaks
+babbles = added_commands:babbles
 """
 
 
@@ -225,7 +241,7 @@ async def test_one_that_fails_keeps_nothing_of_the_answer_and_says_so(world: Wor
         assert len(await bot.rows("SELECT id FROM sessions")) == 1
 
 
-@pytest.mark.parametrize("command", ["unknown x", "raises", "nonsense"])
+@pytest.mark.parametrize("command", ["unknown x", "raises", "nonsense", "babble", "words"])
 async def test_a_command_that_goes_wrong_is_told_and_the_lane_goes_on(
     world: World, command: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from aouo.emulator import FAMILY
 from tests.fakes.model_server import Body, Fails, Reply, Says
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, World
@@ -46,6 +47,14 @@ async def test_anybody_else_reads_what_concerns_them(world: World) -> None:
     )
     assert after.text == "“notes” answers here.\nHere: nothing is at work."
     assert "This is off the record. /otr ends it." in off.text
+
+
+async def test_in_a_group_the_owner_reads_no_more_than_others(world: World) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        told = await bot.ask("/status@aouo_try_bot", chat=FAMILY)
+
+    assert told.text == "“notes” answers here.\nHere: nothing is at work."
 
 
 async def test_it_does_not_wait_for_the_turn_that_runs_and_counts_it(world: World) -> None:
