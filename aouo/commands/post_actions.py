@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import PostAction
@@ -56,7 +56,7 @@ class PostActions:
         """
         self.check(action)
         try:
-            told: object = self._kinds[action.kind](tx, action.arguments, answered)
+            told = cast("object", self._kinds[action.kind](tx, action.arguments, answered))
         except Exception as error:
             raise PostActionFailed(action.kind, repr(error)) from error
         if told is not None and not isinstance(told, Notice):

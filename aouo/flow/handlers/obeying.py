@@ -142,5 +142,5 @@ async def _guarded(name: str, added: AddedCommand, call: CommandCall) -> Result 
         return error
     if not isinstance(result, Result):
         return TypeError(f"{result!r} is no Result")
-    output: object = result.output
+    output = cast("object", result.output)
     return result if isinstance(output, Notice | None) else TypeError(f"{output!r} is no notice")
