@@ -10,6 +10,7 @@ from aouo.commands.post_actions import PostActions
 from aouo.commands.registry import Commands
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
+from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.otr_memory import OtrMemory
@@ -41,6 +42,7 @@ from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
+from aouo.triggers.runs import settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 
 
@@ -82,6 +84,14 @@ def flow_of(
         capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
         otr_memory=otr_memory,
         listen=editing.tell,
+        wake=replies.wake,
+    )
+    bringing = Bringing(
+        database=database,
+        clock=clock,
+        replies=replies,
+        settles={"cron": settle_schedule},
+        now=lambda: generations.now,
     )
     answering = Answering(
         generations=generations,
@@ -108,7 +118,9 @@ def flow_of(
             otr_memory=otr_memory,
             forget=intake.forget,
             post_actions=post_actions,
+            bringing=bringing,
         ),
+        bringing=bringing,
     )
     setting_up = SettingUp(
         database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram
@@ -183,6 +195,7 @@ def flow_of(
         handlers=table(
             to.Decision,
             on(to.RunTurn, answering.answer),
+            on(to.BringIn, bringing.bring_in),
             on(to.PickPack, lambda job, why: replies.park(job, why.gone)),
             on(to.ObeyCommand, obeying.obey),
             on(to.RefuseCommand, obeying.refuse),
@@ -203,5 +216,6 @@ def flow_of(
             on(to.PutAside, lambda job, _: replies.set_unreadable_aside(job)),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
         ),
+        bringing=bringing,
         forget=intake.forget,
     )

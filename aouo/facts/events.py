@@ -17,7 +17,10 @@ from aouo.facts.taps import Tap, decode
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 AsChat: TypeAlias = Literal["", "group", "channel"]
-Origin: TypeAlias = Literal["chat", "web", "cli"]
+Origin: TypeAlias = Literal[
+    "chat", "web", "cli", "cron", "heartbeat", "watch", "journal", "consolidate"
+]
+"""What started something: people in chats, on the page or at a terminal, or a trigger."""
 
 
 FORWARDED = "[forwarded from "
@@ -194,6 +197,44 @@ class Intruder:
     as_chat: AsChat = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Triggered:
+    """What a trigger asks a turn to do: `prompt`, for a pack and a qualified skill ("" = none).
+
+    `trigger` is its id, with `due_at` (UTC, ISO 8601) the id of this run; `name` is for people.
+    `about` holds bracketed lines on the run itself. `timeout_s` and `tokens_max` bound it, 0 = as
+    any turn.
+    """
+
+    trigger: str
+    name: str
+    prompt: str
+    pack: str = ""
+    skill: str = ""
+    due_at: str = ""
+    about: tuple[str, ...] = ()
+    timeout_s: int = 0
+    tokens_max: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a triggered turn brings into the conversation, in the lane of its own.
+
+    `text` "" = only what it sent by `msg`. `failed`: `text` says why there is no result. `sent`: it
+    is in the chat already, and only history lacks it.
+    """
+
+    turn_id: str
+    name: str
+    prompt: str
+    text: str
+    pack: str = ""
+    trigger: str = ""
+    failed: bool = False
+    sent: bool = False
+
+
 Content: TypeAlias = (
     Text
     | Command
@@ -211,6 +252,8 @@ Content: TypeAlias = (
     | DraftStopped
     | Standing
     | Intruder
+    | Triggered
+    | Report
 )
 
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.attachments import Kind
 from aouo.facts.commands import Carried
-from aouo.facts.events import ChatKind, Inbound
+from aouo.facts.events import ChatKind, Inbound, Triggered
 from aouo.facts.ports import Rendered
 
 DeliveryKind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "ending", "doubt"]
@@ -25,7 +25,19 @@ DeliveryState = Literal["queued", "sending", "live", "sent", "refused", "unknown
 ScheduleOrigin: TypeAlias = Literal["default", "person", "model"]
 
 
-Paused: TypeAlias = Literal["", "proposed", "person", "permission"]
+Misfire: TypeAlias = Literal["run_once", "skip", "coalesce"]
+"""What becomes of missed due times: the newest is run late, none is, or one run that is told of
+them all."""
+
+
+RunState: TypeAlias = Literal["waiting", "done", "silent", "failed", "stopped", "missed", "busy"]
+"""`waiting`: until its turn has ended. `missed`: nothing ran at that time. `busy`: the run before
+was not over."""
+
+
+Paused: TypeAlias = Literal[
+    "", "proposed", "person", "permission", "over", "unlisted", "unreadable"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,11 @@ class Job:
     off_record: bool = False
     stopped: bool = False
     carried: Carried | None = None
+
+    @property
+    def isolated(self) -> bool:
+        """Whether a trigger began it: its turn runs beside the conversation's, in a lane apart."""
+        return isinstance(self.inbound.content, Triggered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +172,11 @@ class Scheduled:
     """One schedule. `key` is the id of a pack's default, "" = it is no default.
 
     `text` is in force from `since`; `own_text`: a person set it, so a new text of the pack does
-    not replace it. `paused` is why it is off: only `proposed`, by a `person`, or for lack of
-    permission. `next_due` is "" when it is off or over. Moments are UTC, as they are stored.
+    not replace it. `paused` is why it is off: only `proposed`, by a `person`, for lack of
+    permission, `over` (it was for once), its person is not on the list any more (`unlisted`), or
+    no parser takes its text (`unreadable`). `next_due` is "" when it is off or over. A run may
+    take `timeout_s` and `tokens_max`, 0 = as any turn, and is tried `retries` times again. Moments
+    are UTC, as they are stored.
     """
 
     id: str
@@ -177,3 +197,26 @@ class Scheduled:
     own_text: bool = False
     last_due: str = ""
     last_state: str = ""
+    name: str = ""
+    misfire: Misfire = "run_once"
+    timeout_s: int = 0
+    tokens_max: int = 0
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRun:
+    """One due time of a schedule and what became of it; `missed` due times went before it.
+
+    `retry_at` is when it is tried again, "" = it is not.
+    """
+
+    schedule_id: str
+    due_at: str
+    state: RunState
+    job_id: int = 0
+    tries: int = 0
+    retry_at: str = ""
+    missed: int = 0
+    why: str = ""
+    settled_at: str = ""

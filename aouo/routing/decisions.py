@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aouo.facts.commands import Words
-from aouo.facts.events import AsChat, Standing
+from aouo.facts.events import AsChat, Report, Standing
 from aouo.facts.taps import Ours
 
 
@@ -26,6 +26,13 @@ class RunTurn:
     again: bool = False
     off_record: bool = False
     fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BringIn:
+    """Bring the result of a triggered turn into its conversation."""
+
+    report: Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +147,7 @@ class Ignore:
 
 Decision: TypeAlias = (
     RunTurn
+    | BringIn
     | PickPack
     | ObeyCommand
     | RefuseCommand

@@ -1,4 +1,7 @@
-"""Stores schedules: what begins by itself, where, in whose name, and when next."""
+"""Stores schedules: what begins by itself, where, in whose name, and when next.
+
+Whatever may make a due time come sooner touches `CHANGED`, for those who wait for the next one.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from typing import cast
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ids import ulid
-from aouo.facts.work import Paused, Scheduled, ScheduleOrigin
+from aouo.facts.work import Misfire, Paused, RunState, Scheduled, ScheduleOrigin
 from aouo.store.database import Tx
+
+CHANGED = "schedules"
 
 
 def new_id() -> str:
@@ -19,13 +24,14 @@ def new_id() -> str:
 
 def add(tx: Tx, row: Scheduled, now: str) -> bool:
     """Store a schedule; False, and nothing changed, when its default is there already."""
+    tx.touch(CHANGED)
     address = row.address
     return (
         tx.run(
             "INSERT INTO schedules (id, pack, key, origin, platform, chat_id, thread_id, "
             "chat_kind, person, skill, prompt, text, zone, since, own_text, enabled, paused, "
-            "next_due, created_at, updated_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "next_due, name, misfire, timeout_s, tokens_max, retries, created_at, updated_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT DO NOTHING",
             row.id,
             row.pack,
@@ -45,6 +51,11 @@ def add(tx: Tx, row: Scheduled, now: str) -> bool:
             int(row.enabled),
             row.paused,
             row.next_due or None,
+            row.name,
+            row.misfire,
+            row.timeout_s,
+            row.tokens_max,
+            row.retries,
             now,
             now,
         )
@@ -81,6 +92,7 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
 
 def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) -> bool:
     """Switch on (`paused` is "") or off; False when it is gone."""
+    tx.touch(CHANGED)
     return (
         tx.run(
             "UPDATE schedules SET enabled = ?, paused = ?, next_due = ?, updated_at = ? "
@@ -97,6 +109,7 @@ def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) ->
 
 def write(tx: Tx, row: Scheduled, now: str) -> None:
     """Update a schedule's skill, prompt, text, `since` and `next_due`."""
+    tx.touch(CHANGED)
     tx.run(
         "UPDATE schedules SET skill = ?, prompt = ?, text = ?, since = ?, next_due = ?, "
         "updated_at = ? WHERE id = ?",
@@ -112,6 +125,7 @@ def write(tx: Tx, row: Scheduled, now: str) -> None:
 
 def rewrite(tx: Tx, schedule_id: str, text: str, next_due: str, now: str) -> bool:
     """Take a person's own text from now on; False when the schedule is gone."""
+    tx.touch(CHANGED)
     return (
         tx.run(
             "UPDATE schedules SET text = ?, since = ?, next_due = ?, own_text = 1, updated_at = ? "
@@ -126,13 +140,84 @@ def rewrite(tx: Tx, schedule_id: str, text: str, next_due: str, now: str) -> boo
     )
 
 
+def edit(tx: Tx, row: Scheduled, now: str) -> bool:
+    """Store all that a person or a model may change of a schedule; False when it is gone."""
+    tx.touch(CHANGED)
+    return (
+        tx.run(
+            "UPDATE schedules SET name = ?, skill = ?, prompt = ?, text = ?, zone = ?, since = ?, "
+            "own_text = ?, enabled = ?, paused = ?, next_due = ?, misfire = ?, timeout_s = ?, "
+            "tokens_max = ?, retries = ?, updated_at = ? WHERE id = ?",
+            row.name,
+            row.skill,
+            row.prompt,
+            row.text,
+            row.zone,
+            row.since,
+            int(row.own_text),
+            int(row.enabled),
+            row.paused,
+            row.next_due or None,
+            row.misfire,
+            row.timeout_s,
+            row.tokens_max,
+            row.retries,
+            now,
+            row.id,
+        )
+        == 1
+    )
+
+
+def next_due(tx: Tx) -> str:
+    """Return when the next schedule is due, "" = none is."""
+    row = tx.one("SELECT min(next_due) AS due FROM schedules WHERE next_due IS NOT NULL")
+    return (row["due"] if row else None) or ""
+
+
+def due(tx: Tx, now: str, limit: int) -> list[Scheduled]:
+    """Return the schedules that are due by `now`, the longest due first."""
+    rows = tx.all(
+        "SELECT * FROM schedules WHERE next_due IS NOT NULL AND next_due <= ? "
+        "ORDER BY next_due, id LIMIT ?",
+        now,
+        limit,
+    )
+    return [_schedule(row) for row in rows]
+
+
+def advance(tx: Tx, schedule_id: str, due_at: str, next_due: str) -> None:
+    """Note that `due_at` has come; "" as `next_due` = it was the last time."""
+    tx.run(
+        "UPDATE schedules SET last_due = ?, next_due = ? WHERE id = ?",
+        due_at,
+        next_due or None,
+        schedule_id,
+    )
+
+
+def settled(tx: Tx, schedule_id: str, state: RunState) -> None:
+    """Note how the newest run ended; one that has no due time left is over."""
+    tx.run("UPDATE schedules SET last_state = ? WHERE id = ?", state, schedule_id)
+    tx.run(
+        "UPDATE schedules SET enabled = 0, paused = 'over' "
+        "WHERE id = ? AND next_due IS NULL AND enabled = 1",
+        schedule_id,
+    )
+
+
 def remove(tx: Tx, schedule_id: str) -> bool:
-    """Delete a schedule; False when it was gone already."""
+    """Delete a schedule and its runs; False when it was gone already."""
+    tx.run("DELETE FROM schedule_runs WHERE schedule_id = ?", schedule_id)
     return tx.run("DELETE FROM schedules WHERE id = ?", schedule_id) == 1
 
 
 def remove_of_pack(tx: Tx, pack: str) -> int:
-    """Delete a pack's schedules; return how many there were."""
+    """Delete a pack's schedules and their runs; return how many schedules there were."""
+    tx.run(
+        "DELETE FROM schedule_runs WHERE schedule_id IN (SELECT id FROM schedules WHERE pack = ?)",
+        pack,
+    )
     return tx.run("DELETE FROM schedules WHERE pack = ?", pack)
 
 
@@ -168,4 +253,9 @@ def _schedule(row: sqlite3.Row) -> Scheduled:
         own_text=bool(row["own_text"]),
         last_due=row["last_due"],
         last_state=row["last_state"],
+        name=row["name"],
+        misfire=cast("Misfire", row["misfire"]),
+        timeout_s=row["timeout_s"],
+        tokens_max=row["tokens_max"],
+        retries=row["retries"],
     )

@@ -1,0 +1,123 @@
+"""Stores the runs of schedules: one row for each due time, whatever happens to the clock."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import cast
+
+from aouo.facts.work import RunState, ScheduleRun
+from aouo.store import schedules
+from aouo.store.database import Tx
+
+
+def add(tx: Tx, run: ScheduleRun, now: str) -> bool:
+    """Store a run; False, and nothing changed, when this due time has one already."""
+    settled = "" if run.state == "waiting" else now
+    return (
+        tx.run(
+            "INSERT INTO schedule_runs (schedule_id, due_at, state, tries, missed, why, "
+            "created_at, settled_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            run.schedule_id,
+            run.due_at,
+            run.state,
+            run.tries,
+            run.missed,
+            run.why,
+            now,
+            settled,
+        )
+        == 1
+    )
+
+
+def begin(tx: Tx, schedule_id: str, due_at: str) -> None:
+    """Note that a try begins, and that no other one is to come."""
+    tx.run(
+        "UPDATE schedule_runs SET state = 'waiting', tries = tries + 1, retry_at = NULL, "
+        "settled_at = '' WHERE schedule_id = ? AND due_at = ?",
+        schedule_id,
+        due_at,
+    )
+
+
+def is_to_retry(tx: Tx, schedule_id: str) -> bool:
+    """Whether a failed run of this schedule is to be tried again."""
+    row = tx.one(
+        "SELECT 1 FROM schedule_runs WHERE schedule_id = ? AND retry_at IS NOT NULL LIMIT 1",
+        schedule_id,
+    )
+    return row is not None
+
+
+def get(tx: Tx, schedule_id: str, due_at: str) -> ScheduleRun | None:
+    row = tx.one(
+        "SELECT * FROM schedule_runs WHERE schedule_id = ? AND due_at = ?", schedule_id, due_at
+    )
+    return _run(row) if row else None
+
+
+def settle(
+    tx: Tx,
+    run: ScheduleRun,
+    state: RunState,
+    now: str,
+    *,
+    job_id: int = 0,
+    why: str = "",
+    retry_at: str = "",
+) -> None:
+    """End a try, made by `job_id`; `retry_at` = when the next one begins, "" = the run is over."""
+    tx.touch(schedules.CHANGED)
+    tx.run(
+        "UPDATE schedule_runs SET state = ?, job_id = ?, why = ?, retry_at = ?, settled_at = ? "
+        "WHERE schedule_id = ? AND due_at = ?",
+        state,
+        job_id,
+        why,
+        retry_at or None,
+        now,
+        run.schedule_id,
+        run.due_at,
+    )
+    if not retry_at:
+        schedules.settled(tx, run.schedule_id, state)
+
+
+def next_retry(tx: Tx) -> str:
+    """Return when the next failed run is tried again, "" = none is."""
+    row = tx.one("SELECT min(retry_at) AS due FROM schedule_runs WHERE retry_at IS NOT NULL")
+    return (row["due"] if row else None) or ""
+
+
+def to_retry(tx: Tx, now: str, limit: int) -> list[ScheduleRun]:
+    rows = tx.all(
+        "SELECT * FROM schedule_runs WHERE retry_at IS NOT NULL AND retry_at <= ? "
+        "ORDER BY retry_at LIMIT ?",
+        now,
+        limit,
+    )
+    return [_run(row) for row in rows]
+
+
+def of_schedule(tx: Tx, schedule_id: str, limit: int) -> list[ScheduleRun]:
+    """Return the newest runs of a schedule, newest first."""
+    rows = tx.all(
+        "SELECT * FROM schedule_runs WHERE schedule_id = ? ORDER BY due_at DESC LIMIT ?",
+        schedule_id,
+        limit,
+    )
+    return [_run(row) for row in rows]
+
+
+def _run(row: sqlite3.Row) -> ScheduleRun:
+    return ScheduleRun(
+        row["schedule_id"],
+        row["due_at"],
+        cast("RunState", row["state"]),
+        row["job_id"],
+        row["tries"],
+        row["retry_at"] or "",
+        row["missed"],
+        row["why"],
+        row["settled_at"],
+    )
