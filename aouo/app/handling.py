@@ -42,7 +42,7 @@ from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
-from aouo.triggers.runs import settle_schedule
+from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 
 
@@ -90,7 +90,7 @@ def flow_of(
         database=database,
         clock=clock,
         replies=replies,
-        settles={"cron": settle_schedule},
+        settles={"cron": settle_schedule, "command": settle_command},
         now=lambda: generations.now,
     )
     answering = Answering(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from aouo.facts.commands import COMMANDS
@@ -32,7 +32,7 @@ class CommandFile:
     """One file: a preset that a turn begins with, or a local script.
 
     `handler` is the script's path below the folder. `passthrough`: the turn reads the line as it
-    was typed. `problems` keep it from being used, unless there are none.
+    was typed. `isolated`: it has a session of its own. A file with `problems` is not used.
     """
 
     file: str
@@ -41,6 +41,7 @@ class CommandFile:
     type: FileType = "agent"
     handler: str = ""
     passthrough: bool = False
+    isolated: bool = False
     body: str = ""
     problems: tuple[Problem, ...] = ()
 
@@ -59,19 +60,11 @@ def read(file: str, text: str) -> CommandFile:
         front.type(),
         front.text("handler"),
         front.flag("passthrough"),
+        front.text("session") == "isolated",
         body.strip(),
     )
     front.check(found)
-    return CommandFile(
-        found.file,
-        found.name,
-        found.line[:_DESCRIPTION_CHARS],
-        found.type,
-        found.handler,
-        found.passthrough,
-        found.body,
-        tuple(front.problems),
-    )
+    return replace(found, line=found.line[:_DESCRIPTION_CHARS], problems=tuple(front.problems))
 
 
 def _header(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
@@ -132,7 +125,10 @@ class _FrontMatter:
         self._check_name(found.name)
         if len(self.text("description")) > _DESCRIPTION_CHARS:
             self.add("description", f"has more than {_DESCRIPTION_CHARS} characters")
-        self._check_session()
+        if self.text("session") not in ("", "current", "isolated"):
+            self.add("session", f"must be current or isolated, and is {self.text('session')!r}")
+        if found.isolated and found.type == "local":
+            self.add("session", "a script has no session; leave it out")
         if found.passthrough and found.type != "pipeline":
             self.add("passthrough", "only a command of the type pipeline passes its line through")
         if found.type == "local":
@@ -147,14 +143,6 @@ class _FrontMatter:
             self.add("command", f"must be 1 to 32 of a-z, 0-9 and _, and is {name!r}")
         elif name in COMMANDS:
             self.add("command", f"/{name} is one of aouo's own; choose another name")
-
-    def _check_session(self) -> None:
-        said = self.text("session") or "current"
-        if said == "isolated":
-            message = "a command cannot run in a session of its own yet; write current"
-            self.add("session", message)
-        elif said != "current":
-            self.add("session", f"must be current, and is {said!r}")
 
     def _check_handler(self, handler: str) -> None:
         if not handler:

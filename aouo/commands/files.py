@@ -140,9 +140,11 @@ class CommandFiles:
 def _preset(command: CommandFile) -> Callable[[CommandCall], Awaitable[Result]]:
     async def run(call: CommandCall) -> Result:
         if command.passthrough:
-            return Result(hints=TurnHints(f"/{command.name} {call.rest}".strip()))
+            said = f"/{command.name} {call.rest}".strip()
+            return Result(hints=TurnHints(said, isolated=command.isolated))
         words = f"{_WORDS}\n\n{call.rest}" if call.rest else ""
-        return Result(hints=TurnHints("\n\n".join(filter(None, (command.body, words)))))
+        said = "\n\n".join(filter(None, (command.body, words)))
+        return Result(hints=TurnHints(said, isolated=command.isolated))
 
     return run
 

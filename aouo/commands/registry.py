@@ -33,6 +33,7 @@ class CommandCall:
     job: int = 0
     words: Words = field(default_factory=Words)
     session_id: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,12 +54,14 @@ class TurnHints:
     """What a command gives to the turn that it lets run.
 
     `said` are the turn's words, "" = what followed the command; `skill` is qualified, "" = the
-    session's. `fresh`: in a new session.
+    session's. `fresh`: in a new session. `isolated`: in one for this turn only, beside the
+    conversation, which gets the answer.
     """
 
     said: str = ""
     skill: str = ""
     fresh: bool = False
+    isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

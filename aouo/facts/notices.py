@@ -34,6 +34,7 @@ class Plain(Enum):
     CANNOT_SUMMARISE = "the embedded model is too small to summarise"
     NO_SUMMARY_OFF_RECORD = "a summary would be kept, and begin another session"
     NO_SUCH_SUMMARY = "a summary that is not there any more"
+    NOTHING_APART_OFF_RECORD = "off the record nothing runs beside the conversation"
     NOT_DONE_OFF_RECORD = "off the record nothing is done with an answer"
     NO_UNDO_OFF_RECORD = "off the record memory does not change, not even back"
 

@@ -38,6 +38,13 @@ class CommandTookTooLong:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandRunsApart:
+    """A command's turn runs beside the conversation; its answer comes into it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommandUnusable:
     """A command of the owner's cannot run; `problem` is for the owner, "" = for nobody here."""
 
@@ -98,6 +105,7 @@ CommandNotice: TypeAlias = (
     | CommandOutput
     | CommandFailed
     | CommandTookTooLong
+    | CommandRunsApart
     | CommandUnusable
     | StatusShown
 )

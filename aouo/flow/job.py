@@ -106,7 +106,7 @@ class Flow:
         # Words in the lane itself were said before the question: a turn that is taken up again
         # must not answer its own.
         answers = job.asked and job.lane.bypasses
-        hints = job.carried.hints if job.carried else None
+        hints = job.carried.hints if job.carried and not job.isolated else None
         decision = decide(
             job.inbound, job.active_pack, installed, answers_gate=answers, hints=hints
         )

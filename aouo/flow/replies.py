@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import structlog
 
-from aouo.commands.builtin import abouts, shown_packs
+from aouo.commands.builtin import abouts, pack_here, shown_packs
 from aouo.commands.post_actions import Answered, PostActions
 from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.facts import notices
@@ -17,7 +17,9 @@ from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
 from aouo.facts.commands import Carried
 from aouo.facts.errors import LostClaim
+from aouo.facts.events import Triggered
 from aouo.facts.notices import Notice
+from aouo.facts.notices_commands import CommandRunsApart
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
@@ -27,6 +29,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
+from aouo.routing.bypass import LanePolicy
 from aouo.routing.decisions import ObeyCommand
 from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
@@ -271,17 +274,22 @@ class Replies:
         Raises:
             PostActionFailed: nothing was done.
         """
-        results: list[Result] = []
+        results, woken = list[Result](), list[Lane]()
 
         def work(tx: Tx, now: str) -> Said | None:
             call = CommandCall(job.inbound, "", now, job.id)
             if said:
-                call = replace(call, rest=said.rest, words=said.words)
+                call = replace(call, name=said.name, rest=said.rest, words=said.words)
             result = handler(tx, call)
             results[:] = [result]
             if result.output is None:
-                self._carry(tx, job, call, result)
-                return None
+                carried = self._carried(call, result)
+                if not carried.hints.isolated:
+                    jobs.carry(tx, job, carried)
+                    return None
+                told = self._apart(tx, job, call, carried, woken)
+                results[:] = [replace(result, output=told)]
+                return [sentences.word(told)]
             address, why = job.inbound.address, StopReason.PERSON.value
             rows = [
                 row
@@ -299,12 +307,35 @@ class Replies:
             self._running.stop(result.stopped, StopReason.PERSON)
         if result.replay or result.output is None:
             self._wake(job.inbound.address.lane)
+        for lane in woken:
+            self._wake(lane)
 
-    def _carry(self, tx: Tx, job: Job, call: CommandCall, result: Result) -> None:
-        """Leave the rest of a command to its job's turn."""
+    def _carried(self, call: CommandCall, result: Result) -> Carried:
+        """What a command leaves to a turn."""
         self._post_actions.check(result.post_action)
         hints = replace(result.hints, said=result.hints.said or call.rest)
-        jobs.carry(tx, job, Carried(hints, result.post_action))
+        return Carried(hints, result.post_action)
+
+    def _apart(
+        self, tx: Tx, job: Job, call: CommandCall, carried: Carried, woken: list[Lane]
+    ) -> Notice:
+        """File a command's turn as a job of its own beside the conversation; `woken` gets its lane.
+        Returns what the person is told."""
+        library, hints = self._library(), carried.hints
+        pack = pack_here(tx, call, library)
+        if job.off_record:
+            return notices.Plain.NOTHING_APART_OFF_RECORD
+        if pack is None:
+            packs = shown_packs(library, job.inbound.person.language)
+            return notices.Picker(packs)
+        if not hints.said.strip():
+            return notices.Plain.EMPTY_MESSAGE
+        run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
+        inbound = replace(job.inbound, content=run, origin="command")
+        lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)
+        jobs.add(tx, lane, inbound, call.now, carried=carried)
+        woken[:] = [lane]
+        return CommandRunsApart(call.name)
 
     def _also(self, tx: Tx, job: Job, result: Result, now: str) -> list[Rendered]:
         """Do what a command wants done with its own answer."""

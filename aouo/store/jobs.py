@@ -32,13 +32,22 @@ from aouo.store.database import Tx
 _NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
 
 
-def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> int:
+def add(
+    tx: Tx,
+    lane: Lane,
+    inbound: Inbound,
+    now: str,
+    *,
+    due_at: str = "",
+    carried: Carried | None = None,
+) -> int:
     """Store a job, ready at once or gathering until `due_at`; return its id."""
     address = inbound.address
     album = inbound.content.id if isinstance(inbound.content, Album) else ""
     job_id = tx.insert(
         "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
-        "due_at, created_at, album, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "due_at, created_at, album, origin, carried) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lane,
         *address.columns,
         inbound.person.id,
@@ -48,6 +57,7 @@ def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> 
         now,
         album,
         inbound.origin,
+        carried.dump() if carried else "",
     )
     if inbound.message_id and isinstance(inbound.content, Text | Command | Attached | Album):
         _found_by(tx, job_id, inbound)

@@ -132,9 +132,11 @@ class Commit:
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             lanes.clear()
+            rows: list[Delivery] = []
             if isinstance(ended, Ack):
                 said = AssistantSaid(ended.text, native=ended.native)
                 turns.close_ack(tx, row, said, ctx.thoughts, now)
+                rows = self._also(tx, turn, ended.text, now)
             else:
                 for call in ctx.at_work:
                     turns.cut_off(tx, call.id, now)
@@ -144,7 +146,7 @@ class Commit:
             end = _run_end(turn, ended, spoke=spoke)
             if lane := self._bringing.settle(tx, turn.job, end, now):
                 lanes.append(lane)
-            return []
+            return rows
 
         await self._settle(turn, write, unless_stopped=ended is not StopReason.PERSON)
         for lane in lanes:

@@ -129,7 +129,7 @@ class Obeying:
         route = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
         session_id = route.session_id if route else ""
         now = stamp(self._clock)
-        call = CommandCall(job.inbound, said.rest, now, job.id, said.words, session_id)
+        call = CommandCall(job.inbound, said.rest, now, job.id, said.words, session_id, said.name)
         return call, route
 
 

@@ -10,6 +10,7 @@ from aouo.facts.notices_commands import (
     CommandFailed,
     CommandNotice,
     CommandOutput,
+    CommandRunsApart,
     CommandTookTooLong,
     CommandUnusable,
     ModelState,
@@ -38,6 +39,8 @@ def worded(notice: CommandNotice) -> Rendered:
             return say(f"/{name} failed. The log has it under {reference}.")
         case CommandTookTooLong(name):
             return say(f"/{name} took too long, so I ended it.")
+        case CommandRunsApart(name):
+            return say(f"I am at work on /{name}; you can go on meanwhile. The answer comes here.")
         case CommandUnusable(name, ""):
             return say(f"/{name} cannot be used now; this bot's owner has to mend it.")
         case CommandUnusable(name, problem):

@@ -223,6 +223,11 @@ def _said(notice: Notice) -> str | Rendered:
             return "Skipped. Just write what you need."
         case notices.OnboardingSkipped():
             return "That is over already. Just write what you need."
+        case notices.Plain.NOTHING_APART_OFF_RECORD:
+            return (
+                "Off the record I run nothing beside our conversation, since its answer is kept. "
+                "/otr ends it."
+            )
         case notices.Plain.NOT_DONE_OFF_RECORD:
             return (
                 "Off the record I only answer: what this command does with the answer is left "
@@ -360,9 +365,12 @@ def badge(pack_name: str) -> str:
     return f"\n\n— {pack_name}"
 
 
-def run_badge(name: str, pack_name: str) -> str:
-    """Return the end of a message that nobody asked for just now: what it comes from."""
-    return f"\n\n— {pack_name} · ⏰ {name}" if pack_name else f"\n\n— ⏰ {name}"
+def run_badge(name: str, pack_name: str, *, by_command: bool = False) -> str:
+    """Return the end of a message of a turn beside its conversation: what it comes from.
+
+    `by_command`: a person asked for it by the command `name`; nobody did just now otherwise.
+    """
+    return f"\n\n— {' · '.join(filter(None, (pack_name, name if by_command else f'⏰ {name}')))}"
 
 
 def run_failed(why: str) -> str:
@@ -380,8 +388,10 @@ def run_broke(reference: str) -> str:
     return f"something in me broke ({reference}). The owner finds it in the log."
 
 
-def run_in_history(name: str, prompt: str) -> str:
-    """Return the line that history keeps of what a run was asked to do."""
+def run_in_history(name: str, prompt: str, *, by_command: bool = False) -> str:
+    """Return the line that history keeps of what a run was asked to do; see `run_badge`."""
+    if by_command:
+        return f"[{name}, answered beside this conversation: {prompt}]"
     asked = f": {prompt}" if prompt and prompt != name else ""
     return f"[by itself, not from the person: {name!r} was due{asked}]"
 

@@ -8,7 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.sandbox.levels import Refused
-from tests.path.looking import eventually, said, settled
+from tests.fakes.model_server import Body, Fails, Reply, Says, words_of
+from tests.path.looking import cut_off, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 from tests.sandbox.places import processes, until_gone
 
@@ -42,6 +43,11 @@ def script(world: World, name: str, text: str, *, mode: int = 0o755) -> Path:
     file.write_text(text)
     file.chmod(mode)
     return file
+
+
+def failing(body: Body) -> Reply:
+    del body
+    return Fails(503)
 
 
 async def menu(bot: Running) -> dict[str, str]:
@@ -154,7 +160,7 @@ async def test_where_nothing_confines_a_script_it_is_refused(world: World) -> No
 
 async def test_problems_are_named_with_file_and_field_and_the_rest_works(world: World) -> None:
     write(world, "new", "description: mine", "Begin.")
-    write(world, "alone", "session: isolated", "Think about it alone.")
+    write(world, "alone", "session: apart", "Think about it alone.")
     write(world, "gone", "type: local\nhandler: gone.sh")
     write(world, "typo", "descripton: x\ntype: remote", "Text.")
     write(world, "brief", "", "Sum my day up.")
@@ -171,8 +177,8 @@ async def test_problems_are_named_with_file_and_field_and_the_rest_works(world: 
 
     assert fresh.text == "Started a fresh session."
     assert alone.text == (
-        "/alone cannot be used: commands/alone.md:2: session: a command cannot run in a session "
-        "of its own yet; write current"
+        "/alone cannot be used: commands/alone.md:2: session: must be current or isolated, and is "
+        "'apart'"
     )
     assert others.text == "/alone cannot be used now; this bot's owner has to mend it."
     assert "commands/gone.sh is not there" in gone.text
@@ -180,8 +186,7 @@ async def test_problems_are_named_with_file_and_field_and_the_rest_works(world: 
     assert "/alone" not in told.text
     problems = [log["problem"] for log in logs if log["event"] == "command_file_broken"]
     assert problems == [
-        "commands/alone.md:2: session: a command cannot run in a session of its own yet; write "
-        "current",
+        "commands/alone.md:2: session: must be current or isolated, and is 'apart'",
         "commands/gone.md: handler: commands/gone.sh is not there.",
         "commands/new.md: command: /new is one of aouo's own; choose another name",
         "commands/typo.md:3: type: must be agent, pipeline or local, and is 'remote'",
@@ -225,3 +230,68 @@ async def test_a_script_that_hangs_is_stopped_by_its_person(world: World) -> Non
 
     assert answer.text == "Hello."
     await until_gone(f"sleep\0{SLEPT_S}")
+
+
+async def test_one_in_a_session_of_its_own_holds_nobody_up_and_its_answer_can_be_answered(
+    world: World,
+) -> None:
+    """Design §3.3: only the result enters the conversation, between its turns."""
+    write(world, "brief", "session: isolated", "Sum my day up.")
+    said_last: list[str] = []
+
+    def answer(body: Body) -> Reply | str:
+        asked = words_of(body["messages"][-1])
+        said_last.append(asked)
+        if asked.startswith("Sum my day up."):
+            return "All quiet."
+        return "Because nobody wrote." if asked == "why?" else "Hello."
+
+    world.model.script = answer
+    async with world.running() as bot:
+        await bot.ask("hi")
+        at_once = await bot.ask("/brief today")
+        await said(world, "All quiet.\n\n— /brief")
+        await settled(bot)
+        later = await bot.ask("why?")
+        sessions = await bot.rows("SELECT id FROM sessions")
+
+    assert at_once.text.startswith("I am at work on /brief;")
+    assert "today" in next(one for one in said_last if one.startswith("Sum"))
+    assert later.text == "Because nobody wrote."
+    assert "All quiet." in str(world.model.requests[-1]["messages"])
+    assert len(sessions) == 2
+
+
+async def test_one_in_a_session_of_its_own_is_none_off_the_record(world: World) -> None:
+    write(world, "brief", "session: isolated", "Sum my day up.")
+    async with world.running() as bot:
+        await bot.ask("/otr")
+        told = await bot.ask("/brief")
+
+    assert told.text.startswith("Off the record I run nothing beside our conversation")
+    assert world.model.requests == []
+
+
+async def test_one_in_a_session_of_its_own_survives_a_kill_and_tells_its_failure(
+    world: World,
+) -> None:
+    write(world, "brief", "session: isolated", "Sum my day up.")
+    world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
+    world.model.reply(Says("Slowly it comes", chunks=5, stall_after=1))
+    async with world.running() as bot:
+        await bot.ask("/brief")
+        await eventually(lambda: bot.rows("SELECT 1 FROM turns"))
+        await cut_off(bot)
+    world.model.say("All quiet.")
+    async with world.running() as bot:
+        await said(world, "All quiet.\n\n— /brief")
+        await settled(bot)
+        world.model.script = failing
+        await bot.ask("/brief")
+
+        async def told() -> bool:
+            found = await bot.people.messages(ADA)
+            return any(one.text.startswith("This did not work: ") for one in found)
+
+        await eventually(told)
+        await settled(bot)

@@ -73,13 +73,18 @@ async def words(call):
     return Result("hello")
 
 
+async def alone(call):
+    hints = TurnHints(call.rest, isolated=True)
+    return Result(hints=hints, post_action=PostAction("note", {"color": "blue"}))
+
+
 async def spoil(call):
     return Result(hints=TurnHints("Say it."), post_action=PostAction("breaks"))
 
 
 WRAP, MARK, NOW, SPOIL = (AddedCommand("does it", one) for one in (wrap, mark, now, spoil))
 UNKNOWN, RAISES, NONSENSE = (AddedCommand("does it", one) for one in (unknown, raises, nonsense))
-BABBLE, WORDS = (AddedCommand("does it", one) for one in (babble, words))
+BABBLE, WORDS, ALONE = (AddedCommand("does it", one) for one in (babble, words, alone))
 """
 ENTRY_POINTS = """
 [aouo.commands]
@@ -92,6 +97,7 @@ raises = added_commands:RAISES
 nonsense = added_commands:NONSENSE
 babble = added_commands:BABBLE
 words = added_commands:WORDS
+alone = added_commands:ALONE
 
 [aouo.post_actions]
 note = added_commands:note
@@ -227,6 +233,17 @@ async def test_a_turn_that_is_taken_up_still_does_it_once_and_its_command_runs_o
         assert await bot.rows("SELECT carried FROM jobs WHERE carried <> ''") == []
         assert len(await bot.rows("SELECT id FROM summaries")) == 1
     assert module().runs == ["the fence"]
+
+
+async def test_a_turn_in_a_session_of_its_own_does_it_too(world: World) -> None:
+    world.model.say("Think done.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/alone think")
+        await said(world, "Noted.")
+        await said(world, "Think done.\n\n— /alone")
+        await settled(bot)
+
+    assert module().done == [({"color": "blue"}, "Think done.", "notes")]
 
 
 async def test_one_that_fails_keeps_nothing_of_the_answer_and_says_so(world: World) -> None:
