@@ -50,6 +50,15 @@ def failing(body: Body) -> Reply:
     return Fails(503)
 
 
+async def asked(world: World, times: int) -> None:
+    """Wait until the model was asked so often."""
+
+    async def look() -> bool:
+        return len(world.model.requests) == times
+
+    await eventually(look)
+
+
 async def menu(bot: Running) -> dict[str, str]:
     calls = await bot.people.calls("setMyCommands")
     found = [call["params"]["commands"] for call in calls if call["status"] == 200]
@@ -280,7 +289,7 @@ async def test_one_in_a_session_of_its_own_survives_a_kill_and_tells_its_failure
     world.model.reply(Says("Slowly it comes", chunks=5, stall_after=1))
     async with world.running() as bot:
         await bot.ask("/brief")
-        await eventually(lambda: bot.rows("SELECT 1 FROM turns"))
+        await asked(world, 1)
         await cut_off(bot)
     world.model.say("All quiet.")
     async with world.running() as bot:
