@@ -27,6 +27,7 @@ from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
+from aouo.flow.command_results import CommandResults
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
@@ -176,7 +177,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         wake=bell.ring,
         owner=owner,
-        post_actions=said.post_actions,
+        results=CommandResults(library=lambda: generations.library, post_actions=said.post_actions),
         added=said.commands.added,
     )
     packs = Packs(

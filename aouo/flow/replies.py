@@ -9,27 +9,23 @@ from typing import Literal, TypeAlias
 
 import structlog
 
-from aouo.commands.builtin import abouts, pack_here, shown_packs
-from aouo.commands.post_actions import Answered, PostActions
+from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
-from aouo.facts.commands import Carried
 from aouo.facts.errors import LostClaim
-from aouo.facts.events import Triggered
 from aouo.facts.notices import Notice
-from aouo.facts.notices_commands import CommandRunsApart
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
+from aouo.flow.command_results import CommandResults, Outcome
 from aouo.flow.questions import settled_cards
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
-from aouo.routing.bypass import LanePolicy
 from aouo.routing.decisions import ObeyCommand
 from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
@@ -55,7 +51,7 @@ class Replies:
         running: Running,
         wake: Callable[[Lane], None],
         owner: Callable[[], Owner],
-        post_actions: PostActions,
+        results: CommandResults,
         added: Callable[[], Mapping[str, AddedCommand]],
     ) -> None:
         self._database = database
@@ -65,7 +61,7 @@ class Replies:
         self._running = running
         self._wake = wake
         self._owner = owner
-        self._post_actions = post_actions
+        self._results = results
         self._added = added
 
     def wake(self, lane: Lane) -> None:
@@ -274,22 +270,17 @@ class Replies:
         Raises:
             PostActionFailed: nothing was done.
         """
-        results, woken = list[Result](), list[Lane]()
+        results, outcomes = list[Result](), list[Outcome]()
 
         def work(tx: Tx, now: str) -> Said | None:
             call = CommandCall(job.inbound, "", now, job.id)
             if said:
                 call = replace(call, name=said.name, rest=said.rest, words=said.words)
             result = handler(tx, call)
-            results[:] = [result]
-            if result.output is None:
-                carried = self._carried(call, result)
-                if not carried.hints.isolated:
-                    jobs.carry(tx, job, carried)
-                    return None
-                told = self._apart(tx, job, call, carried, woken)
-                results[:] = [replace(result, output=told)]
-                return [sentences.word(told)]
+            outcome = self._results.carry_out(tx, job, call, result)
+            results[:], outcomes[:] = [result], [outcome]
+            if outcome.said is None:
+                return None
             address, why = job.inbound.address, StopReason.PERSON.value
             rows = [
                 row
@@ -298,64 +289,15 @@ class Replies:
             ]
             if result.stopped:
                 rows += settled_cards.close_asked(tx, address, job.id, now)
-            more = self._also(tx, job, result, now)
-            return [sentences.word(result.output), *more, *rows]
+            return [*outcome.said, *rows]
 
         await self.settle(job, work, instead_of=instead_of)
-        result = results[0]
-        if result.stopped:
-            self._running.stop(result.stopped, StopReason.PERSON)
-        if result.replay or result.output is None:
+        if results[0].stopped:
+            self._running.stop(results[0].stopped, StopReason.PERSON)
+        if results[0].replay:
             self._wake(job.inbound.address.lane)
-        for lane in woken:
+        for lane in outcomes[0].wakes:
             self._wake(lane)
-
-    def _carried(self, call: CommandCall, result: Result) -> Carried:
-        """What a command leaves to a turn."""
-        self._post_actions.check(result.post_action)
-        hints = replace(result.hints, said=result.hints.said or call.rest)
-        return Carried(hints, result.post_action)
-
-    def _apart(
-        self, tx: Tx, job: Job, call: CommandCall, carried: Carried, woken: list[Lane]
-    ) -> Notice:
-        """File a command's turn as a job of its own beside the conversation; `woken` gets its lane.
-        Returns what the person is told."""
-        library, hints = self._library(), carried.hints
-        pack = pack_here(tx, call, library)
-        if job.off_record:
-            return notices.Plain.NOTHING_APART_OFF_RECORD
-        if pack is None:
-            packs = shown_packs(library, job.inbound.person.language)
-            return notices.Picker(packs)
-        if not hints.said.strip():
-            return notices.Plain.EMPTY_MESSAGE
-        run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
-        inbound = replace(job.inbound, content=run, origin="command")
-        lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)
-        jobs.add(tx, lane, inbound, call.now, carried=carried)
-        woken[:] = [lane]
-        return CommandRunsApart(call.name)
-
-    def _also(self, tx: Tx, job: Job, result: Result, now: str) -> list[Rendered]:
-        """Do what a command wants done with its own answer."""
-        if result.post_action is None:
-            return []
-        if job.off_record:
-            return [sentences.word(notices.Plain.NOT_DONE_OFF_RECORD)]
-        inbound, route = job.inbound, routes.find(tx, job.inbound.address)
-        answered = Answered(
-            inbound.address,
-            inbound.chat_kind,
-            inbound.person,
-            session_id=route.session_id if route else "",
-            pack=route.active_pack if route else "",
-            skill=route.active_skill if route else "",
-            text="",
-            now=now,
-        )
-        notice = self._post_actions.do(tx, result.post_action, answered)
-        return [sentences.word(notice)] if notice else []
 
     async def settle(
         self,
