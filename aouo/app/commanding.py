@@ -35,6 +35,11 @@ class Commanding:
     post_actions: PostActions
     files: CommandFiles
 
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the owner's files as they are now."""
+        self.files.look()
+        return self.files.problems()
+
 
 def commanding(
     shared: Shared,
@@ -58,14 +63,17 @@ def commanding(
         return _bot(tx, shared, generations, zone_of, since, files.problems(), concerns())
 
     def added() -> Mapping[str, AddedCommand]:
-        return {**files.added(), **brought}
+        return {**files.look(), **brought}
+
+    def seen() -> Mapping[str, AddedCommand]:  # transactions have a thread of their own
+        return {**files.seen, **brought}
 
     brought = commands_of_packages()
     scripts = Scripts(shared.home.commands, lambda: generations.now.sandbox, is_owner)
     files = CommandFiles(scripts, brought, menu_changed)
     handlers = {
         **HANDLERS,
-        "help": helping(added),
+        "help": helping(seen),
         "stop": stopping(is_owner),
         "cron": cron(zone_of),
         "status": status(is_owner, bot),

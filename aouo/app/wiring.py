@@ -278,5 +278,5 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             **home_verbs(packs, lambda: generations.library, schedules),
         },
         commands=said.commands,
-        state=lambda: state(shared, generations.now, known_models, bell, said.files.problems),
+        state=lambda: state(shared, generations.now, known_models, bell, said.problems),
     )

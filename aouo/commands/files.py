@@ -72,7 +72,8 @@ _Seen: TypeAlias = tuple[int, tuple[str, ...], tuple[tuple[int, int], ...]]
 class CommandFiles:
     """The owner's files as commands; a look at them costs one `stat` a file.
 
-    `changed` is called when they are not what they were before.
+    `changed` is called when they are not what they were before. `look` belongs to the event loop;
+    what it saw last may be read anywhere.
     """
 
     def __init__(
@@ -83,23 +84,23 @@ class CommandFiles:
         self._changed = changed
         self._seen: _Seen | None = None
         self._files: list[CommandFile] = []
-        self._commands: Mapping[str, AddedCommand] = {}
+        self.seen: Mapping[str, AddedCommand] = {}
 
-    def added(self) -> Mapping[str, AddedCommand]:
-        """The commands as the files are now. One whose file has problems says so to the owner."""
+    def look(self) -> Mapping[str, AddedCommand]:
+        """Return the commands as the files are now; one whose file has problems says so to the
+        owner."""
         if (seen := self._stamps()) != self._seen:
             first, self._seen = self._seen is None, seen
             self._files = command_files(self._scripts.folder, self._taken)
             for problem in problems_of(self._scripts.folder, self._files):
                 log.warning("command_file_broken", problem=problem)
-            self._commands = self._made()
+            self.seen = self._made()
             if not first:
                 self._changed()
-        return self._commands
+        return self.seen
 
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the files, and with the scripts that they name."""
-        self.added()
+        """What is wrong with the files that were seen, and with the scripts that they name."""
         return tuple(problems_of(self._scripts.folder, self._files))
 
     def _stamps(self) -> _Seen:
