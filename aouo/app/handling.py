@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from aouo.app.shared import Shared
+from aouo.commands.post_actions import PostActions
 from aouo.commands.registry import Commands
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
@@ -41,7 +42,7 @@ from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
-from aouo.triggers.runs import settle_schedule
+from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 
 
@@ -54,6 +55,7 @@ def flow_of(
     running: Running,
     packs: Packs,
     commands: Commands,
+    post_actions: PostActions,
     zone_of: ZoneOf,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
@@ -88,7 +90,7 @@ def flow_of(
         database=database,
         clock=clock,
         replies=replies,
-        settles={"cron": settle_schedule},
+        settles={"cron": settle_schedule, "command": settle_command},
         now=lambda: generations.now,
     )
     answering = Answering(
@@ -115,6 +117,7 @@ def flow_of(
             budget_refusals=budget_refusals,
             otr_memory=otr_memory,
             forget=intake.forget,
+            post_actions=post_actions,
             bringing=bringing,
         ),
         bringing=bringing,
@@ -155,8 +158,17 @@ def flow_of(
         turns=turns,
         running=running,
         generations=generations,
+        post_actions=post_actions,
     )
-    obeying = Obeying(database=database, clock=clock, replies=replies, commands=commands)
+    obeying = Obeying(
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        replies=replies,
+        running=running,
+        commands=commands,
+        limit_s=lambda: generations.now.limits.turn_timeout_s,
+    )
     topics = TopicEvents(database=database, clock=clock, replies=replies)
     answer_gate = partial(answer_gate_of, replies, waiting)
     taps = taps_of(
@@ -175,11 +187,11 @@ def flow_of(
         replies=replies,
         topics=topics,
         commands={
-            "compact": compacting.run,
-            "install": installing.run,
-            "memory": remembering.run,
-            "menu": lambda job, rest: menus.open(job),
-            "setup_topics": lambda job, rest: setting_up.run(job),
+            "compact": lambda job, said: compacting.run(job, said.rest),
+            "install": lambda job, said: installing.run(job, said.rest),
+            "memory": lambda job, said: remembering.run(job, said.words),
+            "menu": lambda job, said: menus.open(job),
+            "setup_topics": lambda job, said: setting_up.run(job),
         },
         handlers=table(
             to.Decision,

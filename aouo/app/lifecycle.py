@@ -167,7 +167,9 @@ class Runtime:
         while True:  # nobody waits for it: Telegram may be slow
             menu_changed.clear()
             library = self._app.generations.library
-            if (menu := menu_of(library)) != shown:
+            added = self._app.commands.added()
+            menu = menu_of(library, {name: command.line for name, command in added.items()})
+            if menu != shown:
                 for name in menu.taken:
                     log.warning("command_collision", command=name, skill=library.commands()[name])
                 if menu.left_out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +96,12 @@ def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
 
 
 async def state(
-    shared: Shared, now: Generation, known_models: KnownModels, bell: Bell, parts: Parts
+    shared: Shared,
+    now: Generation,
+    known_models: KnownModels,
+    bell: Bell,
+    parts: Parts,
+    broken_commands: Callable[[], Sequence[str]],
 ) -> Facts:
     """Return what `aouo status` says of the generation of now and of what is at work."""
     waiting = await shared.database.read(jobs.count_by_state)
@@ -115,6 +120,7 @@ async def state(
             name: [str(problem) for problem in problems]
             for name, problems in library.broken.items()
         },
+        "broken_commands": list(broken_commands()),
         "mcp": now.servers.facts(),
         "sandbox": in_words(await now.sandbox.level()),
         "lanes": {"running": bell.at_work, "waiting": waiting.get("ready", 0)},

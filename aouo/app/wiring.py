@@ -11,17 +11,14 @@ import structlog
 
 from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
+from aouo.app.commanding import commanding
 from aouo.app.handling import flow_of
 from aouo.app.health import Health
 from aouo.app.shared import Shared, share
 from aouo.app.verbs import state, talking
-from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
-from aouo.commands.scheduling import cron
-from aouo.commands.spending import spending
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound
 from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
@@ -29,7 +26,9 @@ from aouo.facts.work import Paused, Scheduled
 from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
+from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
+from aouo.flow.command_results import CommandResults
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
@@ -103,6 +102,7 @@ class App:
     parts: Parts
     health: Health
     verbs: Verbs
+    commands: Commands
     state: Callable[[], Awaitable[Facts]]
 
 
@@ -170,15 +170,13 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
 
-    def is_owner(inbound: Inbound) -> bool:
-        return owner().is_owner(inbound)
-
-    commands = Commands(
-        {**HANDLERS, "stop": stopping(is_owner), "cron": cron(zones)},
-        {
-            "sessions": list_sessions,
-            "usage": spending(lambda: generations.now.quota.day(), is_owner),
-        },
+    refreshing = Refreshing(shared.stores, generations)
+    said = commanding(
+        shared,
+        generations,
+        zone_of=zones,
+        menu_changed=refreshing.menu_changed.set,
+        concerns=lambda: known_models.told,
     )
     waiting_notice = WaitingNotice(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
@@ -199,8 +197,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         wake=bell.ring,
         owner=owner,
+        results=CommandResults(library=lambda: generations.library, post_actions=said.post_actions),
+        added=said.commands.added,
     )
-    refreshing = Refreshing(shared.stores, generations)
     packs = Packs(
         PackKit(
             home=home,
@@ -223,7 +222,8 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         replies=replies,
         running=running,
-        commands=commands,
+        commands=said.commands,
+        post_actions=said.post_actions,
         zone_of=zones,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
@@ -292,6 +292,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "titles": titles.run,
             "index": indexing.run,
             "known_models": known_models.run,
+            "subscribers": Subscribers(shared.bus, subscribers_of_packages()).run,
             "schedules": ticking.run,
             "generations": generations.run,
             **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),
@@ -302,5 +303,6 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             **talking(shared, inbox, terminal),
             **home_verbs(packs, lambda: generations.library, schedules),
         },
-        state=lambda: state(shared, generations.now, known_models, bell, parts),
+        commands=said.commands,
+        state=lambda: state(shared, generations.now, known_models, bell, parts, said.problems),
     )

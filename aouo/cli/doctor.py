@@ -93,6 +93,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     settings = loaded.settings
     yield from _people(settings)
     yield from _packs(home, settings)
+    yield from _commands(home)
     yield from _unfinished(home)
     for check in _network():
         yield check
@@ -226,6 +227,21 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
             "none is installed",
             "Write /install to the bot, or run `aouo pack install notes`.",
         )
+
+
+def _commands(home: Home) -> Iterator[Check]:
+    """Check the owner's commands/*.md; without any there is nothing to say."""
+    from aouo.commands.files import command_files, problems_of
+    from aouo.commands.packages import COMMANDS_GROUP
+    from aouo.plumbing import entry_points
+
+    taken = [entry.name for entry in entry_points.found(COMMANDS_GROUP)]
+    files = command_files(home.commands, taken)
+    wrong = tuple(problems_of(home.commands, files))
+    for problem in wrong:
+        yield Check("commands", "warn", problem, "Edit that file; the next message sees it.")
+    if files and not wrong:
+        yield Check("commands", "ok", ", ".join(f"/{command.name}" for command in files))
 
 
 def _unfinished(home: Home) -> Iterator[Check]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from aouo.commands.registry import CommandCall, Handler, Result
+from aouo.commands.registry import AddedCommand, CommandCall, Handler, Result
 from aouo.facts import notices
 from aouo.facts.commands import COMMANDS, MENU
 from aouo.facts.errors import ToolFailed
@@ -43,18 +43,25 @@ def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
     return stop
 
 
-def show_help(tx: Tx, call: CommandCall, library: Library) -> Result:
-    pack = library.get(_route(tx, call).active_pack)
-    skills = pack.skills.values() if pack else ()
-    language = call.inbound.person.language
-    own = tuple(
-        (skill.command_name, pack.translations.text(language, skill.description))
-        for skill in skills
-        if pack and skill.command
-    )
-    has_menu = pack is not None and pack.menu.first is not None
-    ours = (entry for entry in COMMANDS.values() if entry is not MENU or has_menu)
-    return Result(notices.Help(tuple((entry.name, entry.line) for entry in ours), own))
+def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
+    """Make the handler of `/help`; `added` are the owner's commands."""
+
+    def show_help(tx: Tx, call: CommandCall, library: Library) -> Result:
+        pack, theirs = library.get(_route(tx, call).active_pack), added()
+        skills = pack.skills.values() if pack else ()
+        language = call.inbound.person.language
+        own = tuple(
+            (skill.command_name, pack.translations.text(language, skill.description))
+            for skill in skills
+            if pack and skill.command and skill.command_name not in theirs
+        )
+        has_menu = pack is not None and pack.menu.first is not None
+        ours = (entry for entry in COMMANDS.values() if entry is not MENU or has_menu)
+        listed = [(entry.name, entry.line) for entry in ours]
+        listed += [(name, command.line) for name, command in theirs.items() if command.line]
+        return Result(notices.Help(tuple(listed), own))
+
+    return show_help
 
 
 def start(tx: Tx, call: CommandCall, library: Library) -> Result:
@@ -98,7 +105,8 @@ def pick(tx: Tx, call: CommandCall, library: Library) -> Result:
 
 def use(tx: Tx, call: CommandCall, library: Library) -> Result:
     """`/use <pack>[:<skill>]`; the skill becomes the active one, stored qualified."""
-    text, _, skill = (part.strip() for part in call.rest.partition(":"))
+    said = " ".join(call.words.args)
+    text, _, skill = (part.strip() for part in said.partition(":"))
     if not text:
         return pick(tx, call, library)
     name = library.named(text, call.inbound.person.language)
@@ -148,13 +156,11 @@ def otr(tx: Tx, call: CommandCall, library: Library) -> Result:
     return Result(notices.OffRecord(not route.off_record))
 
 
-async def list_sessions(
-    snapshot: Snapshot, call: CommandCall, route: Route | None
-) -> notices.Sessions:
+async def list_sessions(snapshot: Snapshot, call: CommandCall, route: Route | None) -> Result:
     key = call.inbound.address.session_key(route.active_pack if route else "")
     found = await snapshot.ask(sessions.recent(key, SESSIONS_SHOWN))
     items = tuple((s.id, s.title, s.updated_at, s.messages) for s in found)
-    return notices.Sessions(items, route.session_id if route else "")
+    return Result(notices.Sessions(items, route.session_id if route else ""))
 
 
 def open_session(tx: Tx, call: CommandCall, token: str) -> Result:
@@ -209,7 +215,6 @@ def _route(tx: Tx, call: CommandCall) -> Route:
 
 HANDLERS: Mapping[str, Handler] = {
     "start": start,
-    "help": show_help,
     "pack": use,
     "use": use,
     "new": new,

@@ -20,8 +20,8 @@ _SHORTEST_CHARS = 3
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """The menu's (name, description) in order; `taken` are skills' names that a built-in command
-    has, `left_out` names for which there was no room."""
+    """The menu's (name, description) in order; `taken` are skills' names that another command has,
+    `left_out` names for which there was no room."""
 
     entries: tuple[tuple[str, str], ...]
     taken: tuple[str, ...] = ()
@@ -44,10 +44,13 @@ def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> Menu:
     return Menu(tuple(_cut(kept, _longest(kept))), taken, left_out)
 
 
-def menu_of(library: Library) -> Menu:
-    """The menu with the skills that are installed, in English: it is the same for everybody."""
+def menu_of(library: Library, added: Mapping[str, str]) -> Menu:
+    """The menu with what the owner `added` (name → description, "" = not listed) and the skills
+    that are installed, in English, since it is the same for everybody."""
     skills = {name: _about(library, qualified) for name, qualified in library.commands().items()}
-    return menu([(entry.name, entry.line) for entry in COMMANDS.values()], skills)
+    ours = [(entry.name, entry.line) for entry in COMMANDS.values()]
+    ours += [(name, line) for name, line in added.items() if line]
+    return menu(ours, skills)
 
 
 def _about(library: Library, qualified: str) -> str:

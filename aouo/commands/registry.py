@@ -1,16 +1,17 @@
-"""Holds the handlers of commands that need no model and no flow, and checks that none is missing.
+"""Defines what a command is given and what it returns, and holds the handlers of the built-in ones.
 
 A handler runs inside the transaction that settles its job and queues its reply, so a command
-takes effect exactly once, and a turn never races it. A look-up runs before that transaction.
+takes effect exactly once, and a turn never races it. A look-up, and a command that the owner
+added, run before that transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from aouo.facts.commands import Runs, check_handled
+from aouo.facts.commands import PostAction, Runs, Takes, TurnHints, Words, check_handled
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Notice
 from aouo.facts.work import Route
@@ -21,32 +22,56 @@ from aouo.store.snapshots import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """One command from its lane; `now` is the time as it is stored, `job` the id of its job."""
+    """One command from its lane; `now` is the time as it is stored, `job` the id of its job.
+
+    `rest` is what follows it, `words` are the same, split; `session_id` "" = there is none yet.
+    """
 
     inbound: Inbound
     rest: str
     now: str
     job: int = 0
+    words: Words = field(default_factory=Words)
+    session_id: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What to say, and what has to be done after the commit."""
+    """What a command answers, and what has to be done after the commit.
 
-    notice: Notice
+    With an `output` that is the answer. Without, a turn runs with the `hints`. The post-action is
+    done in the transaction of whichever answers, and never if there is no answer.
+    """
+
+    output: Notice | None = None
+    hints: TurnHints = field(default_factory=TurnHints)
+    post_action: PostAction | None = None
     replay: bool = False  # messages that waited for a pack can go on
     stopped: int = 0  # the job at work that ends without an answer, 0 = none
     dropped: tuple[int, ...] = ()  # jobs that are over, by id
 
 
 Handler: TypeAlias = Callable[[Tx, CommandCall, Library], Result]
-Look: TypeAlias = Callable[[Snapshot, CommandCall, Route | None], Awaitable[Notice]]
+Look: TypeAlias = Callable[[Snapshot, CommandCall, Route | None], Awaitable[Result]]
 """Looks something up before the transaction that settles its job."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCommand:
+    """A command that the owner added; `line` describes it in the menu and in /help, "" = it is not
+    listed. `run` is called before the transaction that settles the job, and again after a kill."""
+
+    line: str
+    run: Callable[[CommandCall], Awaitable[Result]]
+    takes: Takes = Takes.WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
     """The handlers of `facts.commands` that need nothing of the flow, by the name of the command.
+
+    `added` gives the owner's commands as they are now, by name.
 
     Raises:
         ValueError: a handler is missing, or handles no such command; raised at start.
@@ -54,6 +79,7 @@ class Commands:
 
     handlers: Mapping[str, Handler]
     lookups: Mapping[str, Look]
+    added: Callable[[], Mapping[str, AddedCommand]] = dict
 
     def __post_init__(self) -> None:
         check_handled(self.handlers, Runs.TRANSACTION, Runs.OFF_RECORD)

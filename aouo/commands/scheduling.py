@@ -23,10 +23,11 @@ def cron(zone_of: ZoneOf) -> Handler:
     """`/cron` lists; `/cron on ID` and `/cron off ID` switch and list."""
 
     def obey(tx: Tx, call: CommandCall, library: Library) -> Result:
-        verb, _, wanted = call.rest.strip().partition(" ")
-        if verb in ("on", "off"):
-            return switched(tx, call, library, wanted.strip(), zone_of, on=verb == "on")
-        return _listed(tx, call, library, zone_of)
+        match call.words.args:
+            case ("on" | "off" as verb, wanted):
+                return switched(tx, call, library, wanted, zone_of, on=verb == "on")
+            case _:
+                return _listed(tx, call, library, zone_of)
 
     return obey
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from aouo.commands.registry import CommandCall, Look
+from aouo.commands.registry import CommandCall, Look, Result
 from aouo.facts import notices
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
@@ -16,19 +16,19 @@ from aouo.store.snapshots import Query, Snapshot
 def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Look:
     """Make the look-up; `day` gives the local day. The owner also sees the sums of all people."""
 
-    async def show(
-        snapshot: Snapshot, call: CommandCall, route: Route | None
-    ) -> notices.SpendingReport:
+    async def show(snapshot: Snapshot, call: CommandCall, route: Route | None) -> Result:
         pack, person = route.active_pack if route else "", call.inbound.person.id
         today = day()
         week = (date.fromisoformat(today) - timedelta(days=6)).isoformat()
         owner = is_owner(call.inbound)
-        return notices.SpendingReport(
-            pack,
-            await _spent(snapshot, usage.of_person(today, person, pack)),
-            await _spent(snapshot, usage.of_person(week, person, pack)),
-            await _spent(snapshot, usage.total(today)) if owner else None,
-            await _spent(snapshot, usage.total(week)) if owner else None,
+        return Result(
+            notices.SpendingReport(
+                pack,
+                await _spent(snapshot, usage.of_person(today, person, pack)),
+                await _spent(snapshot, usage.of_person(week, person, pack)),
+                await _spent(snapshot, usage.total(today)) if owner else None,
+                await _spent(snapshot, usage.total(week)) if owner else None,
+            )
         )
 
     return show

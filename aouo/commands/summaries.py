@@ -1,12 +1,62 @@
-"""Handles the buttons of a summary, which show and undo it, and a `/compact` with nothing to do."""
+"""Handles the buttons of a summary, and the post-action that begins a fresh session with one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from aouo.commands.post_actions import Answered
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
-from aouo.facts.history import Summary
-from aouo.store import routes, sessions, summaries
+from aouo.facts.history import Draft, Summary
+from aouo.store import routes, sessions, summaries, turns
 from aouo.store.database import Tx
+
+ROTATE = "rotate"
+"""The post-action that lets the conversation go on in a fresh session, which begins with a summary:
+the `Draft` that its arguments are, or without any the answer itself."""
+_BYTES_A_TOKEN = 4
+
+
+def rotate(tx: Tx, arguments: Mapping[str, Any], answered: Answered) -> notices.Compacted:
+    """Do `ROTATE`.
+
+    Raises:
+        ValueError: there is no summary.
+    """
+    draft = Draft(**arguments) if arguments else _drafted(tx, answered)
+    if not draft.text.strip():
+        raise ValueError("there are no words to begin the fresh session with")
+    _, summary = go_on_afresh(tx, answered, draft)
+    return notices.Compacted(draft.messages, summary)
+
+
+def go_on_afresh(tx: Tx, answered: Answered, draft: Draft) -> tuple[str, int]:
+    """Begin a fresh session with a summary, and let the conversation go on in it; returns the ids
+    of both."""
+    address, now = answered.address, answered.now
+    route = routes.get_or_create(tx, address, answered.chat_kind, now)
+    fresh = sessions.create(tx, address, answered.pack, now)
+    sessions.pin_skill(tx, fresh, answered.skill)
+    routes.set_session(tx, route, fresh, now)
+    return fresh, summaries.add(tx, fresh, draft, now, behind=0)
+
+
+def _drafted(tx: Tx, answered: Answered) -> Draft:
+    """Let the answer stand for all that was said in its session, itself included."""
+    reach, entries = summaries.reach(tx, answered.session_id), 0
+    for part in reach.stretches:
+        entries += turns.tally(tx, part.session_id, after=part.after, until=part.until)[0]
+    before = reach.summary.messages if reach.summary else 0
+    newest = turns.entries(tx, answered.session_id, 1)
+    text = answered.text.strip()
+    return Draft(
+        answered.session_id,
+        newest[-1].id if newest else 0,
+        entries + before,
+        text,
+        len(text.encode()) // _BYTES_A_TOKEN,
+    )
 
 
 def nothing_to_compact(tx: Tx, call: CommandCall) -> Result:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
+from typing import Any
 
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 
@@ -31,6 +33,72 @@ class Bypass(Enum):
     LEAVING = auto()  # while a question is open: it closes the question and ends its turn
 
 
+class Takes(Enum):
+    """What a command makes of what follows it."""
+
+    NOTHING = auto()  # it has no use for it
+    WORDS = auto()  # the lexer splits it: quotes, `--key=value`
+    TEXT = auto()  # all of it counts as it is written
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What follows a command: positional words, and `--flag value` or `--flag` as `true`."""
+
+    args: tuple[str, ...] = ()
+    flags: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHints:
+    """What a command gives to the turn that it lets run.
+
+    `said` are the turn's words, "" = what followed the command; `skill` is qualified, "" = the
+    session's. `fresh`: in a new session. `isolated`: in one for this turn only, beside the
+    conversation, which gets the answer.
+    """
+
+    said: str = ""
+    skill: str = ""
+    fresh: bool = False
+    isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PostAction:
+    """What a command wants done in the commit of its turn: a registered kind, and JSON for it."""
+
+    kind: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a command that ran leaves to its job's turn; stored with the job."""
+
+    hints: TurnHints
+    post_action: PostAction | None = None
+
+    def dump(self) -> str:
+        """Return it as JSON.
+
+        Raises:
+            TypeError, ValueError: the arguments of the post-action are no JSON.
+        """
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def load(cls, text: str) -> Carried:
+        """Read what `dump` wrote.
+
+        Raises:
+            ValueError, TypeError, LookupError: it is something else.
+        """
+        fields = json.loads(text)
+        action = fields["post_action"]
+        return cls(TurnHints(**fields["hints"]), PostAction(**action) if action else None)
+
+
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
     """One built-in command; `line` describes it in the menu and in /help."""
@@ -39,6 +107,7 @@ class CommandEntry:
     line: str
     runs: Runs = Runs.TRANSACTION
     bypass: Bypass = Bypass.NEVER
+    takes: Takes = Takes.NOTHING
 
     def bypasses(self, *, bare: bool, asked: bool) -> bool:
         """Whether it runs without waiting; `bare`: it came alone, `asked`: a question is open."""
@@ -73,30 +142,48 @@ def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
 
 
 MENU = CommandEntry("menu", "the pages of the pack that answers here", Runs.FLOW, Bypass.LOOKING)
-PACK = CommandEntry("pack", "choose which pack answers here", bypass=Bypass.LOOKING)
+PACK = CommandEntry(
+    "pack", "choose which pack answers here", bypass=Bypass.LOOKING, takes=Takes.WORDS
+)
 STOP = CommandEntry("stop", "stop the running answer", bypass=Bypass.STOPPING)
-INSTALL = CommandEntry("install", "install a pack (the owner only)", Runs.FLOW)
-CRON = CommandEntry("cron", "what begins by itself here, and when", bypass=Bypass.LOOKING_BARE)
+INSTALL = CommandEntry("install", "install a pack (the owner only)", Runs.FLOW, takes=Takes.TEXT)
+CRON = CommandEntry(
+    "cron",
+    "what begins by itself here, and when",
+    bypass=Bypass.LOOKING_BARE,
+    takes=Takes.WORDS,
+)
 COMMANDS = by_name(
     (
         CommandEntry("start", "say hello", bypass=Bypass.LOOKING),
         CommandEntry("help", "what I know", bypass=Bypass.LOOKING),
         MENU,
         PACK,
-        CommandEntry("use", "talk to a pack: /use notes"),
+        CommandEntry("use", "talk to a pack: /use notes", takes=Takes.WORDS),
         CommandEntry("new", "start a fresh session", bypass=Bypass.LEAVING),
         CommandEntry("sessions", "go back to an earlier session", Runs.LOOKUP, Bypass.LOOKING),
-        CommandEntry("compact", "summarise what was said so far", Runs.FLOW),
+        CommandEntry("compact", "summarise what was said so far", Runs.FLOW, takes=Takes.TEXT),
         STOP,
         CommandEntry("retry", "answer my last message again", Runs.AGAIN, Bypass.LEAVING),
         CommandEntry("setup_topics", "a topic for each pack, in a group with topics", Runs.FLOW),
         INSTALL,
-        CommandEntry("otr", "off the record: nothing is kept, nothing is changed", Runs.OFF_RECORD),
+        CommandEntry(
+            "otr",
+            "off the record: nothing is kept, nothing is changed",
+            Runs.OFF_RECORD,
+            takes=Takes.TEXT,
+        ),
         CommandEntry("whereami", "which chat, pack and session this is", bypass=Bypass.LOOKING),
         CommandEntry("id", "your Telegram id", bypass=Bypass.LOOKING),
-        CommandEntry("memory", "what I remember here; /memory undo takes a change back", Runs.FLOW),
+        CommandEntry(
+            "memory",
+            "what I remember here; /memory undo takes a change back",
+            Runs.FLOW,
+            takes=Takes.WORDS,
+        ),
         CommandEntry("usage", "what today and this week cost", Runs.LOOKUP, Bypass.LOOKING),
         CRON,
+        CommandEntry("status", "how I am, and what is at work", bypass=Bypass.LOOKING),
     )
 )
 

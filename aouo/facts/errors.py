@@ -60,6 +60,7 @@ AouoError
 ├── Unstorable               nobody: the database cannot hold the values
 ├── LostClaim                nobody: another worker holds the job now
 ├── StopAsked                nobody: the person ended this job by /stop
+├── PostActionFailed         the owner: what a command wanted done with its answer failed
 └── StepError                us: a pipeline step broke its contract
 """
 
@@ -480,6 +481,14 @@ class LostClaim(AouoError):
 
 class StopAsked(AouoError):
     """The person said /stop and was told that the job ends, so no answer of it may follow."""
+
+
+class PostActionFailed(AouoError):
+    """A post-action could not be done, so its answer is not kept; `kind` is its name."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(f"post-action {kind!r}: {why}")
+        self.kind = kind
 
 
 class StepError(AouoError):

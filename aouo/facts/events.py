@@ -18,9 +18,10 @@ from aouo.facts.taps import Tap, decode
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 AsChat: TypeAlias = Literal["", "group", "channel"]
 Origin: TypeAlias = Literal[
-    "chat", "web", "cli", "cron", "heartbeat", "watch", "journal", "consolidate"
+    "chat", "web", "cli", "command", "cron", "heartbeat", "watch", "journal", "consolidate"
 ]
-"""What started something: people in chats, on the page or at a terminal, or a trigger."""
+"""What started something: people in chats, on the page or at a terminal, a command of theirs that
+runs apart, or a trigger."""
 
 
 FORWARDED = "[forwarded from "

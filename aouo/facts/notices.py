@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from aouo.facts.errors import Refused
 from aouo.facts.events import AsChat
+from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
 
 
@@ -33,6 +34,8 @@ class Plain(Enum):
     CANNOT_SUMMARISE = "the embedded model is too small to summarise"
     NO_SUMMARY_OFF_RECORD = "a summary would be kept, and begin another session"
     NO_SUCH_SUMMARY = "a summary that is not there any more"
+    NOTHING_APART_OFF_RECORD = "off the record nothing runs beside the conversation"
+    NOT_DONE_OFF_RECORD = "off the record nothing is done with an answer"
     NO_UNDO_OFF_RECORD = "off the record memory does not change, not even back"
 
 
@@ -606,6 +609,7 @@ Notice: TypeAlias = (
     Plain
     | MediaNotice
     | InstallNotice
+    | CommandNotice
     | SummaryNotice
     | Greeting
     | Help

@@ -43,6 +43,7 @@ PROFILES: Mapping[Origin, Profile] = MappingProxyType(
         "chat": _PERSON,
         "web": Profile(attended=False),  # nothing shows its questions so far
         "cli": _PERSON,
+        "command": _ALONE,
         "cron": _ALONE,
         "heartbeat": _ALONE,
         "watch": _ALONE,

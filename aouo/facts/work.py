@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.attachments import Kind
+from aouo.facts.commands import Carried
 from aouo.facts.events import ChatKind, Inbound, Triggered
 from aouo.facts.ports import Rendered
 
@@ -45,7 +46,8 @@ class Job:
     `stopped`: its person said /stop to an earlier process.
 
     The claim read these: `active_pack` of the conversation, whether a question to its person is
-    open there (`asked`), whether the conversation is off the record.
+    open there (`asked`), whether the conversation is off the record. `carried` is what the job's
+    command left to its turn, None = it is no command's, or that has not run yet.
     """
 
     id: int
@@ -57,6 +59,7 @@ class Job:
     asked: bool = False
     off_record: bool = False
     stopped: bool = False
+    carried: Carried | None = None
 
     @property
     def isolated(self) -> bool:

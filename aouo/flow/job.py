@@ -41,8 +41,8 @@ from aouo.turn.loop import run_turn
 
 log = structlog.get_logger()
 STARTS_MAX = 3
-Obeys: TypeAlias = Callable[[Job, str], Awaitable[None]]
-"""Carries out a command with the words after it, and settles its job."""
+Obeys: TypeAlias = Callable[[Job, to.ObeyCommand], Awaitable[None]]
+"""Carries out a command, and settles its job."""
 
 
 class Flow:
@@ -108,14 +108,17 @@ class Flow:
         # Words in the lane itself were said before the question: a turn that is taken up again
         # must not answer its own.
         answers = job.asked and job.lane.bypasses
-        decision = decide(job.inbound, job.active_pack, installed, answers_gate=answers)
+        hints = job.carried.hints if job.carried and not job.isolated else None
+        decision = decide(
+            job.inbound, job.active_pack, installed, answers_gate=answers, hints=hints
+        )
         match decision:
             case _ if job.lane.bypasses and _leaves_question(decision):
                 await self._replies.leave_question(job)
             case to.RunTurn() | to.PickPack() if job.lane.bypasses:
                 await self._replies.defer(job)  # the question it was to answer is closed by now
-            case to.ObeyCommand(name, rest) if name in self._commands:
-                await self._commands[name](job, rest)
+            case to.ObeyCommand(name) if name in self._commands:
+                await self._commands[name](job, decision)
             case _:
                 await self._handlers[type(decision)](job, decision)
 
@@ -164,7 +167,7 @@ def _leaves_question(decision: to.Decision) -> bool:
         case to.RunTurn(again=True):
             return True
         case to.ObeyCommand(name):
-            return COMMANDS[name].bypass is Bypass.LEAVING
+            return name in COMMANDS and COMMANDS[name].bypass is Bypass.LEAVING
         case _:
             return False
 

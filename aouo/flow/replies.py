@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
-from aouo.commands.registry import CommandCall, Result
+from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
@@ -19,11 +20,13 @@ from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
+from aouo.flow.command_results import CommandResults, Outcome
 from aouo.flow.questions import settled_cards
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
+from aouo.routing.decisions import ObeyCommand
 from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
@@ -35,7 +38,8 @@ Said: TypeAlias = Sequence[Rendered | Delivery]
 
 
 class Replies:
-    """Settles jobs that need no turn; `wake` is told the lane whose jobs became ready."""
+    """Settles jobs that need no turn; `wake` is told the lane whose jobs became ready. `added` are
+    the owner's commands."""
 
     def __init__(
         self,
@@ -47,6 +51,8 @@ class Replies:
         running: Running,
         wake: Callable[[Lane], None],
         owner: Callable[[], Owner],
+        results: CommandResults,
+        added: Callable[[], Mapping[str, AddedCommand]],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -55,6 +61,8 @@ class Replies:
         self._running = running
         self._wake = wake
         self._owner = owner
+        self._results = results
+        self._added = added
 
     def wake(self, lane: Lane) -> None:
         """See the class."""
@@ -71,6 +79,7 @@ class Replies:
             library.names,
             library.commands(active_pack),
             library.workflows,
+            {name: command.takes for name, command in self._added().items()},
         )
 
     async def answer(self, job: Job, notice: Notice, *, instead_of: int = 0) -> None:
@@ -249,19 +258,29 @@ class Replies:
         self,
         job: Job,
         handler: Callable[[Tx, CommandCall], Result],
-        rest: str = "",
+        said: ObeyCommand | None = None,
         *,
         instead_of: int = 0,
     ) -> None:
-        """Run a handler, say its notice, then do what it leaves to the lane.
+        """Run a handler and say its output, or let the job's turn run; then do what it leaves to
+        the lane.
 
-        The notice takes the place of the message `instead_of`, 0 = it is a new one.
+        The output takes the place of the message `instead_of`, 0 = it is a new one.
+
+        Raises:
+            PostActionFailed: nothing was done.
         """
-        results: list[Result] = []
+        results, outcomes = list[Result](), list[Outcome]()
 
-        def work(tx: Tx, now: str) -> Said:
-            result = handler(tx, CommandCall(job.inbound, rest, now, job.id))
-            results[:] = [result]
+        def work(tx: Tx, now: str) -> Said | None:
+            call = CommandCall(job.inbound, "", now, job.id)
+            if said:
+                call = replace(call, name=said.name, rest=said.rest, words=said.words)
+            result = handler(tx, call)
+            outcome = self._results.carry_out(tx, job, call, result)
+            results[:], outcomes[:] = [result], [outcome]
+            if outcome.said is None:
+                return None
             address, why = job.inbound.address, StopReason.PERSON.value
             rows = [
                 row
@@ -270,19 +289,20 @@ class Replies:
             ]
             if result.stopped:
                 rows += settled_cards.close_asked(tx, address, job.id, now)
-            return [sentences.word(result.notice), *rows]
+            return [*outcome.said, *rows]
 
         await self.settle(job, work, instead_of=instead_of)
-        result = results[0]
-        if result.stopped:
-            self._running.stop(result.stopped, StopReason.PERSON)
-        if result.replay:
+        if results[0].stopped:
+            self._running.stop(results[0].stopped, StopReason.PERSON)
+        if results[0].replay:
             self._wake(job.inbound.address.lane)
+        for lane in outcomes[0].wakes:
+            self._wake(lane)
 
     async def settle(
         self,
         job: Job,
-        work: Callable[[Tx, str], Said],
+        work: Callable[[Tx, str], Said | None],
         *,
         state: str = "done",
         outcome: str = "answered",
@@ -294,6 +314,7 @@ class Replies:
         """Run `work`, queue what it says and settle the job, all in one transaction.
 
         What it has queued itself is sent after that. `key` is what the keys of its rows begin with.
+        None: it has given the job back.
 
         Raises:
             StopAsked: `unless_stopped`, and its person said /stop.
@@ -303,6 +324,8 @@ class Replies:
         def write(tx: Tx) -> list[Delivery]:
             jobs.check_claim(tx, job, unless_stopped=unless_stopped)
             said = work(tx, now)
+            if said is None:
+                return []
             jobs.settle(tx, job, state, outcome, now)
             address = job.inbound.address
             rows = [

@@ -61,10 +61,11 @@ class TerminalMessenger:
         watching = self._watching.get(to.chat_id)
         if not watching:
             raise DeliveryRefused("no terminal is connected")
+        written = message.media.text if message.media else ""  # a terminal has it as its words
         said = {
             "kind": kind,
             "id": number,
-            "text": message.text,
+            "text": written or message.text,
             "buttons": [[[b.label, b.data] for b in row] for row in message.buttons],
         }
         for waiting in watching:

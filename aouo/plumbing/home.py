@@ -63,6 +63,10 @@ class Home:
         return self.path / "skills"
 
     @property
+    def commands(self) -> Path:
+        return self.path / "commands"
+
+    @property
     def data(self) -> Path:
         return self.path / "data"
 

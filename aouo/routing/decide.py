@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from aouo.facts.attachments import Attachment
-from aouo.facts.commands import COMMANDS, INSTALL, PACK, CommandEntry, Runs
+from aouo.facts.commands import COMMANDS, INSTALL, PACK, CommandEntry, Runs, Takes, TurnHints
 from aouo.facts.events import (
     Album,
     Attached,
@@ -30,6 +30,7 @@ from aouo.facts.events import (
     Unsupported,
 )
 from aouo.facts.taps import Approve, BindPack, Choose, Foreign, OpenPage, Reference, Unknown
+from aouo.routing import lexer
 from aouo.routing.decisions import (
     AnswerGate,
     ApplyEdit,
@@ -56,13 +57,20 @@ from aouo.web.envelope import forwarded
 
 
 def decide(
-    inbound: Inbound, active_pack: str, installed: Installed, *, answers_gate: bool = False
+    inbound: Inbound,
+    active_pack: str,
+    installed: Installed,
+    *,
+    answers_gate: bool = False,
+    hints: TurnHints | None = None,
 ) -> Decision:
-    """Choose what to do with `inbound`.
+    """Choose what to do with `inbound`; `hints` are left by its command, which ran already.
 
     A conversation stays with its pack until a person moves it, so a pack that is gone asks
     again and never falls through to another one.
     """
+    if hints is not None:
+        return _hinted(hints, active_pack, installed)
     match inbound.content:
         case Intruder(asked_id, as_chat):
             return Refuse(asked_id, as_chat)
@@ -129,13 +137,14 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
     entry = COMMANDS.get(name)
     if entry is not None:
         return _obeyed(entry, rest, _turn(rest, active_pack, installed))
-    skill = installed.skills.get(name, "") or installed.skills.get(name.replace("-", "_"), "")
-    if not skill:
-        return RefuseCommand(name)
-    pack = skill.partition(":")[0]
-    if active_pack and active_pack != pack:
-        return RefuseCommand(name, pack)
-    return RunTurn(pack, f"/{name} {rest}".strip(), skill)
+    for spelled in (name, name.replace("-", "_")):
+        if takes := installed.commands.get(spelled):
+            return _split(spelled, rest, takes)
+        if skill := installed.skills.get(spelled):
+            return _hinted(
+                TurnHints(f"/{name} {rest}".strip(), skill), active_pack, installed, name
+            )
+    return RefuseCommand(name)
 
 
 def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
@@ -148,7 +157,29 @@ def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
         case Runs.OFF_RECORD if rest.strip():
             return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
         case _:
-            return ObeyCommand(entry.name, rest)
+            return _split(entry.name, rest, entry.takes)
+
+
+def _split(name: str, rest: str, takes: Takes) -> Decision:
+    if takes is not Takes.WORDS:
+        return ObeyCommand(name, rest)
+    try:
+        return ObeyCommand(name, rest, lexer.words(rest))
+    except ValueError as error:
+        return RefuseCommand(name, why=str(error))
+
+
+def _hinted(hints: TurnHints, active_pack: str, installed: Installed, name: str = "") -> Decision:
+    """Decide on a turn with hints; a skill of another pack is refused as `name`, "" = its own."""
+    turn = _turn(hints.said, active_pack, installed)
+    if not hints.skill:
+        return replace(turn, fresh=hints.fresh) if isinstance(turn, RunTurn) else turn
+    if active_pack and not isinstance(turn, RunTurn):
+        return turn
+    pack, _, own = hints.skill.partition(":")
+    if active_pack and active_pack != pack:
+        return RefuseCommand(name or own, pack)
+    return RunTurn(pack, hints.said, hints.skill, fresh=hints.fresh)
 
 
 def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
@@ -170,14 +201,10 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
 
 def _callback(data: str, active_pack: str, installed: Installed) -> Decision:
     """Begin a session with the skill that the data names; other data is a turn's words."""
-    turn = _turn(f"[callback] {data}", active_pack, installed)
     skill = installed.workflow(data.removeprefix("skill:"), active_pack)
-    if not skill or (active_pack and not isinstance(turn, RunTurn)):
-        return turn
-    pack, _, name = skill.partition(":")
-    if active_pack and active_pack != pack:
-        return RefuseCommand(name, pack)
-    return RunTurn(pack, f"[callback] {data}", skill, fresh=True)
+    return _hinted(
+        TurnHints(f"[callback] {data}", skill, fresh=bool(skill)), active_pack, installed
+    )
 
 
 def _turn(said: str, active_pack: str, installed: Installed) -> Decision:

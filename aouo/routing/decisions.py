@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from aouo.facts.commands import Words
 from aouo.facts.events import AsChat, Report, Standing
 from aouo.facts.taps import Ours
 
@@ -44,16 +45,21 @@ class PickPack:
 
 @dataclass(frozen=True, slots=True)
 class ObeyCommand:
+    """Carry out a command; `rest` is what follows it, `words` are the same, split."""
+
     name: str
     rest: str
+    words: Words = field(default_factory=Words)
 
 
 @dataclass(frozen=True, slots=True)
 class RefuseCommand:
-    """Refuse an unknown command, or that of a skill of `pack` while another pack is active."""
+    """Refuse an unknown command, or that of a skill of `pack` while another pack is active, or one
+    whose words cannot be split: `why` is the reason."""
 
     name: str
     pack: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from aouo.facts.commands import Takes
+
 
 @dataclass(frozen=True, slots=True)
 class Installed:
     """What a decision knows of this installation.
 
     `skills` maps the command of a skill to its qualified name; `workflows` are the qualified
-    names of all skills.
+    names of all skills; `commands` maps a command that the owner added to what it takes.
     """
 
     packs: tuple[str, ...] = ()
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
     workflows: frozenset[str] = frozenset()
+    commands: Mapping[str, Takes] = field(default_factory=dict[str, Takes])
 
     def named(self, title: str) -> str:
         """The pack that a topic's title names, "" = none."""

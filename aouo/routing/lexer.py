@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from aouo.facts.commands import Words
 from aouo.facts.events import Command
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]{1,64})(?:@([A-Za-z0-9_]+))?(?:\s+|$)")
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What follows a command: positional words, and `--flag value` or `--flag` as `true`."""
-
-    args: tuple[str, ...] = ()
-    flags: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def command(text: str) -> Command | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.commands import Carried
 from aouo.facts.errors import LostClaim, StopAsked
 from aouo.facts.events import (
     Album,
@@ -31,13 +32,22 @@ from aouo.store.database import Tx
 _NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
 
 
-def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> int:
+def add(
+    tx: Tx,
+    lane: Lane,
+    inbound: Inbound,
+    now: str,
+    *,
+    due_at: str = "",
+    carried: Carried | None = None,
+) -> int:
     """Store a job, ready at once or gathering until `due_at`; return its id."""
     address = inbound.address
     album = inbound.content.id if isinstance(inbound.content, Album) else ""
     job_id = tx.insert(
         "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
-        "due_at, created_at, album, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "due_at, created_at, album, origin, carried) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lane,
         *address.columns,
         inbound.person.id,
@@ -47,6 +57,7 @@ def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> 
         now,
         album,
         inbound.origin,
+        carried.dump() if carried else "",
     )
     if inbound.message_id and isinstance(inbound.content, Text | Command | Attached | Album):
         _found_by(tx, job_id, inbound)
@@ -78,8 +89,9 @@ def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
 
 
 def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
-    """Replace a job's inbound by one with other words for the same messages."""
-    tx.run("UPDATE jobs SET body = ? WHERE id = ?", inbound.dump(), job_id)
+    """Replace a job's inbound by one with other words for the same messages; a command is run
+    anew."""
+    tx.run("UPDATE jobs SET body = ?, carried = '' WHERE id = ?", inbound.dump(), job_id)
 
 
 def blank(tx: Tx, job: Job) -> None:
@@ -162,7 +174,7 @@ def claim(tx: Tx, lane: Lane, worker: str, lease_until: str) -> Job | None:
     )
     if row is None:
         return None
-    inbound = inbound_of(row)
+    inbound, carried = _read(row)
     route = routes.find(tx, inbound.address)
     return Job(
         row["id"],
@@ -174,6 +186,7 @@ def claim(tx: Tx, lane: Lane, worker: str, lease_until: str) -> Job | None:
         asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
         off_record=route.off_record if route else False,
         stopped=bool(row["stopped"]),
+        carried=carried,
     )
 
 
@@ -192,14 +205,17 @@ def renew(tx: Tx, worker: str, lease_until: str) -> None:
 
 
 def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
-    """End a claim with `done`, `parked`, `dropped` or `aside`.
+    """End a claim with `done`, `parked`, `dropped` or `aside`; only what is `parked` keeps what
+    its command left.
 
     Raises:
         LostClaim: the claim does not hold any more.
     """
     changed = tx.run(
-        "UPDATE jobs SET state = ?, outcome = ?, owner = '', settled_at = ? "
+        "UPDATE jobs SET state = ?, carried = CASE ? WHEN 'parked' THEN carried ELSE '' END, "
+        "outcome = ?, owner = '', settled_at = ? "
         "WHERE id = ? AND fence = ? AND state = 'running'",
+        state,
         state,
         outcome,
         now,
@@ -227,6 +243,12 @@ def release(tx: Tx, job: Job) -> None:
         job.id,
         job.claim_number,
     )
+
+
+def carry(tx: Tx, job: Job, carried: Carried) -> None:
+    """Give a claim back, for the turn that the job's command leaves the rest to."""
+    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump(), job.id)
+    release(tx, job)
 
 
 def defer(tx: Tx, job: Job) -> Lane:
@@ -324,7 +346,8 @@ def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
 def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     """End a job that nobody holds."""
     tx.run(
-        "UPDATE jobs SET state = 'dropped', outcome = ?, owner = '', settled_at = ? WHERE id = ?",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = ?, owner = '', settled_at = ? "
+        "WHERE id = ?",
         outcome,
         now,
         job_id,
@@ -339,15 +362,15 @@ def drop_waiting(
     Returns (id, inbound) of each job.
     """
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
-        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'gathering' AND origin IN ('chat', 'web', 'cli') "
-        "RETURNING *",
-        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'ready' AND origin IN ('chat', 'web', 'cli') "
-        "RETURNING *",
-        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'parked' AND origin IN ('chat', 'web', 'cli') "
-        "RETURNING *",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "WHERE lane = ? AND person = ? AND id < ? AND state = 'gathering' "
+        "AND origin IN ('chat', 'web', 'cli') RETURNING *",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "WHERE lane = ? AND person = ? AND id < ? AND state = 'ready' "
+        "AND origin IN ('chat', 'web', 'cli') RETURNING *",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "WHERE lane = ? AND person = ? AND id < ? AND state = 'parked' "
+        "AND origin IN ('chat', 'web', 'cli') RETURNING *",
     )
     rows = [row for statement in statements for row in tx.all(statement, now, lane, person, before)]
     return [(row["id"], inbound_of(row)) for row in rows]
@@ -420,6 +443,15 @@ def count_by_state(tx: Tx) -> dict[str, int]:
         "SELECT 'parked', count(*) FROM jobs WHERE state = 'parked'"
     )
     return {row["state"]: row["n"] for row in rows if row["n"]}
+
+
+def _read(row: sqlite3.Row) -> tuple[Inbound, Carried | None]:
+    """Read a row's inbound and what its command left; both are lost if that cannot be read."""
+    inbound = inbound_of(row)
+    try:
+        return inbound, Carried.load(row["carried"]) if row["carried"] else None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return replace(inbound, content=Illegible()), None
 
 
 def inbound_of(row: sqlite3.Row) -> Inbound:

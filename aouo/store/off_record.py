@@ -94,7 +94,11 @@ def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
     """Erase the job's words, what its files say, and its chat's raw updates since it came in."""
     media.wipe(tx, job_id)
     blank = replace(inbound, content=Text(""), title="")
-    row = tx.one("UPDATE jobs SET body = ? WHERE id = ? RETURNING created_at", blank.dump(), job_id)
+    row = tx.one(
+        "UPDATE jobs SET body = ?, carried = '' WHERE id = ? RETURNING created_at",
+        blank.dump(),
+        job_id,
+    )
     if row:
         tx.run(
             "UPDATE updates SET body = '' WHERE received_at >= ? AND CASE WHEN body = '' THEN 0 "

@@ -61,6 +61,13 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
     return None if is_silent else report_of(asked, end)
 
 
+def settle_command(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
+    """Settle the turn of a command that runs apart: its person asked for it, so all is told but
+    that it was stopped."""
+    del tx, job, now
+    return None if end.status == "stopped" else report_of(asked, end)
+
+
 def report_of(asked: Triggered, end: RunEnd) -> Report:
     """Return the report of a run that is to be told."""
     text = end.text.strip()

@@ -6,19 +6,14 @@ docs/extending.md. Packs cannot bring steps: they bring tools.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-
 import structlog
 
-from aouo.facts.errors import SetupError
+from aouo.plumbing import entry_points
 from aouo.turn.pipelines import Pipelines, arranged
 
 log = structlog.get_logger()
 GROUP = "aouo.pipelines"
+WHAT = "pipeline extension"
 
 
 def extended(pipelines: Pipelines) -> Pipelines:
@@ -29,37 +24,18 @@ def extended(pipelines: Pipelines) -> Pipelines:
     Raises:
         SetupError: an extension does not load, or does something else than it should.
     """
-    for entry in _installed(tuple((folder, _changed_at(folder)) for folder in sys.path)):
+    for entry in entry_points.found(GROUP):
+        extend = entry_points.load(entry, WHAT)
         try:
-            result: object = entry.load()(pipelines)
+            result: object = extend(pipelines)
         except Exception as error:
-            raise SetupError(
-                f"The pipeline extension {entry.name!r} ({entry.value}) failed: {error!r}.",
-                fix="Mend or uninstall its package.",
-            ) from error
+            raise entry_points.failed(entry, WHAT, f"failed: {error!r}") from error
         if not isinstance(result, Pipelines):
-            raise SetupError(
-                f"The pipeline extension {entry.name!r} ({entry.value}) returned no Pipelines.",
-                fix="Let it return what `with_step` gives.",
-            )
+            fix = "Let it return what `with_step` gives."
+            raise entry_points.failed(entry, WHAT, "returned no Pipelines", fix=fix)
         log.info("pipeline_extended", by=entry.name)
         pipelines = result
     ordered, findings = arranged(pipelines)
     for finding in findings:
         log.warning("pipeline_order", finding=finding)
     return ordered
-
-
-@lru_cache(maxsize=1)
-def _installed(folders: Sequence[tuple[str, int]]) -> tuple[EntryPoint, ...]:
-    """The extensions in these folders, by name; looked for again when one of them changed."""
-    del folders  # the key: what is searched is `sys.path`
-    return tuple(sorted(entry_points(group=GROUP), key=lambda found: found.name))
-
-
-def _changed_at(folder: str) -> int:
-    """When something was put into a folder or taken out, in ns; 0 if there is none."""
-    try:
-        return Path(folder).stat().st_mtime_ns
-    except OSError:
-        return 0

@@ -189,6 +189,22 @@ def test_what_telegram_says_of_the_webhook_is_shown(
     assert words in found.get("webhook", {}).get("detail", "")
 
 
+def test_a_command_of_the_owner_s_is_looked_at(runner: CliRunner, home: Home) -> None:
+    home.create()
+    assert "commands" not in checks(runner, "--fast")[1]
+    home.commands.mkdir()
+    (home.commands / "brief.md").write_text("---\ndescription: The day\n---\nSum it up.\n")
+    sound = checks(runner, "--fast")[1]["commands"]
+    (home.commands / "disk.md").write_text("---\ntype: local\nhandler: disk.sh\n---\n")
+    wrong = checks(runner, "--fast")[1]["commands"]
+
+    assert (sound["status"], sound["detail"]) == ("ok", "/brief")
+    assert (wrong["status"], wrong["detail"]) == (
+        "warn",
+        "commands/disk.md: handler: commands/disk.sh is not there.",
+    )
+
+
 def test_fast_leaves_the_network_out(runner: CliRunner, home: Home):
     configure(home, "http://127.0.0.1:9")
 

@@ -20,6 +20,8 @@ IN_A_TRANSACTION: dict[str, Handler] = {
     **HANDLERS,
     "stop": stopping(lambda inbound: False),
     "cron": fresh,
+    "help": fresh,
+    "status": fresh,
 }
 LOOKUPS: dict[str, Look] = {"sessions": list_sessions, "usage": list_sessions}
 

@@ -6,6 +6,7 @@ import pytest
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
+from aouo.facts.commands import Takes, TurnHints, Words
 from aouo.facts.events import (
     Album,
     Attached,
@@ -54,6 +55,8 @@ BOTH = ("notes", "vocab")
 SKILLS = {"study": "vocab:study", "review": "notes:review"}
 WORKFLOWS = frozenset({"vocab:study", "notes:review", "notes:both", "vocab:both"})
 NONE, ONE, TWO = (Installed(packs, SKILLS, WORKFLOWS) for packs in ((), ("notes",), BOTH))
+OWNERS = {"brief": Takes.TEXT, "disk_use": Takes.WORDS, "study": Takes.TEXT}
+ADDED = Installed(BOTH, SKILLS, WORKFLOWS, OWNERS)
 
 
 def said(content: Content, *, title: str = "", addressed: bool = True) -> Inbound:
@@ -91,7 +94,44 @@ def made(data: str) -> Button:
             TWO,
             RunTurn("vocab", "[in reply to Eve]\nhi"),
         ),
-        (Command("use", "vocab", "/use vocab"), "", TWO, ObeyCommand("use", "vocab")),
+        (
+            Command("use", "vocab", "/use vocab"),
+            "",
+            TWO,
+            ObeyCommand("use", "vocab", Words(("vocab",))),
+        ),
+        (
+            Command("cron", "off '01 x' --quiet", ""),
+            "notes",
+            TWO,
+            ObeyCommand("cron", "off '01 x' --quiet", Words(("off", "01 x"), {"quiet": "true"})),
+        ),
+        (
+            Command("memory", "empty 'USER.md", ""),
+            "notes",
+            TWO,
+            RefuseCommand("memory", why="the quote ' is not closed"),
+        ),
+        (
+            Command("compact", "what's \"next", ""),
+            "notes",
+            TWO,
+            ObeyCommand("compact", "what's \"next"),
+        ),
+        (
+            Command("otr", "it's", "/otr it's"),
+            "notes",
+            TWO,
+            RunTurn("notes", "it's", off_record=True),
+        ),
+        (Command("brief", "it's", ""), "notes", ADDED, ObeyCommand("brief", "it's")),
+        (
+            Command("disk-use", "'a b'", ""),
+            "",
+            ADDED,
+            ObeyCommand("disk_use", "'a b'", Words(("a b",))),
+        ),
+        (Command("study", "", ""), "notes", ADDED, ObeyCommand("study", "")),
         (Command("retry", "x", "/retry x"), "notes", TWO, RunTurn("notes", "", again=True)),
         (Command("retry", "", "/retry"), "", TWO, ObeyCommand("pack", "")),
         (Command("otr", "", "/otr"), "notes", TWO, ObeyCommand("otr", "")),
@@ -154,7 +194,7 @@ def made(data: str) -> Button:
         (photo("a\nb"), "notes", TWO, RunTurn("notes", "a\nb")),
         (photo(""), "", TWO, PickPack(BOTH)),
         (photo("/study x"), "vocab", TWO, RunTurn("vocab", "/study x", "vocab:study")),
-        (photo("/use vocab"), "notes", TWO, ObeyCommand("use", "vocab")),
+        (photo("/use vocab"), "notes", TWO, ObeyCommand("use", "vocab", Words(("vocab",)))),
         (
             Album("g", (Attachment("photo", "1"), Attachment("video", "2", caption="look"))),
             "notes",
@@ -254,3 +294,21 @@ def test_group_talk_outside_a_topic_needs_to_be_meant_for_us() -> None:
     talk = Inbound(ConversationAddress("tg", "-5"), Person("1"), Text("hi"), addressed=False)
 
     assert not LanePolicy(TWO).concerns_us(talk, "notes")
+
+
+@pytest.mark.parametrize(
+    ("hints", "pack", "decision"),
+    [
+        (TurnHints("hi"), "notes", RunTurn("notes", "hi")),
+        (TurnHints("hi", fresh=True), "notes", RunTurn("notes", "hi", fresh=True)),
+        (TurnHints("hi"), "", PickPack(BOTH)),
+        (TurnHints("hi"), "gone", PickPack(BOTH, gone="gone")),
+        (TurnHints("hi", "vocab:study"), "", RunTurn("vocab", "hi", "vocab:study")),
+        (TurnHints("hi", "vocab:study"), "vocab", RunTurn("vocab", "hi", "vocab:study")),
+        (TurnHints("hi", "vocab:study"), "notes", RefuseCommand("study", "vocab")),
+        (TurnHints("hi", "vocab:study"), "gone", PickPack(BOTH, gone="gone")),
+    ],
+)
+def test_what_a_command_leaves_to_its_turn(hints: TurnHints, pack: str, decision: Decision) -> None:
+    """The command ran already, and is not looked at again."""
+    assert decide(said(Command("wrap", "x", "/wrap x")), pack, TWO, hints=hints) == decision

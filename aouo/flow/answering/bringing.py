@@ -102,7 +102,10 @@ class Bringing:
         self, tx: Tx, inbound: Inbound, report: Report, generation: Generation
     ) -> list[Rendered]:
         several = len(generation.library.names) > 1
-        tail = sentences.run_badge(report.name, report.pack if several else "")
+        by_command = inbound.origin == "command"
+        tail = sentences.run_badge(
+            report.name, report.pack if several else "", by_command=by_command
+        )
         text = sentences.run_failed(report.text) if report.failed else report.text
         max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
         parts = report_parts.take(tx, report.turn_id)
@@ -113,7 +116,8 @@ class Bringing:
     def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
         route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
         session_id = sessions.of_pack(tx, route, inbound.address, report.pack, now)
-        about = sentences.run_in_history(report.name, report.prompt)
+        by_command = inbound.origin == "command"
+        about = sentences.run_in_history(report.name, report.prompt, by_command=by_command)
         text = report.text or sentences.run_sent_in_history()
         turns.append_report(tx, session_id, report.turn_id, about, text, now)
         sessions.touch(tx, session_id, now)

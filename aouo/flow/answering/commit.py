@@ -8,14 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from aouo.commands.post_actions import PostActions
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
 from aouo.facts.address import Lane
-from aouo.facts.errors import ProviderError, StopAsked
+from aouo.facts.errors import PostActionFailed, ProviderError, StopAsked
+from aouo.facts.notices import Notice
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow.answering.bringing import Bringing
+from aouo.flow.answering.compacting import answered_in
 from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
 from aouo.flow.answering.turns import Turn
@@ -69,6 +72,7 @@ class Commit:
         budget_refusals: BudgetRefusals,
         otr_memory: OtrMemory,
         forget: Callable[[Job], None],
+        post_actions: PostActions,
         bringing: Bringing,
     ) -> None:
         self._database = database
@@ -78,6 +82,7 @@ class Commit:
         self._budget_refusals = budget_refusals
         self._otr_memory = otr_memory
         self._forget = forget
+        self._post_actions = post_actions
         self._bringing = bringing
 
     async def end(
@@ -88,6 +93,9 @@ class Commit:
             shown = await self._write(turn, ended, filled)
         except StopAsked:  # its person was told that it is stopped; it has to end so
             ended = StopReason.PERSON
+            shown = await self._write(turn, ended, filled)
+        except PostActionFailed as error:  # nothing of the answer is kept
+            ended = Nack(error)
             shown = await self._write(turn, ended, filled)
         self._forget(turn.job)
         if isinstance(ended, Ack):
@@ -101,6 +109,7 @@ class Commit:
 
         Raises:
             StopAsked: it ends by its person's /stop, and by nothing else.
+            PostActionFailed: what its command wanted done with the answer failed.
         """
         if turn.job.isolated:
             return await self._end_run(turn, ended)
@@ -123,9 +132,11 @@ class Commit:
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             lanes.clear()
+            rows: list[Delivery] = []
             if isinstance(ended, Ack):
                 said = AssistantSaid(ended.text, native=ended.native)
                 turns.close_ack(tx, row, said, ctx.thoughts, now)
+                rows = self._also(tx, turn, ended.text, now)
             else:
                 for call in ctx.at_work:
                     turns.cut_off(tx, call.id, now)
@@ -135,7 +146,7 @@ class Commit:
             end = _run_end(turn, ended, spoke=spoke)
             if lane := self._bringing.settle(tx, turn.job, end, now):
                 lanes.append(lane)
-            return []
+            return rows
 
         await self._settle(turn, write, unless_stopped=ended is not StopReason.PERSON)
         for lane in lanes:
@@ -156,13 +167,29 @@ class Commit:
             said = AssistantSaid(text, native=answer.native)
             turns.close_ack(tx, facts.turn, said, turn.ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
+            rows = self._also(tx, turn, text, now)
             if answer.shown or _said_already(tx, facts.turn.id, text):
-                return _queued(tx, turn, (), filled, now)
+                return [*_queued(tx, turn, (), filled, now), *rows]
             skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
             buttons = sentences.skip_onboarding() if skips else ()
-            return _queued(tx, turn, messages, filled, now, buttons)
+            return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
         return await self._settle(turn, write, unless_stopped=True)
+
+    def _also(self, tx: Tx, turn: Turn, text: str, now: str) -> list[Delivery]:
+        """Do what the turn's command wants done with the answer, and tell of it."""
+        carried, facts = turn.job.carried, turn.ctx.facts
+        if carried is None or carried.post_action is None:
+            return []
+        notice: Notice | None = notices.Plain.NOT_DONE_OFF_RECORD
+        if not facts.turn.off_record:
+            answered = answered_in(turn.ctx, now, text)
+            notice = self._post_actions.do(tx, carried.post_action, answered)
+        if notice is None:
+            return []
+        said, turn_id = sentences.word(notice), facts.turn.id
+        key = f"post_action:{turn_id}"
+        return [deliveries.add(tx, facts.address, "notice", said, now, turn_id=turn_id, key=key)]
 
     async def _fail(self, turn: Turn, error: Exception, filled: Filled) -> int:
         """Say what happened; history keeps the person's words and one line."""
@@ -254,7 +281,8 @@ class Commit:
                 off_record.wipe(tx, job.id, job.inbound)
             return rows
 
-        rows = await self._database.transact(write, brief=True)
+        # A post-action may take its time, and not on the event loop's thread.
+        rows = await self._database.transact(write, brief=job.carried is None)
         self._outbox.put(*rows)
         return len(rows)
 

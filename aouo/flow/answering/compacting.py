@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import structlog
 
-from aouo.commands.summaries import nothing_to_compact
+from aouo.commands.post_actions import Answered, PostActions
+from aouo.commands.summaries import ROTATE, nothing_to_compact
 from aouo.facts import notices
-from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
+from aouo.facts.commands import PostAction
+from aouo.facts.errors import (
+    PostActionFailed,
+    ProviderError,
+    Refused,
+    RouteRequiredError,
+    StopAsked,
+)
 from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, Rendered
@@ -57,6 +65,7 @@ class Compacting:
         turns: Turns,
         running: Running,
         generations: Generations,
+        post_actions: PostActions,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -65,6 +74,7 @@ class Compacting:
         self._turns = turns
         self._running = running
         self._generations = generations
+        self._post_actions = post_actions
 
     async def run(self, job: Job, focus: str) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
@@ -110,15 +120,20 @@ class Compacting:
                 await self._leave(job, ctx, ended)
         except StopAsked:
             await self._leave(job, ctx, StopReason.PERSON)
+        except PostActionFailed as error:
+            await self._leave(job, ctx, error)
 
     async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
+        """Do the post-action that any command may ask for, in the transaction of the reply."""
         fresh: list[str] = []
+        action = PostAction(ROTATE, asdict(draft))
 
         def write(tx: Tx, now: str) -> list[Rendered]:
             record_all(tx, ctx.spent, now)
-            session_id, summary = rotate(tx, ctx, draft, now)
-            fresh[:] = [session_id]
-            return [sentences.word(notices.Compacted(draft.messages, summary))]
+            notice = self._post_actions.do(tx, action, answered_in(ctx, now))
+            route = routes.find(tx, job.inbound.address)
+            fresh[:] = [route.session_id] if route else []
+            return [sentences.word(notice)] if notice else []
 
         await self._replies.settle(job, write)
         ctx.spent = []
@@ -140,15 +155,19 @@ class Compacting:
         await self._replies.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 
 
-def rotate(tx: Tx, ctx: TurnContext, draft: Draft, now: str) -> tuple[str, int]:
-    """Begin a fresh session with a summary, and let the conversation go on in it; returns the ids
-    of both."""
+def answered_in(ctx: TurnContext, now: str, text: str = "") -> Answered:
+    """What a post-action is told of an answer in this turn's session."""
     facts = ctx.facts
-    route = routes.get_or_create(tx, facts.address, facts.chat_kind, now)
-    fresh = sessions.create(tx, facts.address, facts.pack.name, now)
-    sessions.pin_skill(tx, fresh, facts.turn.skill)
-    routes.set_session(tx, route, fresh, now)
-    return fresh, summaries.add(tx, fresh, draft, now, behind=0)
+    return Answered(
+        facts.address,
+        facts.chat_kind,
+        facts.person,
+        facts.turn.session_id,
+        facts.pack.name,
+        facts.turn.skill,
+        text,
+        now,
+    )
 
 
 async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: str) -> Draft:

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import structlog
 
+from aouo.commands.summaries import go_on_afresh
 from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, StopAsked
 from aouo.facts.history import Draft
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.facts.work import Delivery, Job
-from aouo.flow.answering.compacting import Plan, plan_of, rotate
+from aouo.flow.answering.compacting import Plan, answered_in, plan_of
 from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
@@ -145,7 +146,7 @@ class Renewing:
         job, now = turn.job, stamp(self._clock)
         jobs.check_claim(tx, job, unless_stopped=True)
         record_all(tx, turn.ctx.spent, now)
-        _, summary = rotate(tx, turn.ctx, draft, now)
+        _, summary = go_on_afresh(tx, answered_in(turn.ctx, now), draft)
         said = sentences.word(notices.Renewed(draft.messages, summary))
         key = f"summary:{summary}"
         return deliveries.add(tx, job.inbound.address, "notice", said, now, key=key)

@@ -1,18 +1,27 @@
-"""Carries out the commands that one transaction or one look can, and refuses the unknown ones."""
+"""Carries out the commands that one transaction or one look can, and the owner's own; refuses the
+unknown ones."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
 import structlog
 
-from aouo.commands.registry import CommandCall, Commands, Look, Result
+from aouo.commands.registry import AddedCommand, CommandCall, Commands, Look, Result
 from aouo.facts import notices
 from aouo.facts.commands import STOP
-from aouo.facts.errors import DraftOver, TooMuchToRead
+from aouo.facts.errors import DraftOver, PostActionFailed, TooMuchToRead
 from aouo.facts.ids import draft_id
 from aouo.facts.notices import Notice
+from aouo.facts.notices_commands import CommandFailed, CommandTookTooLong, WordsNotSplit
 from aouo.facts.ports import Clock, stamp
-from aouo.facts.work import Job
+from aouo.facts.work import Job, Route
+from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
+from aouo.outbound.outbox import Outbox
+from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import ObeyCommand, RefuseCommand, StopDraft
 from aouo.store import routes, turns
 from aouo.store.database import Database, Tx
@@ -21,28 +30,74 @@ log = structlog.get_logger()
 
 
 class Obeying:
-    """Obeys commands by their handlers in `commands`."""
+    """Obeys commands by their handlers in `commands`; `limit_s` is how long the owner's own may
+    take."""
 
     def __init__(
-        self, *, database: Database, clock: Clock, replies: Replies, commands: Commands
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        replies: Replies,
+        running: Running,
+        commands: Commands,
+        limit_s: Callable[[], float],
     ) -> None:
         self._database = database
         self._clock = clock
+        self._outbox = outbox
         self._replies = replies
+        self._running = running
         self._commands = commands
+        self._limit_s = limit_s
 
     async def obey(self, job: Job, said: ObeyCommand) -> None:
-        """Carry out a command in the transaction that settles it, or look up what it asks for."""
+        """Carry out a command in the transaction that settles it, or run before that what looks
+        something up or is the owner's."""
         if look := self._commands.lookups.get(said.name):
-            await self._replies.answer(job, await self._looked_up(job, look, said.rest))
-            return
-        handler, library = self._commands.handlers[said.name], self._replies.library
-        await self._replies.command(job, lambda tx, call: handler(tx, call, library), said.rest)
+            result = await self._looked_up(job, look, said)
+            await self._replies.command(job, lambda tx, call: result, said)
+        elif handler := self._commands.handlers.get(said.name):
+            library = self._replies.library
+            await self._replies.command(job, lambda tx, call: handler(tx, call, library), said)
+        elif added := self._commands.added().get(said.name):
+            await self._obey_added(job, said, added)
+        else:  # its file was taken away a moment ago
+            await self._replies.answer(job, notices.UnknownCommand(said.name))
+
+    async def _obey_added(self, job: Job, said: ObeyCommand, added: AddedCommand) -> None:
+        call, _ = await self._called(job, said)
+        try:
+            async with typing(self._outbox.action, self._clock, job.inbound.address):
+                ended = await self._running.run(
+                    job.id, self._limit_s(), lambda: _guarded(said.name, added, call)
+                )
+        except asyncio.CancelledError:
+            await self._replies.give_back(job)
+            raise
+        if isinstance(ended, Result):
+            result = ended
+            try:
+                await self._replies.command(job, lambda tx, call: result, said)
+                return
+            except (PostActionFailed, TypeError, ValueError) as error:
+                ended = error
+        if isinstance(ended, Exception):
+            log.error("command_failed", command=said.name, error=repr(ended))
+            await self._replies.answer(job, CommandFailed(said.name, f"job {job.id}"))
+        elif ended is StopReason.TIMEOUT:
+            await self._replies.answer(job, CommandTookTooLong(said.name))
+        else:
+            await self._replies.end_early(job, ended)
 
     async def refuse(self, job: Job, why: RefuseCommand) -> None:
-        """Say that nobody knows the command, or which pack's it is."""
-        unknown = notices.UnknownCommand(why.name)
-        notice = notices.SkillOfOtherPack(why.name, why.pack) if why.pack else unknown
+        """Say that nobody knows the command, or which pack's it is, or what is wrong with it."""
+        notice: Notice = notices.UnknownCommand(why.name)
+        if why.why:
+            notice = WordsNotSplit(why.name, why.why)
+        elif why.pack:
+            notice = notices.SkillOfOtherPack(why.name, why.pack)
         await self._replies.answer(job, notice)
 
     async def stop_draft(self, job: Job, stopped: StopDraft) -> None:
@@ -60,12 +115,32 @@ class Obeying:
         except DraftOver:
             await self._replies.done(job, "the draft is over")
 
-    async def _looked_up(self, job: Job, look: Look, rest: str) -> Notice:
-        call = CommandCall(job.inbound, rest, stamp(self._clock), job.id)
-        route = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
+    async def _looked_up(self, job: Job, look: Look, said: ObeyCommand) -> Result:
+        call, route = await self._called(job, said)
         try:
             async with self._database.snapshot() as snapshot:
                 return await look(snapshot, call, route)
         except TooMuchToRead as error:
             log.warning("too_much_to_read", error=str(error))
-            return notices.Plain.TOO_MUCH_TO_READ
+            return Result(notices.Plain.TOO_MUCH_TO_READ)
+
+    async def _called(self, job: Job, said: ObeyCommand) -> tuple[CommandCall, Route | None]:
+        """The call of a command that runs before its transaction, and where it was sent."""
+        route = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
+        session_id = route.session_id if route else ""
+        now = stamp(self._clock)
+        call = CommandCall(job.inbound, said.rest, now, job.id, said.words, session_id, said.name)
+        return call, route
+
+
+async def _guarded(name: str, added: AddedCommand, call: CommandCall) -> Result | Exception:
+    """Run a command of the owner's; what it raises is a value, since it is not our failure."""
+    try:
+        result = cast("object", await added.run(call))  # a package may return anything
+    except Exception as error:
+        log.exception("command_raised", command=name, error=repr(error))
+        return error
+    if not isinstance(result, Result):
+        return TypeError(f"{result!r} is no Result")
+    output = cast("object", result.output)
+    return result if isinstance(output, Notice | None) else TypeError(f"{output!r} is no notice")

@@ -9,6 +9,7 @@ from aouo.commands import memory
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
+from aouo.facts.commands import Words
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Button
 from aouo.facts.history import Cause
@@ -40,15 +41,15 @@ class Remembering:
         self._keeping = keeping
         self._zone = zone
 
-    async def run(self, job: Job, rest: str) -> None:
+    async def run(self, job: Job, words: Words) -> None:
         """`/memory`, `/memory undo` and `/memory empty <file>`."""
-        match rest.lower().split():
-            case ["undo"]:
+        match tuple(word.lower() for word in words.args):
+            case ("undo",):
                 await self.undo(job, 0)
-            case []:
+            case ():
                 await self._settle_open(job)
                 await self._replies.command(job, self._card)
-            case ["empty", name]:
+            case ("empty", name):
                 await self.empty(job, name)
             case _:
                 await self._replies.answer(job, _USAGE)

@@ -45,7 +45,8 @@ class TopicEvents:
                 return []
             bound.append(named.pack)
             call, library = CommandCall(inbound, "", now), self._replies.library
-            return [sentences.word(builtin.bind(tx, call, library, named.pack).notice)]
+            said = builtin.bind(tx, call, library, named.pack).output
+            return [sentences.word(said)] if said else []
 
         await self._replies.settle(job, work, outcome="topic named")
         if bound:

@@ -10,11 +10,22 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo.facts import errors, notices, taps
 from aouo.facts.notices import Notice
+from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.outbound.wording import install, media, memory, menus, models, money, schedules, topics
+from aouo.outbound.wording import (
+    commands,
+    install,
+    media,
+    memory,
+    menus,
+    models,
+    money,
+    schedules,
+    topics,
+)
 from aouo.outbound.wording.saying import say
 
 THINKING = "Thinking…"
@@ -52,6 +63,8 @@ def word(notice: Notice) -> Rendered:
 def _said(notice: Notice) -> str | Rendered:
     if isinstance(notice, InstallNotice):
         return install.worded(notice)
+    if isinstance(notice, CommandNotice):
+        return commands.worded(notice)
     if isinstance(notice, notices.SummaryNotice):
         return _summary(notice)
     if isinstance(notice, notices.MediaNotice):
@@ -210,6 +223,16 @@ def _said(notice: Notice) -> str | Rendered:
             return "Skipped. Just write what you need."
         case notices.OnboardingSkipped():
             return "That is over already. Just write what you need."
+        case notices.Plain.NOTHING_APART_OFF_RECORD:
+            return (
+                "Off the record I run nothing beside our conversation, since its answer is kept. "
+                "/otr ends it."
+            )
+        case notices.Plain.NOT_DONE_OFF_RECORD:
+            return (
+                "Off the record I only answer: what this command does with the answer is left "
+                "undone. /otr ends it."
+            )
         case notices.Plain.NO_UNDO_OFF_RECORD:
             return "Off the record memory stays as it is, also by hand. /otr ends it."
         case notices.Plain.NO_SUMMARY_OFF_RECORD:
@@ -256,6 +279,11 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
             )
         case errors.ToolsNotReady():
             return "The tools for this did not come up in time. Try again in a minute."
+        case errors.PostActionFailed():
+            return (
+                f"I had an answer, but what was to be done with it (“{error.kind}”) failed, so "
+                f"neither is kept. The log has it under {reference}."
+            )
         case errors.EmptyAnswer() if error.cut_off:
             return models.cut_off(error.cut_off, for_owner=for_owner)
         case errors.EmptyAnswer():
@@ -337,9 +365,12 @@ def badge(pack_name: str) -> str:
     return f"\n\n— {pack_name}"
 
 
-def run_badge(name: str, pack_name: str) -> str:
-    """Return the end of a message that nobody asked for just now: what it comes from."""
-    return f"\n\n— {pack_name} · ⏰ {name}" if pack_name else f"\n\n— ⏰ {name}"
+def run_badge(name: str, pack_name: str, *, by_command: bool = False) -> str:
+    """Return the end of a message of a turn beside its conversation: what it comes from.
+
+    `by_command`: a person asked for it by the command `name`; nobody did just now otherwise.
+    """
+    return f"\n\n— {' · '.join(filter(None, (pack_name, name if by_command else f'⏰ {name}')))}"
 
 
 def run_failed(why: str) -> str:
@@ -357,8 +388,10 @@ def run_broke(reference: str) -> str:
     return f"something in me broke ({reference}). The owner finds it in the log."
 
 
-def run_in_history(name: str, prompt: str) -> str:
-    """Return the line that history keeps of what a run was asked to do."""
+def run_in_history(name: str, prompt: str, *, by_command: bool = False) -> str:
+    """Return the line that history keeps of what a run was asked to do; see `run_badge`."""
+    if by_command:
+        return f"[{name}, answered beside this conversation: {prompt}]"
     asked = f": {prompt}" if prompt and prompt != name else ""
     return f"[by itself, not from the person: {name!r} was due{asked}]"
 

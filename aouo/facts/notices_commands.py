@@ -1,0 +1,111 @@
+"""Notices about commands of the owner's and about the running bot, as facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class WordsNotSplit:
+    """What follows a command cannot be split into words; `why` is the lexer's."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutput:
+    """What a command of the owner's says: plain text, as long as it is."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFailed:
+    """A command of the owner's failed; `reference` is where the log has it."""
+
+    name: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTookTooLong:
+    """A command of the owner's was ended by a time limit."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRunsApart:
+    """A command's turn runs beside the conversation; its answer comes into it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandUnusable:
+    """A command of the owner's cannot run; `problem` is for the owner, "" = for nobody here."""
+
+    name: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """A model that may answer: its failures in a row, the kind of the last one ("" = none), and
+    until when, in words, others are asked before it ("" = they are not)."""
+
+    provider: str
+    model: str
+    failures: int = 0
+    last: str = ""
+    cools_until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BotState:
+    """The running bot, for its owner: jobs by state, and a line for each thing that is wrong.
+
+    `since` is in words. `telegram` is how it is listened to, "" = not at all. `mcp` has (server,
+    state), `broken_packs` (name, what is wrong first).
+    """
+
+    since: str
+    models: tuple[ModelState, ...]
+    waiting: int
+    running: int
+    parked: int
+    telegram: str
+    mcp: tuple[tuple[str, str], ...] = ()
+    broken_packs: tuple[tuple[str, str], ...] = ()
+    broken_commands: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatusShown:
+    """Answer to /status: the pack here, and what is at work here.
+
+    `answers` says whether the pack `pack` answers, is `gone`, one has to be `chosen`, or there is
+    `none`. `bot` is None for everybody but the owner.
+    """
+
+    pack: str
+    answers: Literal["here", "gone", "chosen", "none"]
+    running: bool
+    waiting: int
+    off_record: bool
+    bot: BotState | None = None
+
+
+CommandNotice: TypeAlias = (
+    WordsNotSplit
+    | CommandOutput
+    | CommandFailed
+    | CommandTookTooLong
+    | CommandRunsApart
+    | CommandUnusable
+    | StatusShown
+)

@@ -1,0 +1,66 @@
+"""Lets the owner's packages hear the events of turns: each subscriber in a task of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import Context
+from dataclasses import dataclass
+
+import structlog
+
+from aouo.facts.events import Event
+from aouo.plumbing import entry_points
+from aouo.plumbing.bus import Bus
+
+log = structlog.get_logger()
+GROUP = "aouo.subscribers"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """Hears events of some kinds, () = of all, one after the other; see `plumbing.bus`."""
+
+    hear: Callable[[Event], Awaitable[None]]
+    kinds: tuple[type[Event], ...] = ()
+
+
+def subscribers_of_packages() -> Mapping[str, Subscriber]:
+    """Return the subscribers that the owner's packages bring, by name.
+
+    Raises:
+        SetupError: one does not load, or is no `Subscriber`.
+    """
+    found: dict[str, Subscriber] = {}
+    for entry in entry_points.found(GROUP):
+        what = "subscriber"
+        subscriber: object = entry_points.load(entry, what)
+        if not isinstance(subscriber, Subscriber) or entry.name in found:
+            raise entry_points.failed(entry, what, "is no Subscriber, or its name is taken")
+        found[entry.name] = subscriber
+        log.info("subscriber_added", subscriber=entry.name)
+    return found
+
+
+class Subscribers:
+    """Runs them; one that raises or never ends changes nothing for anybody else."""
+
+    def __init__(self, bus: Bus, subscribers: Mapping[str, Subscriber]) -> None:
+        self._bus = bus
+        self._subscribers = subscribers
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for name, one in self._subscribers.items():
+                group.create_task(self._serve(name, one), name=name, context=Context())
+
+    async def _serve(self, name: str, subscriber: Subscriber) -> None:
+        events, leave = self._bus.subscribe(*subscriber.kinds)
+        try:
+            async for event in events:
+                try:
+                    await subscriber.hear(event)
+                except Exception as error:
+                    log.exception("subscriber_failed", subscriber=name, error=repr(error))
+        finally:
+            leave()

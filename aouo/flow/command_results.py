@@ -1,0 +1,100 @@
+"""Carries out what a command returns: its answer, or what it leaves to a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from aouo.commands.builtin import pack_here, shown_packs
+from aouo.commands.post_actions import Answered, PostActions
+from aouo.commands.registry import CommandCall, Result
+from aouo.facts import notices
+from aouo.facts.address import Lane
+from aouo.facts.commands import Carried
+from aouo.facts.events import Triggered
+from aouo.facts.notices import Notice
+from aouo.facts.notices_commands import CommandRunsApart
+from aouo.facts.ports import Rendered
+from aouo.facts.work import Job
+from aouo.outbound.wording import sentences
+from aouo.packs.library import Library
+from aouo.routing.bypass import LanePolicy
+from aouo.routing.installed import Installed
+from aouo.store import jobs, routes
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command came to: `said` None = its job was given back, to be answered by a turn.
+
+    `wakes` are lanes that have work then.
+    """
+
+    said: list[Rendered] | None
+    wakes: tuple[Lane, ...] = ()
+
+
+class CommandResults:
+    """Carries them out, in the transaction of the command."""
+
+    def __init__(self, *, library: Callable[[], Library], post_actions: PostActions) -> None:
+        self._library = library
+        self._post_actions = post_actions
+
+    def carry_out(self, tx: Tx, job: Job, call: CommandCall, result: Result) -> Outcome:
+        """Answer with the output and do the post-action, or leave both hints and post-action to a
+        turn.
+
+        Raises:
+            PostActionFailed: nothing of it may be kept.
+        """
+        if result.output is not None:
+            return Outcome([sentences.word(result.output), *self._also(tx, job, result, call.now)])
+        self._post_actions.check(result.post_action)
+        hints = replace(result.hints, said=result.hints.said or call.rest)
+        carried = Carried(hints, result.post_action)
+        if hints.isolated:
+            return self._apart(tx, job, call, carried)
+        jobs.carry(tx, job, carried)
+        return Outcome(None, (job.inbound.address.lane,))
+
+    def _apart(self, tx: Tx, job: Job, call: CommandCall, carried: Carried) -> Outcome:
+        """File the turn as a job of its own beside the conversation."""
+        library, hints = self._library(), carried.hints
+        pack, refusal = pack_here(tx, call, library), _refusal(job, hints.said)
+        if refusal or pack is None:
+            packs = shown_packs(library, job.inbound.person.language)
+            return Outcome([sentences.word(refusal or notices.Picker(packs))])
+        run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
+        inbound = replace(job.inbound, content=run, origin="command")
+        lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)
+        jobs.add(tx, lane, inbound, call.now, carried=carried)
+        return Outcome([sentences.word(CommandRunsApart(call.name))], (lane,))
+
+    def _also(self, tx: Tx, job: Job, result: Result, now: str) -> list[Rendered]:
+        """Do what a command wants done with its own answer, and tell of it."""
+        if result.post_action is None:
+            return []
+        if job.off_record:
+            return [sentences.word(notices.Plain.NOT_DONE_OFF_RECORD)]
+        inbound, route = job.inbound, routes.find(tx, job.inbound.address)
+        answered = Answered(
+            inbound.address,
+            inbound.chat_kind,
+            inbound.person,
+            session_id=route.session_id if route else "",
+            pack=route.active_pack if route else "",
+            skill=route.active_skill if route else "",
+            text="",
+            now=now,
+        )
+        notice = self._post_actions.do(tx, result.post_action, answered)
+        return [sentences.word(notice)] if notice else []
+
+
+def _refusal(job: Job, said: str) -> Notice | None:
+    """Why no turn may run beside the conversation, None = one may."""
+    if job.off_record:
+        return notices.Plain.NOTHING_APART_OFF_RECORD
+    return None if said.strip() else notices.Plain.EMPTY_MESSAGE

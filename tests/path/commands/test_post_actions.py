@@ -1,0 +1,307 @@
+"""What a command wants done with its turn's answer is done in that answer's commit.
+
+Source: seed 000 (Slash dispatch, Post-actions), design §3.8, kernel A6, A7, C7.5.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aouo.emulator import ChatMessage
+from tests.fakes.model_server import Body, Fails, Reply, Says, text_of
+from tests.fakes.packages import lay_down
+from tests.path.looking import cut_off, eventually, said, settled
+from tests.path.world import ADA, Running, World, texts
+
+CODE = """
+from aouo.commands.registry import AddedCommand, Result
+from aouo.facts.commands import TurnHints, PostAction
+from aouo.facts.notices_commands import CommandOutput
+
+done = []
+runs = []
+
+
+async def wrap(call):
+    runs.append(call.rest)
+    return Result(hints=TurnHints(f"Sum up, about {call.rest}."), post_action=PostAction("rotate"))
+
+
+async def mark(call):
+    return Result(hints=TurnHints(call.rest), post_action=PostAction("note", {"color": "green"}))
+
+
+async def now(call):
+    return Result(CommandOutput("now", "At once."), post_action=PostAction("note"))
+
+
+async def unknown(call):
+    return Result(post_action=PostAction("nobody_does"))
+
+
+async def raises(call):
+    raise ZeroDivisionError("no")
+
+
+async def nonsense(call):
+    return "hello"
+
+
+def note(tx, arguments, answered):
+    done.append((dict(arguments), answered.text, answered.pack))
+    return CommandOutput("mark", "Noted.")
+
+
+def breaks(tx, arguments, answered):
+    tx.run("DELETE FROM sessions")
+    raise KeyError("x")
+
+
+def babbles(tx, arguments, answered):
+    return "hello"
+
+
+async def babble(call):
+    return Result(CommandOutput("babble", "At once."), post_action=PostAction("babbles"))
+
+
+async def words(call):
+    return Result("hello")
+
+
+async def alone(call):
+    hints = TurnHints(call.rest, isolated=True)
+    return Result(hints=hints, post_action=PostAction("note", {"color": "blue"}))
+
+
+async def spoil(call):
+    return Result(hints=TurnHints("Say it."), post_action=PostAction("breaks"))
+
+
+WRAP, MARK, NOW, SPOIL = (AddedCommand("does it", one) for one in (wrap, mark, now, spoil))
+UNKNOWN, RAISES, NONSENSE = (AddedCommand("does it", one) for one in (unknown, raises, nonsense))
+BABBLE, WORDS, ALONE = (AddedCommand("does it", one) for one in (babble, words, alone))
+"""
+ENTRY_POINTS = """
+[aouo.commands]
+wrap = added_commands:WRAP
+mark = added_commands:MARK
+now = added_commands:NOW
+spoil = added_commands:SPOIL
+unknown = added_commands:UNKNOWN
+raises = added_commands:RAISES
+nonsense = added_commands:NONSENSE
+babble = added_commands:BABBLE
+words = added_commands:WORDS
+alone = added_commands:ALONE
+
+[aouo.post_actions]
+note = added_commands:note
+breaks = added_commands:breaks
+babbles = added_commands:babbles
+"""
+
+
+@pytest.fixture(autouse=True)
+def added(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "added_commands", raising=False)
+    lay_down(tmp_path / "site", monkeypatch, "added_commands", CODE, ENTRY_POINTS)
+    world.install("notes")
+
+
+def module() -> Any:
+    return __import__("added_commands")
+
+
+def failing(body: Body) -> Reply:
+    del body
+    return Fails(503)
+
+
+async def asked(world: World, times: int) -> None:
+    """Wait until the model was asked so often."""
+
+    async def look() -> bool:
+        return len(world.model.requests) == times
+
+    await eventually(look)
+
+
+def rows_of(world: World, sql: str) -> list[tuple[str, ...]]:
+    """What stands in the database while nothing runs."""
+    with closing(sqlite3.connect(world.home.database)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+async def telling(world: World, part: str) -> ChatMessage:
+    """Wait for a message of the bot with these words in it."""
+
+    async def look() -> ChatMessage | None:
+        found = await world.people.messages(ADA)
+        return next((m for m in found if m.from_bot and part in m.text), None)
+
+    return await world.people.until(look)
+
+
+async def session_of(bot: Running) -> str:
+    (row,) = await bot.rows("SELECT session_id FROM conversation_routes")
+    return str(row["session_id"])
+
+
+@pytest.mark.parametrize("streaming", ["edits", "off"])
+async def test_by_stream_or_not_the_next_turn_sees_the_summary(
+    world: World, streaming: str
+) -> None:
+    """C7.5; the trap of A6: a slash typed where answers are streamed ran no post-action."""
+    world.config = {"telegram": {"streaming": streaming}}
+    world.model.say("Hello.")
+    world.model.say("Ada plans a garden.", chunks=3)
+    world.model.say("Green.")
+    async with world.running() as bot:
+        await bot.ask("hi")
+        before = await session_of(bot)
+        await bot.people.say(ADA, ADA, "/wrap the fence")
+        await said(world, "Ada plans a garden.")
+        await settled(bot)
+        assert await session_of(bot) != before
+        await bot.people.say(ADA, ADA, "which colour?")
+        await said(world, "Green.")
+
+    words = [text_of(message) for message in world.model.requests[-1]["messages"][1:]]
+    assert "Ada plans a garden." in "\n".join(words)
+    assert "Sum up, about the fence." not in "\n".join(words)
+    assert "hi" not in words
+
+
+async def test_what_it_tells_comes_after_the_answer_and_its_arguments_arrive(world: World) -> None:
+    world.model.say("Milk it is.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/mark buy milk")
+        await said(world, "Noted.")
+        await settled(bot)
+
+    assert texts(await world.people.messages(ADA)) == ["Milk it is.", "Noted."]
+    assert module().done == [({"color": "green"}, "Milk it is.", "notes")]
+
+
+async def test_an_output_is_the_answer_and_its_post_action_is_done_with_it(world: World) -> None:
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/now")
+        await said(world, "Noted.")
+        await settled(bot)
+
+    assert texts(await world.people.messages(ADA)) == ["At once.", "Noted."]
+    assert world.model.requests == []
+
+
+async def test_a_turn_that_fails_does_nothing_with_its_answer(world: World) -> None:
+    world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
+    world.model.script = failing
+    async with world.running() as bot:
+        await bot.ask("/mark buy milk")
+        await settled(bot)
+        assert (await bot.rows("SELECT status FROM turns")) == [{"status": "nack"}]
+
+    assert module().done == []
+
+
+async def test_a_turn_that_is_stopped_does_nothing_with_its_answer(world: World) -> None:
+    world.model.reply(Says("Slowly it comes", chunks=5, stall_after=1))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/mark buy milk")
+        await eventually(lambda: bot.rows("SELECT 1 FROM turns"))
+        await bot.people.say(ADA, ADA, "/stop")
+        await said(world, "Stopped.")
+        await settled(bot)
+
+    assert module().done == []
+
+
+async def test_a_turn_that_is_taken_up_still_does_it_once_and_its_command_runs_once(
+    world: World,
+) -> None:
+    """A process that ends in the middle of the turn."""
+    world.model.reply(Says("Slowly it comes", chunks=5, stall_after=1))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/wrap the fence")
+        await asked(world, 1)
+        before = await session_of(bot)
+        await cut_off(bot)
+    (carried,) = rows_of(world, "SELECT carried FROM jobs")
+    assert "rotate" in carried[0]
+    world.model.say("Ada plans a garden.")
+    async with world.running() as bot:
+        await said(world, "Ada plans a garden.")
+        await settled(bot)
+
+        assert await session_of(bot) != before
+        assert await bot.rows("SELECT carried FROM jobs WHERE carried <> ''") == []
+        assert len(await bot.rows("SELECT id FROM summaries")) == 1
+    assert module().runs == ["the fence"]
+
+
+async def test_a_turn_in_a_session_of_its_own_does_it_too(world: World) -> None:
+    world.model.say("Think done.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/alone think")
+        await said(world, "Noted.")
+        await said(world, "Think done.\n\n— /alone")
+        await settled(bot)
+
+    assert module().done == [({"color": "blue"}, "Think done.", "notes")]
+
+
+async def test_one_that_fails_keeps_nothing_of_the_answer_and_says_so(world: World) -> None:
+    world.model.say("It is said.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/spoil")
+        told = await telling(world, "failed, so")
+        await settled(bot)
+
+        assert "“breaks”" in told.text
+        assert await bot.rows("SELECT status FROM turns") == [{"status": "nack"}]
+        assert len(await bot.rows("SELECT id FROM sessions")) == 1
+
+
+@pytest.mark.parametrize("command", ["unknown x", "raises", "nonsense", "babble", "words"])
+async def test_a_command_that_goes_wrong_is_told_and_the_lane_goes_on(
+    world: World, command: str
+) -> None:
+    world.model.say("Still here.")
+    async with world.running() as bot:
+        told = await bot.ask(f"/{command}")
+        answer = await bot.ask("and now?")
+
+    assert told.text.startswith(f"/{command.split()[0]} failed.")
+    assert answer.text == "Still here."
+
+
+async def test_with_several_packs_its_turn_waits_for_one_and_the_command_runs_once(
+    world: World,
+) -> None:
+    world.install("vocab")
+    world.model.say("Ada plans a garden.")
+    async with world.running() as bot:
+        picker = await bot.ask("/mark buy milk")
+        await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
+        await said(world, "Noted.")
+        await settled(bot)
+
+    assert module().done == [({"color": "green"}, "Ada plans a garden.", "vocab")]
+
+
+async def test_off_the_record_it_is_left_undone(world: World) -> None:
+    world.model.say("Milk it is.")
+    async with world.running() as bot:
+        await bot.ask("/otr")
+        await bot.people.say(ADA, ADA, "/mark buy milk")
+        await telling(world, "left undone")
+        await settled(bot)
+
+    assert module().done == []
