@@ -10,13 +10,18 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.app import wiring
+from aouo.app.reloading import Reloading
+from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
+from aouo.flow.chores.subscribers import Subscribers
 from aouo.flow.chores.titles import Titles
+from aouo.flow.generations import Generations
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.plumbing.client import answers as asked
 from aouo.queue.inbox import Inbox
 from aouo.telegram.channel import TelegramChannel
+from aouo.triggers.ticking import Ticking
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, WAIT_S, World
 
@@ -27,6 +32,11 @@ OPTIONAL: dict[str, tuple[object, str]] = {
     "known_models": (KnownModels, "run"),
     "waking": (wiring, "watch"),
     "menu": (TelegramChannel, "set_menu"),
+    "config": (Reloading, "run"),
+    "generations": (Generations, "run"),
+    "index": (Indexing, "run"),
+    "schedules": (Ticking, "run"),
+    "subscribers": (Subscribers, "run"),
 }
 ESSENTIAL: dict[str, tuple[object, str]] = {
     "bursts": (Inbox, "close_bursts"),
@@ -84,7 +94,7 @@ async def test_an_optional_part_that_fails_is_named_and_run_again_and_ends_nothi
 
 async def test_every_part_of_the_runtime_is_tried_here(world: World) -> None:
     async with world.running() as bot:
-        assert {*bot.app.optional, "menu"} == set(OPTIONAL)
+        assert {*bot.app.optional, "config", "menu"} == set(OPTIONAL)
         assert set(bot.app.essential) == set(ESSENTIAL)
 
 
