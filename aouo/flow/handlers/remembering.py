@@ -43,7 +43,7 @@ class Remembering:
 
     async def run(self, job: Job, words: Words) -> None:
         """`/memory`, `/memory undo` and `/memory empty <file>`."""
-        match tuple(word.lower() for word in words.args):
+        match (*(word.lower() for word in words.args), *words.flags):
             case ("undo",):
                 await self.undo(job, 0)
             case ():
