@@ -114,6 +114,15 @@ def going_on(old: Library, new: Library, home: Home, pinned: Collection[str]) ->
     return replace(new, packs=MappingProxyType(dict(sorted({**new.packs, **kept}.items()))))
 
 
+def but_for(old: Library, new: Library, names: Collection[str]) -> Library:
+    """Return `new` with these packs as they are in `old`: somebody is changing them, and half of a
+    change may have been read."""
+    packs = {name: pack for name, pack in new.packs.items() if name not in names}
+    packs |= {name: old.packs[name] for name in names if name in old.packs}
+    broken = {name: problems for name, problems in new.broken.items() if name not in names}
+    return replace(new, packs=MappingProxyType(dict(sorted(packs.items()))), broken=broken)
+
+
 def _is_edited_there(folder: Path, home: Home) -> bool:
     return folder.is_dir() and (folder.is_symlink() or folder.parent != home.packs)
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
-from aouo.installer.installed import changed
+from aouo.installer.installed import but_for, changed
 from aouo.packs.stores import PackStores
 from aouo.plumbing.shield import finish
 
@@ -32,9 +32,13 @@ class Refreshing:
 
     async def swap(self, prepare: Callable[[], Awaitable[Generation]]) -> None:
         """From now on new work begins with what `prepare` returns; packs that changed are opened
-        anew. If it raises, nothing changes."""
+        anew, and those that somebody is changing stay as they are until that is over. If it
+        raises, nothing changes."""
         async with self._one_by_one:
             generation = await prepare()
+            if names := self._generations.changing:
+                packs = but_for(self._generations.library, generation.library, names)
+                generation = generation.renewed(packs)
             try:
                 await self._swap(generation)
             finally:

@@ -100,8 +100,13 @@ class Server:
     async def aclose(self) -> None:
         """End the connection, and wait until it is closed and its child is gone."""
         self.close()
-        if self._serving:
-            await asyncio.wait([self._serving])
+        if self._serving is None or self._attempt is None:
+            return
+        if not self._attempt.done():
+            self._serving.cancel()  # it only connects
+        await asyncio.wait([self._serving])
+        if not self._attempt.done():  # it had not even begun to
+            self._attempt.set_result(None)
 
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         link = await self._link()

@@ -14,7 +14,7 @@ from aouo.app.models import model_of
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.transcript import ModelRequest, UserSaid
-from aouo.plumbing.resources import Holder
+from aouo.plumbing.resources import Holder, Resources
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
 from tests.fakes.clock import FastClock
@@ -162,3 +162,29 @@ async def test_making_the_models_and_all_around_them_imports_no_sdk() -> None:
         said, _ = await process.communicate()
 
     assert said.decode().strip() == "[]"
+
+
+async def test_models_of_the_same_settings_are_the_same_and_others_are_made_anew(
+    session: aiohttp.ClientSession,
+) -> None:
+    """A reload keeps their health, what is known of them, and the embedded model's process."""
+    dialects, clock, resources = Dialects(), FastClock(), Resources()
+    one = {"provider": {"backend": "openai"}, "openai": {"api_key": "one"}}
+    settings = [
+        one,
+        one | {"telegram": {"max_parts": 3}},
+        one | {"openai": {"api_key": "two"}},
+        one | {"provider": {"backend": "openai", "fallback": [{"backend": "local"}]}},
+        one | {"provider": {"backend": "openai", "fallback": [{"backend": "local"}]}},
+    ]
+    made = [
+        await model_of(Settings.model_validate(each), session, Holder(resources), clock, dialects)
+        for each in settings
+    ]
+    await resources.aclose()
+    same, other_key, with_fallback, again = made[1:]
+
+    assert same is made[0]
+    assert other_key.models[0] is not made[0].models[0]
+    assert with_fallback.models[0] is made[0].models[0]
+    assert again is with_fallback

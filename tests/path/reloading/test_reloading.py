@@ -272,6 +272,24 @@ async def test_a_turn_may_start_another_one_while_a_reload_waits_for_it(world: W
         await settled(bot)
 
 
+async def test_a_pack_that_somebody_is_changing_stays_as_it_is_until_that_is_over(
+    world: World,
+) -> None:
+    """Its folder may be away for a moment; whoever changes it reads it anew in the end."""
+    world.install("notes", "vocab")
+    async with world.running() as bot:
+        async with bot.app.generations.change("notes"):
+            (world.home.packs / "notes").rename(world.home.path / "away")
+            save(world, telegram={"max_parts": 3})
+            await reload(world)
+            meanwhile = bot.app.generations.library
+            (world.home.path / "away").rename(world.home.packs / "notes")
+        after = bot.app.generations.now
+
+    assert (meanwhile.names, dict(meanwhile.broken)) == (("notes", "vocab"), {})
+    assert after.showing.max_parts == 3
+
+
 async def test_two_hundred_reloads_lose_no_turn(world: World) -> None:
     """Some turns outlive many of them: the tool is let go every tenth reload."""
     slow = [(asyncio.Event(), asyncio.Event())]

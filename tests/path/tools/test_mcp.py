@@ -16,7 +16,7 @@ import pytest
 
 from aouo.config.settings import McpServer
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
-from aouo.tools.mcp_servers import Server, supervised
+from aouo.tools.mcp_servers import CONNECT_S, Server, supervised
 from aouo.web.session import session_through
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
@@ -232,6 +232,26 @@ async def reached(server: Server, clock: FastClock) -> None:
             return False
 
     await eventually(look)
+
+
+async def test_a_server_that_is_closed_while_it_connects_is_gone_at_once() -> None:
+    silent = {"command": sys.executable, "args": ["-c", "import time; time.sleep(60)"]}
+    async with asyncio.TaskGroup() as group, one(silent, FastClock()) as server:
+        asking = group.create_task(refused(server))
+        await eventually(lambda: serving(server))
+        async with asyncio.timeout(CONNECT_S / 2):
+            await server.aclose()
+        assert "is down" in await asking
+
+
+async def serving(server: Server) -> bool:
+    return server._serving is not None
+
+
+async def refused(server: Server) -> str:
+    with pytest.raises(ToolFailed) as caught:
+        await server.tools()
+    return str(caught.value)
 
 
 async def test_a_server_behind_a_url_works_the_same_and_is_found_again() -> None:
