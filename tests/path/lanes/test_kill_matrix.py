@@ -28,7 +28,7 @@ from aouo.store.database import Tx, connect
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.looking import PHOTO_LINE
-from tests.path.schedules.reminders import reminder
+from tests.path.schedules.scheduled import reminder
 
 AT_ONCE = 8
 PAIRS = 4  # of kills, for each scenario
@@ -36,9 +36,10 @@ START_UP = 8  # places before a message can come in: gone through with the plain
 KILLS_AT_LEAST = 20  # fewer, and a place that counts has been lost
 KILLS_AT_MOST = 200
 
+REMINDER = "Remind me to water the plants"
 TOLD = (
     "[a schedule runs this by itself; nobody is there to answer questions. Your answer goes to the "
-    "person. If there is nothing to tell them, answer [SILENT] and nothing else]\nRemind me"
+    "person. If there is nothing to tell them, answer [SILENT] and nothing else]\n" + REMINDER
 )
 RESUMED = "I was restarted while answering; continuing."
 IN_DOUBT = "The connection broke while I was sending: "
@@ -237,7 +238,7 @@ class Due(Scenario):
     """A reminder is due when the bot starts; nobody says anything."""
 
     def prepare(self, home: Home) -> None:
-        row = reminder(datetime.now(UTC))  # noqa: TID251 - as the processes do
+        row = reminder(datetime.now(UTC), 0)  # noqa: TID251 - as the processes do
         with closing(connect(home.database)) as connection:
             schedules.add(Tx(connection), row, row.since)
 
@@ -246,7 +247,7 @@ class Due(Scenario):
 
     def history(self) -> list[tuple[str, str]]:
         ran = [("user", TOLD), ("assistant", self.answers[-1])]
-        about = "[by itself, not from the person: 'plants' was due: Remind me]"
+        about = f"[by itself, not from the person: 'plants' was due: {REMINDER}]"
         return [*ran, ("user", about), ("assistant", self.answers[-1])]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from aouo.facts.address import ConversationAddress
@@ -28,10 +28,9 @@ def answering(
     return lambda body: run(body) if is_run(body) else person(body)
 
 
-async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:
-    """A reminder that Ada made, due in so many seconds."""
-    now = bot.app.shared.clock.now()
-    row = Scheduled(
+def reminder(now: datetime, in_s: float = 60, **more: Any) -> Scheduled:
+    """A reminder that Ada made before `now`, due in so many seconds."""
+    return Scheduled(
         **{
             "id": schedules.new_id(),
             "pack": "",
@@ -52,6 +51,12 @@ async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:
             **more,
         }
     )
+
+
+async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:
+    """A reminder that Ada made, due in so many seconds."""
+    now = bot.app.shared.clock.now()
+    row = reminder(now, in_s, **more)
     await bot.app.shared.database.transact(lambda tx: schedules.add(tx, row, iso(now)))
     return row
 
