@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,27 +31,25 @@ def answering(
 
 def reminder(now: datetime, in_s: float = 60, **more: Any) -> Scheduled:
     """A reminder that Ada made before `now`, due in so many seconds."""
-    return Scheduled(
-        **{
-            "id": schedules.new_id(),
-            "pack": "",
-            "key": "",
-            "origin": "person",
-            "address": ConversationAddress("tg", str(ADA)),
-            "chat_kind": "private",
-            "person": str(ADA),
-            "skill": "",
-            "prompt": "Remind me to water the plants",
-            "text": "1m",
-            "zone": "UTC",
-            "since": iso(now - timedelta(minutes=1) + timedelta(seconds=in_s)),
-            "enabled": True,
-            "paused": "",
-            "next_due": iso(now + timedelta(seconds=in_s)),
-            "name": "plants",
-            **more,
-        }
+    row = Scheduled(
+        id=schedules.new_id(),
+        pack="",
+        key="",
+        origin="person",
+        address=ConversationAddress("tg", str(ADA)),
+        chat_kind="private",
+        person=str(ADA),
+        skill="",
+        prompt="Remind me to water the plants",
+        text="1m",
+        zone="UTC",
+        since=iso(now - timedelta(minutes=1) + timedelta(seconds=in_s)),
+        enabled=True,
+        paused="",
+        next_due=iso(now + timedelta(seconds=in_s)),
+        name="plants",
     )
+    return replace(row, **more)
 
 
 async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:

@@ -81,7 +81,7 @@ async def test_a_reminder_comes_when_it_is_due_and_can_be_answered(
 async def test_its_session_is_for_one_run_and_no_route_keeps_it(
     world: World, clock: FastClock
 ) -> None:
-    world.model.script = lambda body: "Water the plants!" if is_run(body) else "Hello, Ada."
+    world.model.script = answering(lambda body: "Water the plants!", lambda body: "Hello, Ada.")
     async with world.running() as bot:
         await bot.ask("Hello")
         await made(bot)
@@ -296,7 +296,7 @@ async def test_a_run_is_offered_nothing_that_asks(world: World, clock: FastClock
 
 
 async def test_a_failed_run_is_tried_again_and_told_once(world: World, clock: FastClock) -> None:
-    world.model.script = lambda body: Fails(500, "broken")
+    world.model.script = answering(lambda body: Fails(500, "broken"), lambda body: "Hello.")
     world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
     async with world.running() as bot:
         await made(bot, text="every 1h", in_s=3600, retries=1)
@@ -355,7 +355,7 @@ async def test_a_due_time_that_was_missed_is_met_late(world: World, clock: FastC
 
 
 async def test_missed_times_can_be_one_run_or_none(world: World, clock: FastClock) -> None:
-    world.model.script = lambda body: "[SILENT]"
+    world.model.script = answering(lambda body: "[SILENT]", lambda body: "Hello.")
     async with world.running() as bot:
         hourly: dict[str, Any] = {"text": "every 1h", "in_s": 3600}
         one = await made(bot, **hourly, misfire="coalesce")
