@@ -18,7 +18,7 @@ ROTATIONS = 100
 
 async def test_ids_of_all_sessions_read_back_after_a_hundred_rotations(world: World) -> None:
     world.clock = clock = FastClock()
-    world.model.script = lambda body: "Short."
+    world.model.script = lambda _: "Short."
     async with world.running() as bot:
         await bot.ask("Hello")
         for number in range(ROTATIONS):
