@@ -17,6 +17,7 @@ from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
 from scripts.benchmarks.request import request
+from scripts.benchmarks.scheduled import scheduled
 from scripts.benchmarks.services import services
 from scripts.benchmarks.table import Row, render
 
@@ -28,6 +29,7 @@ FIGURES: dict[str, Figure] = {
     "history": figures.history,
     "throughput": figures.throughput,
     "limits": limits,
+    "scheduled": scheduled,
     "request": request,
     "imports": imports,
     "driver": driver,

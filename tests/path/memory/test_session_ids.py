@@ -9,6 +9,7 @@ from collections import Counter
 
 from aouo.facts.ids import SessionId
 from tests.fakes.clock import FastClock
+from tests.fakes.model_server import Body
 from tests.path.looking import eventually, settled
 from tests.path.schedules.scheduled import made
 from tests.path.world import ADA, World
@@ -16,9 +17,14 @@ from tests.path.world import ADA, World
 ROTATIONS = 100
 
 
+def short(body: Body) -> str:
+    del body
+    return "Short."
+
+
 async def test_ids_of_all_sessions_read_back_after_a_hundred_rotations(world: World) -> None:
     world.clock = clock = FastClock()
-    world.model.script = lambda _: "Short."
+    world.model.script = short
     async with world.running() as bot:
         await bot.ask("Hello")
         for number in range(ROTATIONS):
