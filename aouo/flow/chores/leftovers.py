@@ -12,13 +12,14 @@ from pathlib import Path
 import structlog
 
 from aouo.facts import notices
+from aouo.facts.events import Triggered
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
 from aouo.flow import ending
 from aouo.flow.files import media_files
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
-from aouo.store import deliveries, jobs, off_record
+from aouo.store import deliveries, jobs, off_record, report_parts, schedule_runs, turns
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
@@ -69,7 +70,11 @@ async def end_what_is_theirs(database: Database, clock: Clock, listed: Collectio
         found: Counter[str] = Counter()
         for job_id, inbound in jobs.of_others(tx, listed):
             jobs.drop(tx, job_id, _WHY, now)
+            if turn := turns.open_of(tx, job_id):
+                report_parts.take(tx, turn.id)
             ending.end_turn(tx, job_id, inbound.address, _WHY, now)
+            if isinstance(asked := inbound.content, Triggered):
+                _stop_run(tx, job_id, asked, now)
             found[inbound.person.id] += 1
         for person in deliveries.drop_of_others(tx, listed, now):
             found[person] += 0
@@ -77,3 +82,8 @@ async def end_what_is_theirs(database: Database, clock: Clock, listed: Collectio
 
     for person, dropped in (await database.transact(end, durable=True)).items():
         log.warning("person_taken_off", person=person, jobs=dropped)
+
+
+def _stop_run(tx: Tx, job_id: int, asked: Triggered, now: str) -> None:
+    if run := schedule_runs.get(tx, asked.trigger, asked.due_at):
+        schedule_runs.settle(tx, run, "stopped", now, job_id=job_id, why=_WHY)
