@@ -32,6 +32,7 @@ from aouo.facts.events import (
     Intruder,
     Migrated,
     Person,
+    Report,
     Shown,
     Standing,
     Text,
@@ -43,7 +44,7 @@ from aouo.facts.events import (
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.facts.work import Job
 from aouo.plumbing.redact import Redactor
-from aouo.queue import albums, gathering
+from aouo.queue import albums, gathering, reports
 from aouo.store import asked, chats, gates, gone, jobs, moves, routes, tap_references, updates
 from aouo.store.database import Database, Tx
 
@@ -304,6 +305,8 @@ class Inbox:
             lane = self._policy().lane_of(inbound, answers_gate=False)
             jobs.add(tx, lane, inbound, iso(now))
             return [lane]
+        if isinstance(inbound.content, Report):
+            return [reports.file(tx, inbound, iso(now))]
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
             # People who write in the name of a chat have no id: they share its refusal an hour.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from functools import partial
 
 from aouo.facts.address import Lane
@@ -27,41 +27,59 @@ class Places:
     def __init__(self, count: Callable[[], int]) -> None:
         self._count = count
         self._taken = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._gives = False
 
     @property
     def left(self) -> int:
         """How many places are free."""
         return self._count() - self._taken
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether whoever has a place should give it back between two jobs."""
+        return bool(self._waiting) or self.left < 0
+
+    def ask(self, given: Callable[[], None]) -> None:
+        """Take a place, now or once there is one, and call `given` then."""
+        self._waiting.append(given)
+        self._give()
+
     async def acquire(self) -> None:
         """Take a place; wait until there is one."""
-        if not self._waiting and self.left > 0:
-            self._taken += 1
-            return
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+
+        def given() -> None:
+            if turn.cancelled():
+                self.release()
+            else:
+                turn.set_result(None)
+
+        self.ask(given)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():  # a place was given just now
                 self.release()
-            else:
-                self._waiting.remove(turn)
+            elif given in self._waiting:
+                self._waiting.remove(given)
             raise
 
     def release(self) -> None:
         """Give a place back."""
         self._taken -= 1
-        while self._waiting and self.left > 0:
-            self._taken += 1
-            self._waiting.popleft().set_result(None)
+        self._give()
 
-    async def __aenter__(self) -> None:
-        await self.acquire()
-
-    async def __aexit__(self, *_: object) -> None:
-        self.release()
+    def _give(self) -> None:
+        if self._gives:  # whoever was given one gave it back at once
+            return
+        self._gives = True
+        try:
+            while self._waiting and self.left > 0:
+                self._taken += 1
+                self._waiting.popleft()()
+        finally:
+            self._gives = False
 
 
 def kind_of(lane: Lane) -> str:
@@ -91,14 +109,14 @@ class Bell:
     """Knows which lanes may have a ready job: code that puts a job into one rings for it."""
 
     def __init__(self) -> None:
-        self._rung: set[Lane] = set()
+        self._rung: dict[Lane, None] = {}
         self._at_work: set[Lane] = set()
         self._next: dict[Lane, Lane] = {}
         self._heard = asyncio.Event()
 
     def ring(self, lane: Lane) -> None:
         """Note that `lane` may have a ready job."""
-        self._rung.add(lane)
+        self._rung[lane] = None
         self._heard.set()
 
     def move(self, old: Lane, new: Lane) -> None:
@@ -116,11 +134,13 @@ class Bell:
         """End `wait` without a ring."""
         self._heard.set()
 
-    def begin(self) -> frozenset[Lane]:
-        """Return the lanes that were rung for and are not at work; mark them as at work."""
-        lanes = frozenset(self._rung - self._at_work)
-        self._rung -= lanes
-        self._at_work |= lanes
+    def begin(self) -> list[Lane]:
+        """Return the lanes that were rung for and are not at work, in the order of the rings; mark
+        them as at work."""
+        lanes = [lane for lane in self._rung if lane not in self._at_work]
+        for lane in lanes:
+            del self._rung[lane]
+        self._at_work.update(lanes)
         return lanes
 
     def end(self, lane: Lane) -> None:
@@ -176,15 +196,41 @@ class Lanes:
             while not self._closed:
                 await self._bell.wait()
                 for lane in self._bell.begin():
-                    group.create_task(self._drain(lane), name=f"lane {lane}")
+                    self._begin(group, lane)
 
-    async def _drain(self, lane: Lane) -> None:
+    def _begin(self, group: asyncio.TaskGroup, lane: Lane) -> None:
+        """Drain a lane in a task of its own, once it has a place: ten thousand that wait for one
+        are ten thousand names."""
+        if lane.bypasses:
+            group.create_task(self._drain(group, lane, None), name=f"lane {lane}")
+            return
+        free = self._free[kind_of(lane)]
+
+        def given() -> None:
+            if self._closed:
+                self._bell.end(lane)
+                free.release()
+            else:
+                group.create_task(self._drain(group, lane, free), name=f"lane {lane}")
+
+        free.ask(given)
+
+    async def _drain(self, group: asyncio.TaskGroup, lane: Lane, free: Places | None) -> None:
+        """Run a lane's jobs, until there is none or another lane waits for the place."""
+        goes_on = False
         try:
-            while not self._closed:
-                free = self._free[kind_of(lane)]
-                async with nullcontext() if lane.bypasses else free:
-                    if (job := await self._claim(lane)) is None:
-                        return
-                    await self._handle(job, Slot(free))
+            while not (self._closed or goes_on):
+                if (job := await self._claim(lane)) is None:
+                    return
+                await self._handle(job, Slot(free or self._free[kind_of(lane)]))
+                goes_on = free is not None and free.is_wanted
+        except BaseException:
+            self._closed = True  # all of them end, and none begins
+            raise
         finally:
-            self._bell.end(lane)
+            if goes_on:
+                self._begin(group, lane)
+            else:
+                self._bell.end(lane)
+            if free:
+                free.release()

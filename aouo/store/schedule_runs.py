@@ -83,6 +83,28 @@ def settle(
         schedules.settled(tx, run.schedule_id, state)
 
 
+def count(tx: Tx, schedule_id: str, first: str, before: str) -> int:
+    """Count the runs that were due from `first` until before `before`."""
+    row = tx.one(
+        "SELECT count(*) AS n FROM schedule_runs WHERE schedule_id = ? AND due_at >= ? "
+        "AND due_at < ?",
+        schedule_id,
+        first,
+        before,
+    )
+    return row["n"] if row else 0
+
+
+def newest(tx: Tx, schedule_id: str, now: str) -> str:
+    """Return the newest due time up to `now` that has a run, "" = none has."""
+    row = tx.one(
+        "SELECT max(due_at) AS due FROM schedule_runs WHERE schedule_id = ? AND due_at <= ?",
+        schedule_id,
+        now,
+    )
+    return (row["due"] if row else None) or ""
+
+
 def next_retry(tx: Tx) -> str:
     """Return when the next failed run is tried again, "" = none is."""
     row = tx.one("SELECT min(retry_at) AS due FROM schedule_runs WHERE retry_at IS NOT NULL")

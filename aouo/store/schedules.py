@@ -186,6 +186,14 @@ def due(tx: Tx, now: str, limit: int) -> list[Scheduled]:
     return [_schedule(row) for row in rows]
 
 
+def ahead(tx: Tx, now: str, limit: int) -> list[Scheduled]:
+    """Return schedules whose last due time is after `now`: the clock has been set back."""
+    rows = tx.all(
+        "SELECT * FROM schedules WHERE next_due IS NOT NULL AND last_due > ? LIMIT ?", now, limit
+    )
+    return [_schedule(row) for row in rows]
+
+
 def advance(tx: Tx, schedule_id: str, due_at: str, next_due: str) -> None:
     """Note that `due_at` has come; "" as `next_due` = it was the last time."""
     tx.run(

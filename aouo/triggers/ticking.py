@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
+from functools import partial
 from typing import TypeAlias
 
 import structlog
@@ -23,6 +24,7 @@ from aouo.facts.work import Paused, RunState, Scheduled, ScheduleRun
 from aouo.plumbing.zones import is_known
 from aouo.store import jobs, routes, schedule_runs, schedules
 from aouo.store.database import Database, Tx
+from aouo.triggers import scheduling
 from aouo.triggers.scheduling import ZoneOf
 
 log = structlog.get_logger()
@@ -30,9 +32,12 @@ BATCH = 100
 LATE = timedelta(seconds=90)
 """A due time that is met later than this was missed: nothing ran then."""
 _COUNTED_MAX = 1_000
+_ENOUGH_S = 0.05
+"""A transaction that fires takes no further schedule after this time: others wait to write."""
 _NAME_CHARS = 60
 _CLOSED, _BUSY = "its conversation is closed", "the run before was not over"
 _NOTHING_RAN = "nothing ran at that time"
+_OFF = "its schedule is off"
 
 Due: TypeAlias = Callable[[Tx, datetime], Sequence[Inbound]]
 May: TypeAlias = Callable[[Scheduled], Paused]
@@ -70,8 +75,9 @@ class Ticking:
         """Fire what is due, for ever."""
         while True:
             self._changed.clear()
-            if self._enabled() and (due := await self._database.read(_next)):
-                wait_s = (datetime.fromisoformat(due) - self._clock.now()).total_seconds()
+            now = self._clock.now()
+            if self._enabled() and (due := await self._database.read(partial(_next, now=now))):
+                wait_s = (datetime.fromisoformat(due) - now).total_seconds()
                 if wait_s <= 0:
                     await self._trigger(self._due)
                     await asyncio.sleep(0)
@@ -90,21 +96,45 @@ class Ticking:
                 task.cancel()
 
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
-        found = [
-            one for row in schedules.due(tx, iso(now), BATCH) for one in self._fire(tx, row, now)
-        ]
+        enough_s = self._clock.monotonic_s() + _ENOUGH_S
+        for row in schedules.ahead(tx, iso(now), BATCH):
+            self._turn_back(tx, row, now)
+        found: list[Inbound] = []
+        for row in schedules.due(tx, iso(now), BATCH):
+            found += self._fire(tx, row, now)
+            if self._clock.monotonic_s() > enough_s:
+                break
         for run in schedule_runs.to_retry(tx, iso(now), BATCH):
-            row = schedules.get(tx, run.schedule_id)
-            schedule_runs.begin(tx, run.schedule_id, run.due_at)
-            if row:
-                found.append(run_of(row, run.due_at))
+            found += self._retry(tx, run, now)
         return found
 
-    def _fire(self, tx: Tx, row: Scheduled, now: datetime) -> list[Inbound]:
-        """Meet a due time; return the job, or what is said about why there is none."""
+    def _turn_back(self, tx: Tx, row: Scheduled, now: datetime) -> None:
+        """Plan a schedule anew that has run later than `now`, because the clock was wrong then.
+
+        A due time that comes again and has run does not run again.
+        """
+        due = scheduling.due_after(row, now, self._zone_of) or row.next_due
+        schedules.advance(tx, row.id, schedule_runs.newest(tx, row.id, iso(now)), due)
+        log.warning("schedule_turned_back", schedule=row.id, from_=row.next_due, to=due)
+
+    def _retry(self, tx: Tx, run: ScheduleRun, now: datetime) -> list[Inbound]:
+        row = schedules.get(tx, run.schedule_id)
+        if row and row.enabled and not self._is_off(tx, row, now):
+            schedule_runs.begin(tx, row.id, run.due_at)
+            return [run_of(row, run.due_at)]
+        schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=_OFF)
+        return []
+
+    def _is_off(self, tx: Tx, row: Scheduled, now: datetime) -> bool:
+        """Whether a schedule may not run any more; it is switched off then."""
         if paused := self._may(row):
             schedules.switch(tx, row.id, paused, "", iso(now))
             log.info("schedule_paused", schedule=row.id, why=paused)
+        return bool(paused)
+
+    def _fire(self, tx: Tx, row: Scheduled, now: datetime) -> list[Inbound]:
+        """Meet a due time; return the job, or what is said about why there is none."""
+        if self._is_off(tx, row, now):
             return []
         zone = self._zone_of(row.zone)
         try:
@@ -118,61 +148,45 @@ class Ticking:
             schedules.switch(tx, row.id, "unreadable", "", iso(now))
             log.warning("schedule_unreadable", schedule=row.id, error=str(error))
             return [_told(row, f"it cannot be run, so it is off now: {error}")]
-        if routes.is_paused(tx, row.address) and not isinstance(schedule, Once):
-            return self._pass(tx, row, schedule, due, now, "missed", _CLOSED)
-        if jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id):
-            return self._pass(tx, row, schedule, due, now, "busy", _BUSY)
-        if now - due <= LATE:
-            return self._begin(tx, row, schedule, due, due, 0, ())
-        newest, missed = _missed(schedule, due, now, zone)
-        if row.misfire == "skip" and not isinstance(schedule, Once):
-            return self._pass(tx, row, schedule, newest, now, "missed", _NOTHING_RAN, missed)
-        about = _late_line(row, due, newest, missed, zone)
-        return self._begin(tx, row, schedule, newest, now, missed, (about,))
+        return self._meet(tx, row, schedule, due, now)
 
-    def _begin(
-        self,
-        tx: Tx,
-        row: Scheduled,
-        schedule: Schedule,
-        due: datetime,
-        after: datetime,
-        missed: int,
-        about: tuple[str, ...],
+    def _meet(
+        self, tx: Tx, row: Scheduled, schedule: Schedule, due: datetime, now: datetime
     ) -> list[Inbound]:
-        """File the run of `due`; the next due time is the first after `after`."""
-        due_at = iso(due)
-        self._advance(tx, row, schedule, due_at, after)
-        run = ScheduleRun(row.id, due_at, "waiting", missed=missed)
-        if not schedule_runs.add(tx, run, iso(self._clock.now())):  # the clock was set back
+        """Write a row for the newest due time up to `now`, and return the job of its run.
+
+        What is for once always runs: late, and after the run before it.
+        """
+        zone, is_late = self._zone_of(row.zone), now - due > LATE
+        newest = _newest(schedule, due, now, zone) if is_late else due
+        upcoming = next_after(schedule, newest, zone)
+        schedules.advance(tx, row.id, iso(newest), iso(upcoming) if upcoming else "")
+        missed = _count(schedule, due, newest, zone)
+        if missed:  # some may have run before the clock was set back
+            missed = max(0, missed - schedule_runs.count(tx, row.id, iso(due), iso(newest)))
+        state, why = ("waiting", "") if isinstance(schedule, Once) else _passes(tx, row, is_late)
+        run = ScheduleRun(row.id, iso(newest), state, missed=missed, why=why)
+        if not schedule_runs.add(tx, run, iso(now)):  # the clock was set back
             return []
-        schedule_runs.begin(tx, row.id, due_at)
-        log.info("schedule_fired", schedule=row.id, due_at=due_at, missed=missed)
-        return [run_of(row, due_at, about)]
+        facts = {"schedule": row.id, "due_at": run.due_at, "missed": missed}
+        if state != "waiting":
+            log.info("schedule_passed", why=why, **facts)
+            return []
+        schedule_runs.begin(tx, row.id, run.due_at)
+        log.info("schedule_fired", **facts)
+        about = (_late_line(row, due, newest, missed, zone),) if is_late else ()
+        return [run_of(row, run.due_at, about)]
 
-    def _pass(
-        self,
-        tx: Tx,
-        row: Scheduled,
-        schedule: Schedule,
-        due: datetime,
-        now: datetime,
-        state: RunState,
-        why: str,
-        missed: int = 0,
-    ) -> list[Inbound]:
-        """Note that nothing runs at `due`."""
-        run = ScheduleRun(row.id, iso(due), state, missed=missed, why=why)
-        schedule_runs.add(tx, run, iso(now))
-        self._advance(tx, row, schedule, iso(due), now)
-        log.info("schedule_passed", schedule=row.id, due_at=iso(due), why=why)
-        return []
 
-    def _advance(
-        self, tx: Tx, row: Scheduled, schedule: Schedule, due_at: str, after: datetime
-    ) -> None:
-        upcoming = next_after(schedule, after, self._zone_of(row.zone))
-        schedules.advance(tx, row.id, due_at, iso(upcoming) if upcoming else "")
+def _passes(tx: Tx, row: Scheduled, is_late: bool) -> tuple[RunState, str]:
+    """Decide what becomes of a due time, and why; `waiting` = it runs."""
+    if routes.is_paused(tx, row.address):
+        return "missed", _CLOSED
+    if jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id):
+        return "busy", _BUSY
+    if is_late and row.misfire == "skip":
+        return "missed", _NOTHING_RAN
+    return "waiting", ""
 
 
 def lane_of(row: Scheduled) -> Lane:
@@ -219,20 +233,26 @@ def _inbound(row: Scheduled, content: Triggered | Report) -> Inbound:
     return Inbound(row.address, Person(row.person), content, row.chat_kind, origin="cron")
 
 
-def _missed(schedule: Schedule, due: datetime, now: datetime, zone: tzinfo) -> tuple[datetime, int]:
-    """Return the newest due time up to `now`, and how many came before it since `due`.
+def _newest(schedule: Schedule, due: datetime, now: datetime, zone: tzinfo) -> datetime:
+    """Return the newest due time up to `now`; `due` is one."""
+    newest, high = due, now
+    while high - newest > timedelta(seconds=1):
+        middle = newest + (high - newest) / 2
+        found = next_after(schedule, middle, zone)
+        if found and found <= now:
+            newest = found
+        else:
+            high = middle
+    return newest
 
-    Of more than `_COUNTED_MAX` only the newest are looked at: none come more often than each
-    minute.
-    """
-    missed, skipped = 0, False
-    while (later := next_after(schedule, due, zone)) and later <= now:
-        if missed == _COUNTED_MAX and not skipped:
-            skipped = True
-            due = max(due, now - timedelta(minutes=_COUNTED_MAX))
-            continue
-        due, missed = later, missed + (not skipped)
-    return due, missed
+
+def _count(schedule: Schedule, due: datetime, newest: datetime, zone: tzinfo) -> int:
+    """Count the due times from `due` until before `newest`, but not beyond `_COUNTED_MAX`."""
+    missed = 0
+    while due < newest and missed < _COUNTED_MAX:
+        missed += 1
+        due = next_after(schedule, due, zone) or newest
+    return missed
 
 
 def _late_line(row: Scheduled, due: datetime, newest: datetime, missed: int, zone: tzinfo) -> str:
@@ -243,7 +263,10 @@ def _late_line(row: Scheduled, due: datetime, newest: datetime, missed: int, zon
     return f"[this was due {moment_in_words(newest, zone)}, and is late: nothing ran then]"
 
 
-def _next(tx: Tx) -> str:
+def _next(tx: Tx, now: datetime) -> str:
+    """Return when there is something to do, "" = never."""
+    if schedules.ahead(tx, iso(now), 1):
+        return iso(now)
     return min(filter(None, (schedules.next_due(tx), schedule_runs.next_retry(tx))), default="")
 
 

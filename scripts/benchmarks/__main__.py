@@ -19,6 +19,7 @@ from scripts.benchmarks.limits import limits
 from scripts.benchmarks.reloads import reloads
 from scripts.benchmarks.request import request
 from scripts.benchmarks.retrieval import retrieval
+from scripts.benchmarks.scheduled import scheduled
 from scripts.benchmarks.services import services
 from scripts.benchmarks.table import Row, render
 
@@ -31,6 +32,7 @@ FIGURES: dict[str, Figure] = {
     "throughput": figures.throughput,
     "limits": limits,
     "reloads": reloads,
+    "scheduled": scheduled,
     "request": request,
     "retrieval": retrieval,
     "imports": imports,

@@ -143,9 +143,13 @@ async def test_a_cancelled_parked_job_leaves_the_limit_as_it_was() -> None:
     parked = asyncio.Event()
 
     async def wait() -> None:
-        async with free, Slot(free).parked():
-            parked.set()
-            await asyncio.Event().wait()
+        await free.acquire()
+        try:
+            async with Slot(free).parked():
+                parked.set()
+                await asyncio.Event().wait()
+        finally:
+            free.release()
 
     async with asyncio.TaskGroup() as group:
         task = group.create_task(wait())
@@ -153,6 +157,62 @@ async def test_a_cancelled_parked_job_leaves_the_limit_as_it_was() -> None:
         task.cancel()
 
     assert free.left == 1
+
+
+async def test_ten_thousand_lanes_that_wait_for_a_place_keep_their_order_and_are_no_tasks() -> None:
+    """10,000 schedules at one second. Source: issue 14 "Bad input"."""
+    table, begun, go_on, order = Table(), asyncio.Event(), asyncio.Event(), list[str]()
+    names = [f"cron:{number}" for number in range(10_000)]
+
+    async def handle(job: Job, slot: Slot) -> None:
+        order.append(job.lane)
+        begun.set()
+        await go_on.wait()
+
+    bell = Bell()
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, places=lambda kind: 1)
+    for name in names:
+        table.add(name, 1)
+        bell.ring(Lane(name))
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        before = len(asyncio.all_tasks())
+        group.create_task(lanes.run())
+        await begun.wait()
+        tasks = len(asyncio.all_tasks()) - before
+        table.add("tg:1", 1)
+        bell.ring(Lane("tg:1"))
+        while len(order) < 2:  # noqa: ASYNC110 - a conversation has a place of its own
+            await asyncio.sleep(0)
+        go_on.set()
+        while bell.at_work:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        lanes.close()
+
+    assert tasks <= 2
+    assert order[:2] == ["cron:0", "tg:1"]
+    assert order[2:] == names[1:]
+
+
+async def test_lanes_that_are_cancelled_begin_nothing_that_waits() -> None:
+    table, begun = Table(), list[str]()
+
+    async def handle(job: Job, slot: Slot) -> None:
+        begun.append(job.lane)
+        await asyncio.Event().wait()
+
+    bell = Bell()
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, places=lambda kind: 1)
+    for name in ("a", "b", "c"):
+        table.add(name, 1)
+        bell.ring(Lane(name))
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        task = group.create_task(lanes.run())
+        while not begun:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        task.cancel()
+
+    assert begun == ["a"]
+    assert bell.at_work == 0
 
 
 async def test_cancelling_the_lanes_leaves_no_task_behind() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 from aouo.facts import notices
+from aouo.facts.events import Triggered
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
 from aouo.flow import ending
@@ -20,7 +21,7 @@ from aouo.flow.files import media_files
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.queue.running import Running, StopReason
-from aouo.store import deliveries, jobs, off_record
+from aouo.store import deliveries, jobs, off_record, report_parts, schedule_runs, turns
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
@@ -75,10 +76,15 @@ async def end_what_is_theirs(
 
     def drop(tx: Tx, but: Collection[int] = ()) -> None:
         for job_id, inbound in jobs.of_others(tx, listed):
-            if job_id not in but:
-                jobs.drop(tx, job_id, _WHY, now)
-                ending.end_turn(tx, job_id, inbound.address, _WHY, now)
-                found[inbound.person.id] += 1
+            if job_id in but:
+                continue
+            jobs.drop(tx, job_id, _WHY, now)
+            if turn := turns.open_of(tx, job_id):
+                report_parts.take(tx, turn.id)
+            ending.end_turn(tx, job_id, inbound.address, _WHY, now)
+            if isinstance(asked := inbound.content, Triggered):
+                _stop_run(tx, job_id, asked, now)
+            found[inbound.person.id] += 1
 
     def end(tx: Tx) -> None:
         drop(tx)
@@ -93,3 +99,8 @@ async def end_what_is_theirs(
     await database.transact(end, durable=True)
     for person, dropped in found.items():
         log.warning("person_taken_off", person=person, jobs=dropped)
+
+
+def _stop_run(tx: Tx, job_id: int, asked: Triggered, now: str) -> None:
+    if run := schedule_runs.get(tx, asked.trigger, asked.due_at):
+        schedule_runs.settle(tx, run, "stopped", now, job_id=job_id, why=_WHY)

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -82,6 +83,33 @@ async def test_the_webhook_is_there_while_the_runtime_runs_and_not_longer(world:
         await said(world, "Two")
 
     assert await answers(world) == ["One", "Two"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="only Linux tells")
+async def test_nothing_is_listened_at_but_the_configured_address(world: World) -> None:
+    """Source: reference C7, 16. The emulator and the model service listen there, too."""
+    async with listening(world) as bot:
+        port = int((await _address(bot)).rpartition(":")[2])
+        found = _listening()
+
+    assert ("127.0.0.1", port) in found
+    assert {host for host, _ in found} == {"127.0.0.1"}
+
+
+def _listening() -> set[tuple[str, int]]:
+    """The addresses that this process accepts connections at."""
+    links = [file for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
+    held = {str(file.readlink()) for file in links}
+    found: set[tuple[str, int]] = set()
+    for name in ("tcp", "tcp6"):
+        for line in Path("/proc/self/net", name).read_text().splitlines()[1:]:
+            fields = line.split()
+            host, port = fields[1].split(":")
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in held:
+                raw = bytes.fromhex(host)
+                shown = ".".join(map(str, reversed(raw))) if len(raw) == 4 else host
+                found.add((shown, int(port, 16)))
+    return found
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,22 @@ import random
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aouo.emulator import ADA
+from aouo.plumbing.home import Home
+from aouo.store import schedules
+from aouo.store.database import Tx, connect
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.looking import PHOTO_LINE
+from tests.path.schedules.scheduled import reminder
 
 AT_ONCE = 8
 PAIRS = 4  # of kills, for each scenario
@@ -30,6 +36,11 @@ START_UP = 8  # places before a message can come in: gone through with the plain
 KILLS_AT_LEAST = 20  # fewer, and a place that counts has been lost
 KILLS_AT_MOST = 200
 
+REMINDER = "Remind me to water the plants"
+TOLD = (
+    "[a schedule runs this by itself; nobody is there to answer questions. Your answer goes to the "
+    "person. If there is nothing to tell them, answer [SILENT] and nothing else]\n" + REMINDER
+)
 RESUMED = "I was restarted while answering; continuing."
 IN_DOUBT = "The connection broke while I was sending: "
 PICKER = (
@@ -60,6 +71,13 @@ class Scenario:
     """Rows in the pack's database when all is done."""
     edits: int = 0
     """How often at least a message is edited in a run that nobody kills."""
+    runs: tuple[str, ...] = ()
+    """How the runs of its schedules end."""
+    ordered: bool = True
+    """Whether the answers come in this order, wherever it is killed."""
+
+    def prepare(self, home: Home) -> None:
+        """Put into the home what is there before its first start."""
 
     def model(self, body: Body) -> Reply | str:
         del body
@@ -77,6 +95,11 @@ class Scenario:
 
     def answer(self, number: int) -> str:
         return self.answers[number] + self.badge
+
+    def history(self) -> list[tuple[str, str]]:
+        """Who said what, when all is done."""
+        pairs = zip(self.said, self.answers, strict=True)
+        return [line for said, answer in pairs for line in (("user", said), ("assistant", answer))]
 
 
 class Streamed(Scenario):
@@ -211,6 +234,59 @@ class Stopped(Scenario):
         await _bounded(here.life.gone)
 
 
+class Due(Scenario):
+    """A reminder is due when the bot starts; nobody says anything."""
+
+    def prepare(self, home: Home) -> None:
+        row = reminder(datetime.now(UTC), 0)  # noqa: TID251 - as the processes do
+        with closing(connect(home.database)) as connection:
+            schedules.add(Tx(connection), row, row.since)
+
+    async def person(self, here: Place) -> None:
+        """Says nothing."""
+
+    def history(self) -> list[tuple[str, str]]:
+        ran = [("user", TOLD), ("assistant", self.answers[-1])]
+        about = f"[by itself, not from the person: 'plants' was due: {REMINDER}]"
+        return [*ran, ("user", about), ("assistant", self.answers[-1])]
+
+
+class DueAndShowing(Due):
+    """The reminder shows a message before its answer: both come together."""
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return self.answers[0]
+        return Says(calls=(CallPart("msg", {"type": "text", "text": self.shown[0]}),))
+
+
+class DueMeanwhile(Due):
+    """The reminder's result is there while a message is answered, and waits for that turn."""
+
+    def model(self, body: Body) -> Reply | str:
+        if "Remind me" in str(body["messages"][-1]["content"]):
+            return self.answers[1]
+        return Says(self.answers[0], stall_after=0)
+
+    async def person(self, here: Place) -> None:
+        await Scenario.person(self, here)
+        await here.until_stalled()
+        await here.until(lambda: self._waits(here))
+        here.model.release.set()
+
+    async def _waits(self, here: Place) -> bool:
+        """Whether the result waits, or the first life is over."""
+        ended = here.rows("SELECT 1 FROM schedule_runs WHERE state = 'done'")
+        return bool(ended) or here.is_dead or len(here.lives) > 1
+
+    def answer(self, number: int) -> str:
+        return self.answers[number] + (self.badge if number else "")
+
+    def history(self) -> list[tuple[str, str]]:
+        said = [("user", self.said[0]), ("assistant", self.answers[0])]
+        return sorted([*said, *Due.history(self)])
+
+
 PLAIN = Scenario()
 """Goes through the very first start too."""
 SCENARIOS = {
@@ -252,6 +328,22 @@ SCENARIOS = {
         answers=("Two pictures.",),
     ),
     "a graceful stop": Stopped(),
+    "a fired schedule": Due(
+        said=(), answers=("Water the plants!",), badge="\n\n— ⏰ plants", runs=("done",)
+    ),
+    "a fired schedule that shows a message": DueAndShowing(
+        said=(),
+        shown=("Look at this.",),
+        answers=("Water the plants!",),
+        badge="\n\n— ⏰ plants",
+        runs=("done",),
+    ),
+    "a result that waits for a turn": DueMeanwhile(
+        answers=("Paris.", "Water the plants!"),
+        badge="\n\n— ⏰ plants",
+        runs=("done",),
+        ordered=False,
+    ),
 }
 
 
@@ -382,6 +474,7 @@ async def _run(scenario: Scenario, wanted: tuple[int, ...], folder: Path, runner
         runner_port=runner_port,
         has_tables=scenario is not PLAIN,
     ) as here:
+        scenario.prepare(here.home)
         try:
             await _live_through(scenario, here, wanted)
             problems = await _problems(scenario, here)
@@ -445,13 +538,14 @@ def _stored_wrongly(scenario: Scenario, rows: Callable[[str], list[dict[str, Any
     history = rows(
         "SELECT role, text FROM messages WHERE visible AND role <> 'tool' AND calls = ''"
     )
-    wanted = [
-        {"role": role, "text": text}
-        for said, answer in zip(scenario.said, scenario.answers, strict=True)
-        for role, text in (("user", said), ("assistant", answer))
-    ]
-    if history != wanted:
+    said = [(row["role"], row["text"]) for row in history]
+    if said != scenario.history() and sorted(said) != scenario.history():
         found.append(f"the history is {history}")
+    runs = rows("SELECT state, tries FROM schedule_runs")
+    if [(row["state"], row["tries"]) for row in runs] != [(state, 1) for state in scenario.runs]:
+        found.append(f"the runs of schedules are {runs}")
+    if parts := rows("SELECT * FROM report_parts"):
+        found.append(f"messages of a run were left: {parts}")
     return found
 
 
@@ -470,7 +564,8 @@ def _shown_wrongly(scenario: Scenario, here: Place, shown: Sequence[str]) -> lis
     told = sum(times.pop(text) for text in list(times) if text.startswith(IN_DOUBT))
     if not doubts <= told <= doubts + here.told_twice:
         found.append(f"the person was not told once of each doubt: {unknown}")
-    known, in_order = {*answers, *scenario.shown, *scenario.aside, RESUMED}, list(shown)
+    resumed = (RESUMED,) if scenario.said else ()  # a run that nobody watches says nothing of it
+    known, in_order = {*answers, *scenario.shown, *scenario.aside, *resumed}, list(shown)
     if any(row["kind"] == "live" for row in unknown):
         known |= {text for text in shown if answers[0].startswith(text) or text in STATUS}
         if times[answers[0]] > 1:  # on a slow machine all of it stood live, and nobody knew where
@@ -480,7 +575,11 @@ def _shown_wrongly(scenario: Scenario, here: Place, shown: Sequence[str]) -> lis
         found.append(f"shown more than once: {twice}")
     if strange := [text for text in times if text not in known]:
         found.append(f"nobody wanted to say: {strange}")
-    if not doubts and [text for text in in_order if text in answers] != answers:
+    if (
+        scenario.ordered
+        and not doubts
+        and [text for text in in_order if text in answers] != answers
+    ):
         found.append("the answers are not in order")
     return [*found, f"the chat shows {list(shown)}"] if found else []
 

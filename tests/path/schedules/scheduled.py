@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from aouo.facts.address import ConversationAddress
@@ -29,9 +29,8 @@ def answering(
     return lambda body: run(body) if is_run(body) else person(body)
 
 
-async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:
-    """A reminder that Ada made, due in so many seconds."""
-    now = bot.app.shared.clock.now()
+def reminder(now: datetime, in_s: float = 60, **more: Any) -> Scheduled:
+    """A reminder that Ada made before `now`, due in so many seconds."""
     row = Scheduled(
         id=schedules.new_id(),
         pack="",
@@ -50,7 +49,13 @@ async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:
         next_due=iso(now + timedelta(seconds=in_s)),
         name="plants",
     )
-    row = replace(row, **more)
+    return replace(row, **more)
+
+
+async def made(bot: Running, in_s: float = 60, **more: Any) -> Scheduled:
+    """A reminder that Ada made, due in so many seconds."""
+    now = bot.app.shared.clock.now()
+    row = reminder(now, in_s, **more)
     await bot.app.shared.database.transact(lambda tx: schedules.add(tx, row, iso(now)))
     return row
 
