@@ -7,6 +7,8 @@ from functools import partial
 
 from aouo.app.shared import Shared
 from aouo.commands.registry import Commands
+from aouo.commands.scheduling import Scheduling
+from aouo.commands.working import Jobs
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.flow.answering.commit import Commit
@@ -53,6 +55,8 @@ def flow_of(
     packs: Packs,
     commands: Commands,
     zone_of: ZoneOf,
+    scheduling: Scheduling,
+    work: Jobs,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
 ) -> Flow:
@@ -149,7 +153,9 @@ def flow_of(
     taps = taps_of(
         replies,
         database=database,
-        zone_of=zone_of,
+        scheduling=scheduling,
+        work=work,
+        running=running,
         answer_gate=answer_gate,
         budget_refusals=budget_refusals,
         editing=editing,

@@ -20,6 +20,7 @@ from aouo.packs.library import Library
 from aouo.sandbox.run import Sandbox
 from aouo.speech.services import Voice
 from aouo.tools.clarify import clarify
+from aouo.tools.cron import cron
 from aouo.tools.db import db
 from aouo.tools.fetch import fetch
 from aouo.tools.files import check_room, list_dir, read_file, write_file
@@ -37,6 +38,7 @@ from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
 from aouo.tools.web_search import web_search
+from aouo.triggers.scheduling import ZoneOf
 from aouo.web.client import Web
 from aouo.web.egress import EgressProxy
 from aouo.web.offline import nobody_looks_up, nowhere
@@ -54,6 +56,8 @@ def guarded_tools(
     sandbox: Sandbox,
     servers: Servers,
     voice: Voice | Lack,
+    zone_of: ZoneOf,
+    schedules_run: bool,
     redact: Callable[[str], str],
 ) -> tuple[Guard, RegistryOf]:
     """Build what the owner's settings and the packs' manifests ask for.
@@ -91,6 +95,13 @@ def guarded_tools(
     shop = Workshop(sandbox, stores, Reach(fence, protection), sent, proxy)
     ours = [
         *_without_paths(shared),
+        cron(
+            database,
+            clock,
+            zone_of=zone_of,
+            library=lambda: shared.library.now,
+            enabled=schedules_run,
+        ),
         *_outside(tools, shared),
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds),

@@ -17,8 +17,9 @@ from aouo.app.shared import Shared, share
 from aouo.app.verbs import state, talking
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
-from aouo.commands.scheduling import cron
+from aouo.commands.scheduling import Scheduling
 from aouo.commands.spending import spending
+from aouo.commands.working import Jobs
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
@@ -46,6 +47,7 @@ from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
+from aouo.routing import lexer
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.tools.registry import Tool
@@ -136,8 +138,10 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     def is_owner(inbound: Inbound) -> bool:
         return owner().is_owner(inbound)
 
+    scheduling = Scheduling(zones, is_owner=is_owner, split=_split, enabled=lambda: True)
+    work = Jobs(zones, is_owner=is_owner)
     commands = Commands(
-        {**HANDLERS, "stop": stopping(is_owner), "cron": cron(zones)},
+        {**HANDLERS, "stop": stopping(is_owner), "cron": scheduling.obey, "jobs": work.show},
         {
             "sessions": list_sessions,
             "usage": spending(lambda: generations.now.quota.day(), is_owner),
@@ -188,6 +192,8 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         commands=commands,
         zone_of=zones,
+        scheduling=scheduling,
+        work=work,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )
@@ -240,3 +246,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         },
         state=lambda: state(shared, generations.now, known_models, bell),
     )
+
+
+def _split(rest: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    """Split what follows a command; see `commands.scheduling.Split`."""
+    found = lexer.words(rest)
+    return found.args, found.flags

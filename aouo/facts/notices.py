@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.errors import Refused
 from aouo.facts.events import AsChat
 from aouo.facts.notices_install import InstallNotice
+from aouo.facts.notices_schedules import ScheduleNotice
 
 
 class Plain(Enum):
@@ -307,26 +308,6 @@ class SpendingReport:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleLine:
-    """One schedule: `when` and `due` in words ("" = off, or over); `paused` as it is stored."""
-
-    id: str
-    name: str
-    pack: str
-    when: str
-    due: str
-    paused: str
-
-
-@dataclass(frozen=True, slots=True)
-class Schedules:
-    """The schedules of a conversation; `forbidden` names its pack if that may not use them."""
-
-    lines: tuple[ScheduleLine, ...]
-    forbidden: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Broken:
     """The runtime failed before a turn could begin."""
 
@@ -606,6 +587,7 @@ Notice: TypeAlias = (
     Plain
     | MediaNotice
     | InstallNotice
+    | ScheduleNotice
     | SummaryNotice
     | Greeting
     | Help
@@ -633,7 +615,6 @@ Notice: TypeAlias = (
     | BudgetRaised
     | CheaperModel
     | SpendingReport
-    | Schedules
     | Broken
     | ReadsNoSkills
     | TopicsSetUp

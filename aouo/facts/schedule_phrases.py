@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-_NUMBERS = {
+_TO_TWELVE = (
+    *("one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_NUMBERS = {word: number for number, word in enumerate(_TO_TWELVE, start=1)} | {
     word: number
-    for number, words in enumerate(
-        "a|an|one two three four five six seven eight nine ten eleven twelve".split(), start=1
-    )
-    for word in words.split("|")
-} | {"fifteen": 15, "twenty": 20, "thirty": 30, "forty-five": 45, "sixty": 60, "ninety": 90}
+    for number, word in ((1, "a"), (1, "an"), (15, "fifteen"), (20, "twenty"), (30, "thirty"))
+}
 _COUNT = rf"(?P<count>[0-9]{{1,9}}|{'|'.join(_NUMBERS)})"
 _UNIT = r"(?P<unit>minute|min|m|hour|hr|h|day|d|week|w)s?"
 _SPAN = re.compile(rf"{_COUNT}\s*{_UNIT}")

@@ -161,14 +161,12 @@ def test_what_is_no_schedule_is_refused_with_what_to_write(text: str, said: str)
     assert said in str(refused.value)
 
 
-PHRASES = st.lists(
-    st.sampled_from(
-        "every each on in at daily today tomorrow from now of the day weekday mondays Tuesday and , "
-        "month 1st 31 9 9:00 25:99 12am noon 0 * */5 a half an hour one 99999999999999999999 weeks "
-        "2026-03-01 9999-12-31 T09:00 - # L".split(" ")
-    ),
-    max_size=8,
-).map(" ".join)
+PHRASE_WORDS = """
+every each on in at daily today tomorrow from now of the day weekday mondays Tuesday and , month
+1st 31 9 9:00 25:99 12am noon 0 * */5 a half an hour one 99999999999999999999 weeks 2026-03-01
+9999-12-31 T09:00 - # L
+"""
+PHRASES = st.lists(st.sampled_from(PHRASE_WORDS.split()), max_size=8).map(" ".join)
 
 
 @given(st.text(max_size=40) | PHRASES)
