@@ -60,6 +60,8 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         sandbox=sandbox,
         servers=servers,
         voice=speech.voice,
+        zone_of=partial(zone_of, default=settings.cron.timezone),
+        schedules_run=settings.cron.enabled,
         redact=redactor.text,
     )
     packs = await _scanned(settings, shared)
@@ -77,6 +79,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         admission=_admission(settings),
         redactor=redactor,
         timezone=settings.cron.timezone,
+        cron=settings.cron,
         library=packs,
         installable=_installable(settings, shared, registry_of),
         registry=registry_of(packs),

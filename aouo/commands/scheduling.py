@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, TypeAlias, cast, get_args
+from datetime import datetime, tzinfo
+from typing import TypeAlias, cast, get_args
 
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import CommandCall, Result
@@ -22,13 +22,14 @@ from aouo.facts.notices_schedules import (
 )
 from aouo.facts.schedule import NotASchedule, check, parse
 from aouo.facts.schedule_words import in_words, moment_in_words
-from aouo.facts.work import Misfire, Scheduled
+from aouo.facts.work import Misfire, Scheduled, ScheduleRun
 from aouo.packs.library import Library
 from aouo.store import routes, schedule_runs, schedules
 from aouo.store.database import Tx
 from aouo.triggers import changing, scheduling
 from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.scheduling import Place, ZoneOf
+from aouo.triggers.ticking import name_of
 
 USAGE = (
     "/cron, /cron add [--name N] [--zone Z] [--misfire run_once|skip|coalesce] "
@@ -212,28 +213,24 @@ class Scheduling:
         if not self._enabled():
             raise ScheduleRefused("The owner has switched schedules off, so nothing runs.")
         changing.run_now(tx, row, datetime.fromisoformat(call.now))
-        return f"“{changing.named(row)}” begins now; its result comes here."
+        return f"“{name_of(row)}” begins now; its result comes here."
 
     def _remove(self, tx: Tx, call: CommandCall, wanted: str) -> str:
         row = self._changeable(tx, call, wanted)
         changing.remove(tx, row)
-        return f"“{changing.named(row)}” is removed."
+        return f"“{name_of(row)}” is removed."
 
     def _history(self, tx: Tx, call: CommandCall, wanted: str) -> Result:
         row = _found(tx, call, wanted)
         runs = schedule_runs.of_schedule(tx, row.id, HISTORY)
-        zone = self._zone_of(row.zone)
-        past = tuple(
-            PastRun(_said_at(run.due_at, zone), run.state, run.why, run.tries, run.missed)
-            for run in runs
-        )
+        past = past_of(runs, self._zone_of(row.zone))
         return Result(ScheduleHistory(line_of(row, self._zone_of), past))
 
     def _changeable(self, tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
         row = _found(tx, call, wanted)
         if row.person != call.inbound.person.id and not self._is_owner(call.inbound):
             raise ScheduleRefused(
-                f"Only the person it is for and the owner can change “{changing.named(row)}”."
+                f"Only the person it is for and the owner can change “{name_of(row)}”."
             )
         return row
 
@@ -247,7 +244,7 @@ def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> ScheduleLine:
         when = row.text
     return ScheduleLine(
         row.id,
-        changing.named(row),
+        name_of(row),
         "" if row.pack == here else row.pack,
         f"{when} ({row.zone})" if row.zone else when,
         _said_at(row.next_due, zone),
@@ -265,14 +262,22 @@ def made_of(row: Scheduled, now: datetime, zone_of: ZoneOf, *, off: bool = False
     return ScheduleMade(line_of(row, zone_of), said, changing.zone_name(row, zone_of), off)
 
 
-def _said_at(stored: str, zone: Any) -> str:
+def past_of(runs: Sequence[ScheduleRun], zone: tzinfo) -> tuple[PastRun, ...]:
+    """Return runs in words."""
+    return tuple(
+        PastRun(_said_at(run.due_at, zone), run.state, run.why, run.tries, run.missed)
+        for run in runs
+    )
+
+
+def _said_at(stored: str, zone: tzinfo) -> str:
     return moment_in_words(datetime.fromisoformat(stored), zone) if stored else ""
 
 
 def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
     """Return a schedule of this conversation by its id, its number in the list, or its name."""
     rows = schedules.of_conversation(tx, call.inbound.address)
-    named = [row for row in rows if changing.named(row).casefold() == wanted.casefold()]
+    named = [row for row in rows if name_of(row).casefold() == wanted.casefold()]
     numbered = rows[int(wanted) - 1 : int(wanted)] if wanted.isdecimal() and wanted != "0" else []
     for found in ([row for row in rows if row.id == wanted], numbered, named):
         if len(found) == 1:

@@ -14,8 +14,8 @@ from aouo.facts.work import Working
 from aouo.packs.library import Library
 from aouo.store import at_work, jobs, schedules
 from aouo.store.database import Tx
-from aouo.triggers.changing import named
 from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.ticking import name_of
 
 _UPCOMING = 5
 
@@ -63,7 +63,7 @@ class Jobs:
         rows.sort(key=lambda row: row.next_due)
         upcoming = tuple(
             (
-                named(row),
+                name_of(row),
                 moment_in_words(datetime.fromisoformat(row.next_due), self._zone_of(row.zone)),
             )
             for row in rows[:_UPCOMING]

@@ -58,6 +58,11 @@ def _city(name: str) -> str:
     return name.rpartition("/")[2].casefold()
 
 
+def is_known(name: str) -> bool:
+    """Whether this machine knows an IANA name."""
+    return _named(name) is not None
+
+
 def _named(name: str) -> tzinfo | None:
     try:
         return ZoneInfo(name)

@@ -21,6 +21,7 @@ from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.triggers import changing
 from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.scheduling import Place, ZoneOf
+from aouo.triggers.ticking import name_of
 
 _PROMPT_CHARS = 300
 _BY_ITSELF = (
@@ -117,7 +118,7 @@ class _Calls:
                 return f"On. {self._told(changing.resume(tx, row, *args))}"
             case _:
                 changing.remove(tx, row)
-                return f"Removed: “{changing.named(row)}”."
+                return f"Removed: “{name_of(row)}”."
 
     def _own(self, tx: Tx) -> list[Scheduled]:
         context = self._context
@@ -168,7 +169,7 @@ class _Calls:
             when = row.text
         due = moment_in_words(datetime.fromisoformat(row.next_due), zone) if row.next_due else ""
         state = "off" if row.paused else f"on, next {due}" if due else "over"
-        return f"id {row.id}: “{changing.named(row)}”, {when}: {state}"
+        return f"id {row.id}: “{name_of(row)}”, {when}: {state}"
 
 
 def _check_origin(wish: Cron, context: ToolContext, library: Library) -> None:

@@ -11,10 +11,11 @@ from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Misfire, Scheduled, ScheduleOrigin, ScheduleRun
 from aouo.packs.library import Library
 from aouo.plumbing.zones import NoSuchZone, known_zone
-from aouo.store import schedule_runs, schedules
+from aouo.store import jobs, schedule_runs, schedules
 from aouo.store.database import Tx
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place, ZoneOf
+from aouo.triggers.ticking import lane_of, name_of
 
 MADE_HERE = 200
 """How many schedules people and models may have made in one conversation."""
@@ -109,11 +110,7 @@ def resume(tx: Tx, row: Scheduled, library: Library, now: datetime, zone_of: Zon
     Raises:
         ScheduleRefused: it stays off.
     """
-    try:
-        check_pack(row.pack, library)
-    except ScheduleRefused:
-        schedules.switch(tx, row.id, "permission", "", iso(now))
-        raise
+    check_pack(row.pack, library)
     begins = iso(now) if is_from_now(row.text) else row.since
     _due(replace(row, enabled=True, since=begins), now, zone_of)
     return scheduling.switch(tx, row.id, now, zone_of, on=True) or row
@@ -132,7 +129,7 @@ def remove(tx: Tx, row: Scheduled) -> None:
     """
     if row.key:
         raise ScheduleRefused(
-            f"“{named(row)}” comes with its pack, so it can be switched off and not removed."
+            f"“{name_of(row)}” comes with its pack, so it can be switched off and not removed."
         )
     schedules.remove(tx, row.id)
 
@@ -145,8 +142,8 @@ def run_now(tx: Tx, row: Scheduled, now: datetime) -> None:
     Raises:
         ScheduleRefused: a run of it waits or is at work.
     """
-    if schedule_runs.is_open(tx, row.id):
-        raise ScheduleRefused(f"“{named(row)}” runs already, or is about to.")
+    if jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id):
+        raise ScheduleRefused(f"“{name_of(row)}” runs already, or is about to.")
     run = ScheduleRun(row.id, iso(now), "waiting")
     schedule_runs.add(tx, run, iso(now))
     schedule_runs.settle(tx, run, "waiting", iso(now), retry_at=iso(now))
@@ -188,12 +185,6 @@ def zone_name(row: Scheduled, zone_of: ZoneOf) -> str:
     return getattr(zone, "key", None) or datetime.fromisoformat(row.since).astimezone(
         zone
     ).strftime("UTC%z")
-
-
-def named(row: Scheduled) -> str:
-    """Return what a schedule is called."""
-    skill = row.skill.partition(":")[2]
-    return row.name or row.key.replace("-", " ") or skill or _first_words(row.prompt)
 
 
 def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:

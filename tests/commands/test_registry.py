@@ -20,6 +20,7 @@ IN_A_TRANSACTION: dict[str, Handler] = {
     **HANDLERS,
     "stop": stopping(lambda inbound: False),
     "cron": fresh,
+    "jobs": fresh,
 }
 LOOKUPS: dict[str, Look] = {"sessions": list_sessions, "usage": list_sessions}
 
