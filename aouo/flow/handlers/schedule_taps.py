@@ -80,4 +80,6 @@ class ScheduleTaps:
             self._running.stop(job_id, StopReason.PERSON)
 
     async def _show(self, job: Job, act: Callable[[Tx, CommandCall], Result]) -> None:
+        if job.lane.bypasses:
+            await self._replies.begin_tap(job)  # the others were answered when they came in
         await self._replies.command(job, act, instead_of=job.inbound.message_id)
