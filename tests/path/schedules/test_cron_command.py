@@ -32,7 +32,7 @@ async def shown(bot: Running, message: ChatMessage, text: str) -> ChatMessage:
         found = await bot.people.messages(message.chat_id)
         return next((m for m in found if m.id == message.id and text in m.text), None)
 
-    return await bot.people.until(look)
+    return await eventually(look)
 
 
 async def tapped(bot: Running, message: ChatMessage, label: str, text: str) -> ChatMessage:

@@ -148,9 +148,7 @@ async def test_it_sees_and_touches_those_of_its_person_and_conversation_only(
         (private, group) = await bot.rows("SELECT id FROM schedules ORDER BY name")
         await bot.ask('{"action": "list"}', user=BEN)
         await bot.ask(json.dumps({"action": "remove", "id": private["id"]}), user=BEN)
-        await bot.ask(
-            json.dumps({"action": "remove", "id": group["id"]}), user=BEN, chat=HOUSEHOLD
-        )
+        await bot.ask(json.dumps({"action": "remove", "id": group["id"]}), user=BEN, chat=HOUSEHOLD)
         await bot.ask(json.dumps({"action": "pause", "id": group["id"]}))
         rows = await bot.rows("SELECT id FROM schedules WHERE enabled = 1")
 
