@@ -109,7 +109,7 @@ def add(
         name=name,
         zone=zone,
         misfire=misfire,
-        timeout_s=timeout_s,
+        limit_s=timeout_s,
         tokens_max=tokens_max,
         retries=retries,
     )

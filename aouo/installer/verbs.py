@@ -89,7 +89,7 @@ class MakeSchedule:
     name: str = ""
     zone: str = ""
     misfire: str = "run_once"
-    timeout_s: int = 0
+    limit_s: int = 0
     tokens_max: int = 0
     retries: int = 0
 
@@ -192,7 +192,7 @@ class _HomeVerbs:
             name=request.name,
             zone=request.zone,
             misfire=cast("Misfire", request.misfire),
-            timeout_s=request.timeout_s,
+            timeout_s=request.limit_s,
             tokens_max=request.tokens_max,
             retries=request.retries,
         )
