@@ -18,7 +18,7 @@ from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.remembering import Remembering
-from aouo.flow.handlers.schedule_taps import ScheduleTaps
+from aouo.flow.handlers.scheduling import ScheduleTaps
 from aouo.flow.handlers.table import Handlers, on, table
 from aouo.flow.replies import Replies
 from aouo.outbound.wording import sentences

@@ -32,7 +32,9 @@ async def shown(bot: Running, message: ChatMessage, text: str) -> ChatMessage:
         found = await bot.people.messages(message.chat_id)
         return next((m for m in found if m.id == message.id and text in m.text), None)
 
-    return await eventually(look)
+    found = await eventually(look)
+    assert found is not None
+    return found
 
 
 async def tapped(bot: Running, message: ChatMessage, label: str, text: str) -> ChatMessage:
@@ -138,7 +140,7 @@ async def test_what_cannot_be_done_is_refused_with_why(world: World, words: str,
 
 
 async def test_the_buttons_switch_run_show_and_remove(world: World, clock: FastClock) -> None:
-    world.model.script = lambda body: "It is late."
+    world.model.say("It is late.")
     async with world.running() as bot:
         await bot.ask("/cron add --name Clock every day at 21:00 What time is it?")
         listed = await bot.ask("/cron")

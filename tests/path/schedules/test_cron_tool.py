@@ -11,6 +11,12 @@ from typing import Any
 import pytest
 
 from aouo.emulator import HOUSEHOLD
+from aouo.facts.address import ConversationAddress
+from aouo.plumbing.zones import zone_of
+from aouo.tools.cron import _id_of
+from aouo.triggers import changing
+from aouo.triggers.changing import Wish
+from aouo.triggers.scheduling import Place
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import eventually, said, settled
@@ -233,11 +239,8 @@ async def test_off_the_record_it_may_only_look(world: World) -> None:
 
 
 async def test_no_more_than_two_hundred_are_made_in_a_conversation(world: World) -> None:
-    world.model.script = lambda body: (
-        "Full."
-        if body["messages"][-1]["role"] == "tool"
-        else calling(action="create", prompt="Rise", schedule="every day at 9")
-    )
+    world.model.call("cron", {"action": "create", "prompt": "Rise", "schedule": "every day at 9"})
+    world.model.say("Full.")
     async with world.running() as bot:
         await bot.ask("/cron add --name N1 every day at 9 Rise")
         await eventually(lambda: bot.rows("SELECT id FROM schedules"))
@@ -255,3 +258,30 @@ async def test_no_more_than_two_hundred_are_made_in_a_conversation(world: World)
 
     assert "There are 200 schedules here, and no more can be made" in results(world)[0]
     assert rows == [{"n": 200}]
+
+
+async def test_a_call_that_runs_twice_makes_one_schedule(world: World) -> None:
+    """A kill between the schedule and the record of its result lets the call run again."""
+    world.model.call("cron", {"action": "create", "prompt": "Rise", "schedule": "every day at 9"})
+    world.model.say("Made.")
+    async with world.running() as bot:
+        await bot.ask("Wake me at nine every day")
+        (row,) = await bot.rows("SELECT id FROM schedules")
+        (call,) = await bot.rows("SELECT turn_id, id FROM tool_calls")
+        place = Place(ConversationAddress("tg", str(ADA)), "private", str(ADA))
+        again = await bot.app.shared.database.transact(
+            lambda tx: changing.create(
+                tx,
+                Wish("every day at 9", "Rise"),
+                place,
+                bot.app.shared.clock.now(),
+                zone_of,
+                pack="",
+                origin="model",
+                schedule_id=_id_of(call["turn_id"], call["id"]),
+            )
+        )
+        rows = await bot.rows("SELECT id FROM schedules")
+
+    assert again.id == row["id"]
+    assert len(rows) == 1

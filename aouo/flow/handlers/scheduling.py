@@ -1,4 +1,4 @@
-"""Obeys the buttons of /cron and /jobs: each shows what is so now, where it was tapped."""
+"""Changes schedules and stops work where /cron and /jobs are tapped, and shows what is so then."""
 
 from __future__ import annotations
 
