@@ -76,6 +76,8 @@ async def _built(
         sandbox=sandbox,
         servers=servers,
         voice=speech.voice,
+        zone_of=partial(zone_of, default=settings.cron.timezone),
+        schedules_run=settings.cron.enabled,
         redact=redactor.text,
         held=held,
     )

@@ -12,11 +12,12 @@ from aouo.commands.files import CommandFiles
 from aouo.commands.packages import commands_of_packages, post_actions_of_packages
 from aouo.commands.post_actions import PostActions
 from aouo.commands.registry import AddedCommand, Commands
-from aouo.commands.scheduling import cron
+from aouo.commands.scheduling import Scheduling
 from aouo.commands.scripts import Scripts
 from aouo.commands.spending import spending
 from aouo.commands.status import status
 from aouo.commands.summaries import ROTATE, rotate
+from aouo.commands.working import Jobs
 from aouo.facts.events import Inbound
 from aouo.facts.notices_commands import BotState, ModelState
 from aouo.facts.schedule_words import moment_in_words
@@ -46,6 +47,8 @@ def commanding(
     generations: Generations,
     *,
     zone_of: ZoneOf,
+    scheduling: Scheduling,
+    work: Jobs,
     menu_changed: Callable[[], None],
     concerns: Callable[[], list[str]],
 ) -> Commanding:
@@ -75,7 +78,8 @@ def commanding(
         **HANDLERS,
         "help": helping(seen),
         "stop": stopping(is_owner),
-        "cron": cron(zone_of),
+        "cron": scheduling.obey,
+        "jobs": work.show,
         "status": status(is_owner, bot),
     }
     lookups = {

@@ -8,6 +8,8 @@ from functools import partial
 from aouo.app.shared import Shared
 from aouo.commands.post_actions import PostActions
 from aouo.commands.registry import Commands
+from aouo.commands.scheduling import Scheduling
+from aouo.commands.working import Jobs
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.flow.answering.bringing import Bringing
@@ -57,6 +59,8 @@ def flow_of(
     commands: Commands,
     post_actions: PostActions,
     zone_of: ZoneOf,
+    scheduling: Scheduling,
+    work: Jobs,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
 ) -> Flow:
@@ -174,7 +178,9 @@ def flow_of(
     taps = taps_of(
         replies,
         database=database,
-        zone_of=zone_of,
+        scheduling=scheduling,
+        work=work,
+        running=running,
         answer_gate=answer_gate,
         budget_refusals=budget_refusals,
         editing=editing,

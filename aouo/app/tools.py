@@ -21,6 +21,7 @@ from aouo.plumbing.resources import Holder
 from aouo.sandbox.run import Sandbox
 from aouo.speech.services import Voice
 from aouo.tools.clarify import clarify
+from aouo.tools.cron import cron
 from aouo.tools.db import db
 from aouo.tools.fetch import fetch
 from aouo.tools.files import check_room, list_dir, read_file, write_file
@@ -38,6 +39,7 @@ from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
 from aouo.tools.web_search import web_search
+from aouo.triggers.scheduling import ZoneOf
 from aouo.web.client import Web
 from aouo.web.egress import EgressProxy
 from aouo.web.offline import nobody_looks_up, nowhere
@@ -55,6 +57,8 @@ def guarded_tools(
     sandbox: Sandbox,
     servers: Servers,
     voice: Voice | Lack,
+    zone_of: ZoneOf,
+    schedules_run: bool,
     redact: Callable[[str], str],
     held: Holder,
 ) -> tuple[Guard, RegistryOf]:
@@ -93,6 +97,13 @@ def guarded_tools(
     shop = Workshop(sandbox, stores, Reach(fence, protection), sent, proxy)
     ours = [
         *_without_paths(shared),
+        cron(
+            database,
+            clock,
+            zone_of=zone_of,
+            library=lambda: shared.library.now,
+            enabled=schedules_run,
+        ),
         *_outside(tools, shared, held),
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds),

@@ -17,6 +17,8 @@ from aouo.app.health import Health
 from aouo.app.shared import Shared, share
 from aouo.app.verbs import state, talking
 from aouo.commands.registry import Commands
+from aouo.commands.scheduling import Scheduling
+from aouo.commands.working import Jobs
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
@@ -170,11 +172,19 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
 
+    scheduling = Scheduling(
+        zones,
+        is_owner=lambda inbound: owner().is_owner(inbound),
+        enabled=lambda: generations.now.cron.enabled,
+    )
+    work = Jobs(zones, is_owner=lambda inbound: owner().is_owner(inbound))
     refreshing = Refreshing(shared.stores, generations)
     said = commanding(
         shared,
         generations,
         zone_of=zones,
+        scheduling=scheduling,
+        work=work,
         menu_changed=refreshing.menu_changed.set,
         concerns=lambda: known_models.told,
     )
@@ -225,6 +235,8 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         commands=said.commands,
         post_actions=said.post_actions,
         zone_of=zones,
+        scheduling=scheduling,
+        work=work,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )

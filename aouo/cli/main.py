@@ -24,7 +24,7 @@ VERBS = {
     "models": Verb("aouo.cli.models:models", "List the configured models, and test them."),
     "config": Verb("aouo.cli.config:config", "Show and change the configuration."),
     "pack": Verb("aouo.cli.pack:pack", "Make, install, check, share and back up packs."),
-    "cron": Verb("aouo.cli.cron:cron", "List schedules, and switch them off and on."),
+    "cron": Verb("aouo.cli.cron:cron", "Make, list, change, run and remove schedules."),
     "try": Verb("aouo.cli.try_:try_", "Try it here, without account, key or network."),
     "chat": Verb("aouo.cli.chat:chat", "Talk to a pack in this terminal."),
     "dev": Verb("aouo.cli.dev:dev", "Chat with a pack that you are writing."),

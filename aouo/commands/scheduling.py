@@ -1,81 +1,294 @@
-"""Handles /cron: lists the schedules of a conversation and switches them, without a model."""
+"""Handles /cron and its buttons: makes, lists, changes and removes schedules, without a model."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import cast, get_args
 
-from aouo.commands.builtin import pack_here
-from aouo.commands.registry import CommandCall, Handler, Result
+from aouo.commands.builtin import pack_here, pick
+from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
-from aouo.facts.schedule import NotASchedule, parse
+from aouo.facts.events import Inbound
+from aouo.facts.notices_schedules import (
+    PAGE,
+    PastRun,
+    RemovalAsked,
+    ScheduleHistory,
+    ScheduleLine,
+    ScheduleMade,
+    ScheduleRefusal,
+    Schedules,
+)
+from aouo.facts.schedule import NotASchedule, check, parse
 from aouo.facts.schedule_words import in_words, moment_in_words
-from aouo.facts.work import Scheduled
+from aouo.facts.work import Misfire, Scheduled, ScheduleRun
 from aouo.packs.library import Library
-from aouo.store import schedules
+from aouo.store import routes, schedule_runs, schedules
 from aouo.store.database import Tx
-from aouo.triggers import scheduling
+from aouo.triggers import changing, scheduling
+from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.scheduling import Place, ZoneOf
+from aouo.triggers.ticking import name_of
 
-_NAME_CHARS = 60
+USAGE = (
+    "/cron, /cron add [--name N] [--zone Z] [--misfire run_once|skip|coalesce] "
+    '"every day at 9:00" <what to do>, /cron on|off|run|remove|history ID'
+)
+HISTORY = 10
+_WORDS_MAX = 12
+_FLAGS = {"name", "zone", "timezone", "misfire"}
+_OFF_RECORD = "This conversation is off the record, so nothing new is kept: /otr ends that."
 
 
-def cron(zone_of: ZoneOf) -> Handler:
-    """`/cron` lists; `/cron on ID` and `/cron off ID` switch and list."""
+class Scheduling:
+    """Acts on the schedules of one conversation; each method runs in the caller's transaction.
 
-    def obey(tx: Tx, call: CommandCall, library: Library) -> Result:
-        match call.words.args:
-            case ("on" | "off" as verb, wanted):
-                return switched(tx, call, library, wanted, zone_of, on=verb == "on")
+    In a group only a schedule's person and the owner change it. `enabled`: whether any run at all.
+    """
+
+    def __init__(
+        self,
+        zone_of: ZoneOf,
+        *,
+        is_owner: Callable[[Inbound], bool],
+        enabled: Callable[[], bool],
+    ) -> None:
+        self._zone_of = zone_of
+        self._is_owner = is_owner
+        self._enabled = enabled
+
+    def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
+        """`/cron`, and with a verb: add, list, on, off, run, remove, history."""
+        words, flags = call.words.args, call.words.flags
+        verb, rest = words[0].lower() if words else "list", words[1:]
+        try:
+            return self._obeyed(tx, call, library, verb, rest, flags)
+        except ScheduleRefused as error:
+            return Result(ScheduleRefusal(str(error)))
+
+    def _obeyed(
+        self,
+        tx: Tx,
+        call: CommandCall,
+        library: Library,
+        verb: str,
+        rest: Sequence[str],
+        flags: Mapping[str, str],
+    ) -> Result:
+        wanted = " ".join(rest)
+        match verb:
+            case "list":
+                return self.listed(tx, call, library)
+            case "add":
+                return self._add(tx, call, library, rest, flags)
+            case "on" | "off" if wanted:
+                self._switch(tx, call, library, wanted, on=verb == "on")
+                return self.listed(tx, call, library, at=wanted)
+            case "run" if wanted:
+                return self.listed(tx, call, library, said=self._run(tx, call, wanted), at=wanted)
+            case "remove" if wanted:
+                return self.listed(tx, call, library, said=self._remove(tx, call, wanted))
+            case "history" if wanted:
+                return self._history(tx, call, wanted)
             case _:
-                return _listed(tx, call, library, zone_of)
+                return Result(notices.UsageOf(USAGE))
 
-    return obey
+    def switched(
+        self, tx: Tx, call: CommandCall, library: Library, schedule_id: str, *, on: bool
+    ) -> Result:
+        """Switch a schedule on or off by its button, and list them all."""
+        why = _refusal(lambda: self._switch(tx, call, library, schedule_id, on=on))
+        return self.listed(tx, call, library, said=why, at=schedule_id)
 
+    def ran(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
+        """Have a schedule run now by its button."""
+        said = _refusal(lambda: self._run(tx, call, schedule_id))
+        return self.listed(tx, call, library, said=said, at=schedule_id)
 
-def switched(
-    tx: Tx, call: CommandCall, library: Library, schedule_id: str, zone_of: ZoneOf, *, on: bool
-) -> Result:
-    """Switch a schedule of this conversation on or off, and list them all."""
-    _switch(tx, call, library, schedule_id, zone_of, on=on)
-    return _listed(tx, call, library, zone_of)
+    def removed(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
+        """Remove a schedule, after the question."""
+        said = _refusal(lambda: self._remove(tx, call, schedule_id))
+        return self.listed(tx, call, library, said=said)
 
+    def ask_removal(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
+        """Ask whether to remove a schedule."""
+        try:
+            row = self._changeable(tx, call, schedule_id)
+        except ScheduleRefused as error:
+            return self.listed(tx, call, library, said=str(error))
+        return Result(RemovalAsked(line_of(row, self._zone_of)))
 
-def _listed(tx: Tx, call: CommandCall, library: Library, zone_of: ZoneOf) -> Result:
-    inbound, now = call.inbound, datetime.fromisoformat(call.now)
-    pack = library.get(pack_here(tx, call, library) or "")
-    if pack is not None:  # its defaults can be switched on wherever the pack is used
+    def history(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
+        """Show the newest runs of a schedule."""
+        try:
+            return self._history(tx, call, schedule_id)
+        except ScheduleRefused as error:
+            return self.listed(tx, call, library, said=str(error))
+
+    def listed(
+        self,
+        tx: Tx,
+        call: CommandCall,
+        library: Library,
+        *,
+        page: int = 0,
+        said: str = "",
+        at: str = "",
+    ) -> Result:
+        """List the conversation's schedules: a page, or the one with the schedule `at`."""
+        inbound, now = call.inbound, datetime.fromisoformat(call.now)
+        pack = library.get(pack_here(tx, call, library) or "")
+        if pack is not None:  # its defaults can be switched on wherever the pack is used
+            place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
+            scheduling.propose(tx, pack.manifest, place, now, self._zone_of, consent=False)
+        rows = schedules.of_conversation(tx, inbound.address)
+        here = pack.name if pack else ""
+        lines = tuple(line_of(row, self._zone_of, here=here) for row in rows)
+        forbidden = ""
+        if pack and pack.manifest.cron_defaults and not pack.manifest.permissions.cron:
+            forbidden = pack.manifest.display_name
+        page = next((n // PAGE for n, row in enumerate(rows) if row.id == at), page)
+        return Result(Schedules(lines, forbidden, page, said, off=not self._enabled()))
+
+    def _add(
+        self,
+        tx: Tx,
+        call: CommandCall,
+        library: Library,
+        words: Sequence[str],
+        flags: Mapping[str, str],
+    ) -> Result:
+        pack = pack_here(tx, call, library)
+        if pack is None:
+            return pick(tx, call, library)
+        route = routes.find(tx, call.inbound.address)
+        if route and route.off_record:
+            raise ScheduleRefused(_OFF_RECORD)
+        misfire = flags.get("misfire", "run_once")
+        if unknown := sorted(flags.keys() - _FLAGS):
+            raise ScheduleRefused(f"/cron add does not know --{unknown[0]}. Write {USAGE}.")
+        if misfire not in get_args(Misfire):
+            raise ScheduleRefused(f"--misfire is one of {', '.join(get_args(Misfire))}.")
+        if not words:
+            return Result(notices.UsageOf(USAGE))
+        changing.check_pack(pack, library)
+        text, prompt = _parted(words)
+        inbound, now = call.inbound, datetime.fromisoformat(call.now)
+        wish = Wish(
+            text=text,
+            prompt=prompt,
+            name=flags.get("name"),
+            zone=flags.get("zone") or flags.get("timezone"),
+            misfire=cast("Misfire", misfire),
+        )
         place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
-        scheduling.propose(tx, pack.manifest, place, now, zone_of, consent=False)
-    rows = schedules.of_conversation(tx, inbound.address)
-    lines = tuple(line_of(row, zone_of, here=pack.name if pack else "") for row in rows)
-    forbidden = ""
-    if pack and pack.manifest.cron_defaults and not pack.manifest.permissions.cron:
-        forbidden = pack.manifest.display_name
-    return Result(notices.Schedules(lines, forbidden))
+        row = changing.create(tx, wish, place, now, self._zone_of, pack=pack, origin="person")
+        return Result(made_of(row, now, self._zone_of, off=not self._enabled()))
+
+    def _switch(self, tx: Tx, call: CommandCall, library: Library, wanted: str, *, on: bool) -> str:
+        row = self._changeable(tx, call, wanted)
+        now = datetime.fromisoformat(call.now)
+        if on:
+            changing.resume(tx, row, library, now, self._zone_of)
+        else:
+            changing.pause(tx, row, now, self._zone_of)
+        return ""
+
+    def _run(self, tx: Tx, call: CommandCall, wanted: str) -> str:
+        row = self._changeable(tx, call, wanted)
+        if not self._enabled():
+            raise ScheduleRefused("The owner has switched schedules off, so nothing runs.")
+        changing.run_now(tx, row, datetime.fromisoformat(call.now))
+        return f"“{name_of(row)}” begins now; its result comes here."
+
+    def _remove(self, tx: Tx, call: CommandCall, wanted: str) -> str:
+        row = self._changeable(tx, call, wanted)
+        changing.remove(tx, row)
+        return f"“{name_of(row)}” is removed."
+
+    def _history(self, tx: Tx, call: CommandCall, wanted: str) -> Result:
+        row = _found(tx, call, wanted)
+        runs = schedule_runs.of_schedule(tx, row.id, HISTORY)
+        past = past_of(runs, self._zone_of(row.zone))
+        return Result(ScheduleHistory(line_of(row, self._zone_of), past))
+
+    def _changeable(self, tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
+        row = _found(tx, call, wanted)
+        if row.person != call.inbound.person.id and not self._is_owner(call.inbound):
+            raise ScheduleRefused(
+                f"Only the person it is for and the owner can change “{name_of(row)}”."
+            )
+        return row
 
 
-def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> notices.ScheduleLine:
+def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> ScheduleLine:
     """Return a schedule in words; its pack is named unless it is the pack `here`."""
     zone = zone_of(row.zone)
     try:
         when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
     except NotASchedule:
         when = row.text
-    due = moment_in_words(datetime.fromisoformat(row.next_due), zone) if row.next_due else ""
-    name = row.key.replace("-", " ") or row.skill.partition(":")[2] or row.prompt[:_NAME_CHARS]
-    pack = "" if row.pack == here else row.pack
-    return notices.ScheduleLine(row.id, name, pack, when, due, row.paused)
+    return ScheduleLine(
+        row.id,
+        name_of(row),
+        "" if row.pack == here else row.pack,
+        f"{when} ({row.zone})" if row.zone else when,
+        _said_at(row.next_due, zone),
+        row.paused,
+        _said_at(row.last_due, zone),
+        row.last_state,
+        proposed=bool(row.key),
+    )
 
 
-def _switch(
-    tx: Tx, call: CommandCall, library: Library, schedule_id: str, zone_of: ZoneOf, *, on: bool
-) -> None:
-    """Switch a schedule of this conversation; one of another conversation is left alone."""
-    row = schedules.get(tx, schedule_id)
-    if row is None or row.address != call.inbound.address:
-        return
-    pack = library.get(row.pack)
-    if on and not (pack and pack.manifest.permissions.cron):
-        schedules.switch(tx, row.id, "permission", "", call.now)
-        return
-    scheduling.switch(tx, row.id, datetime.fromisoformat(call.now), zone_of, on=on)
+def made_of(row: Scheduled, now: datetime, zone_of: ZoneOf, *, off: bool = False) -> ScheduleMade:
+    """Return what is said of a schedule that was just made or changed."""
+    times = changing.upcoming(row, now, zone_of)
+    said = tuple(moment_in_words(time, zone_of(row.zone)) for time in times)
+    return ScheduleMade(line_of(row, zone_of), said, changing.zone_name(row, zone_of), off)
+
+
+def past_of(runs: Sequence[ScheduleRun], zone: tzinfo) -> tuple[PastRun, ...]:
+    """Return runs in words."""
+    return tuple(
+        PastRun(_said_at(run.due_at, zone), run.state, run.why, run.tries, run.missed)
+        for run in runs
+    )
+
+
+def _said_at(stored: str, zone: tzinfo) -> str:
+    return moment_in_words(datetime.fromisoformat(stored), zone) if stored else ""
+
+
+def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
+    """Return a schedule of this conversation by its id, its number in the list, or its name."""
+    rows = schedules.of_conversation(tx, call.inbound.address)
+    named = [row for row in rows if name_of(row).casefold() == wanted.casefold()]
+    numbered = rows[int(wanted) - 1 : int(wanted)] if wanted.isdecimal() and wanted != "0" else []
+    for found in ([row for row in rows if row.id == wanted], numbered, named):
+        if len(found) == 1:
+            return found[0]
+    shown = wanted if len(wanted) <= 40 else f"{wanted[:39]}…"
+    raise ScheduleRefused(f"There is no schedule “{shown}” here. /cron lists what there is.")
+
+
+def _parted(words: Sequence[str]) -> tuple[str, str]:
+    """Part the schedule from what to do: a quoted first word, or the most words that make one."""
+    if " " not in words[0]:
+        for count in range(min(len(words), _WORDS_MAX), 0, -1):
+            text = " ".join(words[:count])
+            try:
+                check(text)
+            except NotASchedule:
+                continue
+            return text, " ".join(words[count:])
+    return words[0], " ".join(words[1:])
+
+
+def _refusal(act: Callable[[], str]) -> str:
+    """Do it, and return what is said of it, or why it was not done."""
+    try:
+        return act()
+    except ScheduleRefused as error:
+        return str(error)

@@ -53,7 +53,6 @@ BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 
 NOT_YET = (
     *("security.policy", "security.judge"),
-    *("cron.enabled", "cron.tick_seconds", "cron.default_chat_id", "cron.max_concurrent_runs"),
     *("heartbeat", "memory", "dashboard", "store.url"),
 )
 """Keys and sections that are accepted but have no effect yet."""

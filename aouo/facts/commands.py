@@ -183,9 +183,21 @@ COMMANDS = by_name(
         ),
         CommandEntry("usage", "what today and this week cost", Runs.LOOKUP, Bypass.LOOKING),
         CRON,
+        CommandEntry("jobs", "what is at work here, and what comes next", bypass=Bypass.LOOKING),
         CommandEntry("status", "how I am, and what is at work", bypass=Bypass.LOOKING),
     )
 )
+ALIASES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"cron_add": ("cron", "add"), "cron_list": ("cron", ""), "cron_remove": ("cron", "remove")}
+)
+"""Other names of commands: which command, and its first word; the rest is kept after a word."""
+
+
+def meant(name: str, rest: str) -> tuple[str, str]:
+    """Return a command's own name, and what follows it, for one that may be typed as an alias."""
+    if found := ALIASES.get(name.replace("-", "_")):
+        return found[0], f"{found[1]} {rest}".strip() if found[1] else ""
+    return name, rest
 
 
 def check_handled(handlers: Collection[str], *runs: Runs) -> None:

@@ -11,6 +11,7 @@ from aouo.facts.errors import Refused
 from aouo.facts.events import AsChat
 from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
+from aouo.facts.notices_schedules import ScheduleNotice
 
 
 class Plain(Enum):
@@ -310,26 +311,6 @@ class SpendingReport:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleLine:
-    """One schedule: `when` and `due` in words ("" = off, or over); `paused` as it is stored."""
-
-    id: str
-    name: str
-    pack: str
-    when: str
-    due: str
-    paused: str
-
-
-@dataclass(frozen=True, slots=True)
-class Schedules:
-    """The schedules of a conversation; `forbidden` names its pack if that may not use them."""
-
-    lines: tuple[ScheduleLine, ...]
-    forbidden: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Broken:
     """The runtime failed before a turn could begin."""
 
@@ -610,6 +591,7 @@ Notice: TypeAlias = (
     | MediaNotice
     | InstallNotice
     | CommandNotice
+    | ScheduleNotice
     | SummaryNotice
     | Greeting
     | Help
@@ -637,7 +619,6 @@ Notice: TypeAlias = (
     | BudgetRaised
     | CheaperModel
     | SpendingReport
-    | Schedules
     | Broken
     | ReadsNoSkills
     | TopicsSetUp

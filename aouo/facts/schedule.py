@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeAlias, assert_never
 
 from cronsim import CronSim, CronSimError
+
+from aouo.facts.schedule_phrases import rewritten
 
 MAX_DAYS = 366
 _DAY = 1440
@@ -15,6 +17,7 @@ _UNITS = {"m": 1, "min": 1, "minute": 1, "h": 60, "hr": 60, "hour": 60, "d": _DA
 _SPAN = re.compile(r"([0-9]{1,9})\s*([a-z]+?)s?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _FIELD = re.compile(r"[0-9*?,/\-A-Z#]+")
+_SIGNED = re.compile(r"[0-9*?]")
 _NICKNAMES = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -25,8 +28,9 @@ _NICKNAMES = {
     "@annually": "0 0 1 1 *",
 }
 _FORMS = (
-    'write "every 30m", "every 2h" or "every 1d", five fields of cron such as "0 21 * * *", '
-    'a time such as "2026-03-01T09:00", or "45m" for once, that long from now'
+    'write "every 30m", "every 2h" or "every 1d", "every day at 21:00" or "every Monday at 9:00", '
+    'five fields of cron such as "0 21 * * *", a time such as "2026-03-01T09:00" or "tomorrow at '
+    '9:00", or "in 45 minutes" for once, that long from now'
 )
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -77,8 +81,8 @@ def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
     Raises:
         NotASchedule: the text is no schedule.
     """
-    words = " ".join(text.split())
     now = now.replace(microsecond=0)
+    words = " ".join(rewritten(text, _today(now, zone)).split())
     if words.lower().startswith("every"):
         return Every(_minutes(words.lower().removeprefix("every").strip(), text), now)
     if _DATE.match(words):
@@ -98,8 +102,9 @@ def check(text: str) -> None:
 
 
 def is_from_now(text: str) -> bool:
-    """Whether the text is a span that counts from when the schedule is made: `45m`."""
-    return bool(_SPAN.fullmatch(" ".join(text.split()).lower()))
+    """Whether the text is a span that counts from when the schedule is made: `in 45 minutes`."""
+    words = rewritten(text, _ANY_DAY.date())
+    return bool(_SPAN.fullmatch(" ".join(words.split()).lower()))
 
 
 def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | None:
@@ -117,6 +122,13 @@ def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime |
             return None
         case _:
             assert_never(schedule)
+
+
+def _today(now: datetime, zone: tzinfo) -> date:
+    try:
+        return now.astimezone(zone).date()
+    except OverflowError:
+        return now.date()
 
 
 def _minutes(span: str, text: str, *, most_days: int = MAX_DAYS) -> int:
@@ -149,7 +161,7 @@ def _cron(words: str, text: str) -> Cron:
     fields = _NICKNAMES.get(words.lower(), words).upper().split()
     if len(fields) not in (5, 6) or not all(map(_FIELD.fullmatch, fields)):
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
-    if not fields[0][0].isdigit() and fields[0][0] not in "*?":
+    if not all(_SIGNED.match(field) for field in fields[:2]):  # "5 minutes from now please"
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
     if len(fields) == 6:
         seconds, *fields = fields

@@ -200,6 +200,52 @@ class SwitchOff(_Waits):
 
 
 @dataclass(frozen=True, slots=True)
+class RunSchedule(_Waits):
+    """Have a schedule run at once."""
+
+    wire = "nav:cron_run_{}"
+    schedule_id: Token
+
+
+@dataclass(frozen=True, slots=True)
+class AskRemoval(_Reads):
+    """Ask whether to remove a schedule."""
+
+    wire = "nav:cron_remove_{}"
+    schedule_id: Token
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveSchedule(_Waits):
+    wire = "nav:cron_removed_{}"
+    schedule_id: Token
+
+
+@dataclass(frozen=True, slots=True)
+class ShowHistory(_Reads):
+    """Show the newest runs of a schedule."""
+
+    wire = "nav:cron_history_{}"
+    schedule_id: Token
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSchedules(_Reads):
+    """Show a page of the conversation's schedules, from 0."""
+
+    wire = "nav:cron_page_{}"
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopJob(_Reads):
+    """Stop what is at work, by the id of its job."""
+
+    wire = "nav:cron_stop_{}"
+    job_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class SkipOnboarding(_Waits):
     """Go on without the pack's first conversation."""
 
@@ -259,6 +305,12 @@ Ours: TypeAlias = (
     | UndoMemory
     | SwitchOn
     | SwitchOff
+    | RunSchedule
+    | AskRemoval
+    | RemoveSchedule
+    | ShowHistory
+    | ShowSchedules
+    | StopJob
     | SkipOnboarding
     | Reference
     | OpenPage

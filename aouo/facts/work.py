@@ -68,6 +68,16 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Working:
+    """One job at work; `since` is when its turn began, or else when it came in."""
+
+    id: int
+    lane: Lane
+    inbound: Inbound
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """The job of a message: it waits (no flag), it has `begun` and `runs`, or it is `answered`.
 

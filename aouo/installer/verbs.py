@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from aouo.config.settings import Settings
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import SetupError
 from aouo.facts.people import Owner
+from aouo.facts.work import Misfire
 from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
 from aouo.installer.kit import PackKit
@@ -25,7 +28,9 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.plumbing.zones import zone_of
 from aouo.store.opening import opened
+from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.schedules import Schedules
+from aouo.triggers.scheduling import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,40 @@ class SwitchSchedule:
     on: bool
 
 
+@dataclass(frozen=True, slots=True)
+class MakeSchedule:
+    """Make a schedule in a conversation; "" and 0 as in `triggers.changing.Wish`.
+
+    `pack` "" = the one that answers there.
+    """
+
+    schedule: str
+    prompt: str
+    chat: str
+    thread: str = ""
+    person: str = ""
+    pack: str = ""
+    name: str = ""
+    zone: str = ""
+    misfire: str = "run_once"
+    limit_s: int = 0
+    tokens_max: int = 0
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OneSchedule:
+    """Do something with the schedule of this id."""
+
+    id: str
+
+
+class NotDone(SetupError):
+    """A schedule cannot be made or changed; says why."""
+
+    exit_code = 1
+
+
 def home_verbs(
     packs: Packs, library: Callable[[], Library], schedules: Schedules
 ) -> Mapping[str, Verb[Any]]:
@@ -81,7 +120,10 @@ def home_verbs(
         "pack_restore": Verb(RestorePack, verbs.restore),
         "pack_unread": Verb(Nothing, verbs.unread),
         "pack_refresh": Verb(Nothing, verbs.refresh),
+        "cron_add": Verb(MakeSchedule, verbs.make),
         "cron_switch": Verb(SwitchSchedule, verbs.switch),
+        "cron_run": Verb(OneSchedule, verbs.run),
+        "cron_remove": Verb(OneSchedule, verbs.forget),
     }
 
 
@@ -133,11 +175,72 @@ class _HomeVerbs:
         await self._packs.refresh()
         return refreshed(before, self._library())
 
+    async def make(self, request: MakeSchedule) -> Facts:
+        """Make a schedule; return it."""
+        if request.misfire not in get_args(Misfire):
+            raise NotDone(f"misfire is one of {', '.join(get_args(Misfire))}.")
+        wish = Wish(
+            text=request.schedule,
+            prompt=request.prompt,
+            name=request.name,
+            zone=request.zone,
+            misfire=cast("Misfire", request.misfire),
+            timeout_s=request.limit_s,
+            tokens_max=request.tokens_max,
+            retries=request.retries,
+        )
+        place = place_of(request.chat, request.thread, request.person)
+        with _said():
+            pack = request.pack or await self._schedules.pack_of(place.address, self._library())
+            row = await self._schedules.create(wish, place, pack, self._library())
+        return {"schedule": asdict(row)}
+
     async def switch(self, request: SwitchSchedule) -> Facts:
         """Switch a schedule; return it as it is now, None = there is none with this id."""
-        switched = self._schedules.resume if request.on else self._schedules.pause
-        row = await switched(request.id)
+        with _said():
+            row = (
+                await self._schedules.resume(request.id, self._library())
+                if request.on
+                else await self._schedules.pause(request.id)
+            )
         return {"schedule": asdict(row) if row else None}
+
+    async def run(self, request: OneSchedule) -> Facts:
+        """Have a schedule run now; return it, None = there is none with this id."""
+        with _said():
+            row = await self._schedules.run_now(request.id)
+        return {"schedule": asdict(row) if row else None}
+
+    async def forget(self, request: OneSchedule) -> Facts:
+        """Remove a schedule; return what it was, None = there is none with this id."""
+        with _said():
+            row = await self._schedules.remove(request.id)
+        return {"schedule": asdict(row) if row else None}
+
+
+@contextmanager
+def _said() -> Generator[None]:
+    """Tell the terminal why a schedule was refused."""
+    try:
+        yield
+    except ScheduleRefused as error:
+        raise NotDone(str(error)) from error
+
+
+def place_of(chat: str, thread: str, person: str) -> Place:
+    """Return the place with these ids: a number is a chat on Telegram, a name one of a terminal.
+
+    Raises:
+        NotDone: for a group it has to be said in whose name the schedule runs.
+    """
+    is_number = chat.removeprefix("-").isdecimal()
+    if not is_number:
+        return Place(ConversationAddress("cli", chat), "private", person or "owner")
+    in_group = chat.startswith("-")
+    if in_group and not person:
+        raise NotDone("In a group a schedule runs in somebody's name: say whose, with --person.")
+    kind = "private" if not in_group else "forum" if thread else "group"
+    return Place(ConversationAddress("tg", chat, thread), kind, person or chat)
 
 
 def refreshed(before: Library, found: Library) -> Facts:

@@ -10,7 +10,7 @@ from aouo.facts.errors import SetupError
 
 Facts: TypeAlias = dict[str, Any]
 R = TypeVar("R")
-_IN_WORDS = {str: "a text", bool: "true or false"}
+_IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number"}
 
 
 class BadRequest(SetupError):
@@ -24,7 +24,7 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Verb(Generic[R]):
-    """A verb with one answer. `request` is a dataclass of texts and booleans."""
+    """A verb with one answer. `request` is a dataclass of texts, whole numbers and booleans."""
 
     request: type[R]
     handler: Callable[[R], Awaitable[Facts]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import os
 from datetime import UTC, tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 _LOCALTIME = Path("/etc/localtime")
+_SHOWN_CHARS = 60
 
 
 def zone_of(name: str, default: str = "") -> tzinfo:
@@ -20,6 +22,40 @@ def zone_of(name: str, default: str = "") -> tzinfo:
         if wanted and (found := _named(wanted)):
             return found
     return _of_this_machine()
+
+
+class NoSuchZone(ValueError):
+    """This machine knows no zone of that name; the message names near ones."""
+
+
+def known_zone(name: str) -> str:
+    """Return the IANA name that `name` means, in any case, also a city alone if there is one.
+
+    Raises:
+        NoSuchZone: it means none, or several.
+    """
+    wanted = "_".join(name.split()).casefold()
+    names = _all_names()
+    by_city = [each for each in names if not each.startswith("Etc/")]  # GMT+2 is west there
+    same = [each for each in names if each.casefold() == wanted]
+    same = same or [each for each in by_city if _city(each) == wanted]
+    if len(same) == 1:
+        return same[0]
+    known = {each.casefold(): each for each in by_city} | {_city(each): each for each in by_city}
+    near = same or [known[each] for each in difflib.get_close_matches(wanted, known, 3, 0.75)]
+    shown = name.strip() if len(name.strip()) <= _SHOWN_CHARS else f"{name.strip()[:59]}…"
+    named = " or ".join(dict.fromkeys(near[:3]))
+    hint = f"Did you mean {named}?" if named else "Write one like Europe/Berlin."
+    raise NoSuchZone(f'There is no time zone "{shown}". {hint}')
+
+
+@functools.cache
+def _all_names() -> tuple[str, ...]:
+    return tuple(sorted(available_timezones() - {"localtime", "Factory"}))
+
+
+def _city(name: str) -> str:
+    return name.rpartition("/")[2].casefold()
 
 
 def is_known(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from aouo.facts.commands import Words
+from aouo.facts.commands import Words, meant
 from aouo.facts.events import Command
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]{1,64})(?:@([A-Za-z0-9_]+))?(?:\s+|$)")
@@ -19,7 +19,7 @@ def command(text: str) -> Command | None:
     found = _COMMAND.match(text)
     if not found:
         return None
-    return Command(found[1].lower(), text[found.end() :].strip(), text)
+    return Command(*meant(found[1].lower(), text[found.end() :].strip()), text)
 
 
 def words(rest: str) -> Words:

@@ -90,6 +90,18 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
     return [_schedule(row) for row in rows]
 
 
+def count_made(tx: Tx, address: ConversationAddress) -> int:
+    """Return how many schedules of a conversation were made by people and models."""
+    row = tx.one(
+        "SELECT count(*) AS n FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
+        "AND origin <> 'default'",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+    )
+    return row["n"] if row else 0
+
+
 def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) -> bool:
     """Switch on (`paused` is "") or off; False when it is gone."""
     tx.touch(CHANGED)

@@ -13,7 +13,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import ToolFailed
+from aouo.facts.events import ChatKind, Origin
 from aouo.facts.ports import TurnView
 from aouo.facts.transcript import ToolSpec
 
@@ -35,6 +37,8 @@ class ToolContext:
     takes a usage row for a service that a tool has called: scope, provider, model, milliseconds.
     `media` is the folder with the files that were sent here, as in `guard.action.Action`.
     `off_record`: no word of the call, of its arguments or of its answer may be kept, also no log.
+    `address`, `chat_kind` and `person` (an id) say where the turn is and for whom, `origin` what
+    began it.
     """
 
     adapter: TurnView
@@ -46,6 +50,10 @@ class ToolContext:
     load_tools: Load
     load_skills: Load
     turn_id: str
+    address: ConversationAddress
+    chat_kind: ChatKind
+    person: str
+    origin: Origin
     spend: Callable[[str, str, str, int], None] = lambda scope, provider, model, ms: None
     media: str = ""
     off_record: bool = False

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock
 from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import Manifest
-from aouo.store import schedules
+from aouo.packs.library import Library
+from aouo.store import routes, schedules
 from aouo.store.database import Database, Tx
-from aouo.triggers import scheduling
+from aouo.triggers import changing, scheduling
+from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
 
 T = TypeVar("T")
@@ -53,20 +56,75 @@ class Schedules:
     async def of_pack(self, pack: str) -> list[Scheduled]:
         return await self._database.read(lambda tx: schedules.of_pack(tx, pack))
 
+    async def pack_of(self, address: ConversationAddress, library: Library) -> str:
+        """Return the pack that answers in a conversation, "" = none is installed.
+
+        Raises:
+            ScheduleRefused: one has to be named.
+        """
+        route = await self._database.read(lambda tx: routes.find(tx, address))
+        if route and route.active_pack:
+            return route.active_pack
+        if len(library.names) > 1:
+            names = ", ".join(library.names)
+            raise ScheduleRefused(f"No pack was chosen there: name one of {names}.")
+        return "".join(library.names)
+
+    async def create(self, wish: Wish, place: Place, pack: str, library: Library) -> Scheduled:
+        """Make one: see `triggers.changing.create`.
+
+        Raises:
+            ScheduleRefused: nothing was made.
+        """
+        changing.check_pack(pack, library)
+        return await self._change(
+            lambda tx, now: changing.create(
+                tx, wish, place, now, self._zone_of, pack=pack, origin="person"
+            )
+        )
+
     async def pause(self, schedule_id: str) -> Scheduled | None:
         """Switch one off; None = there is none of this id."""
-        return await self._change(
-            lambda tx, now: scheduling.switch(tx, schedule_id, now, self._zone_of, on=False)
+        return await self._with(
+            schedule_id, lambda tx, row, now: changing.pause(tx, row, now, self._zone_of)
         )
 
-    async def resume(self, schedule_id: str) -> Scheduled | None:
-        """Switch one on; None = there is none of this id."""
-        return await self._change(
-            lambda tx, now: scheduling.switch(tx, schedule_id, now, self._zone_of, on=True)
+    async def resume(self, schedule_id: str, library: Library) -> Scheduled | None:
+        """Switch one on; None = there is none of this id.
+
+        Raises:
+            ScheduleRefused: it stays off.
+        """
+        return await self._with(
+            schedule_id, lambda tx, row, now: changing.resume(tx, row, library, now, self._zone_of)
         )
 
-    async def remove(self, schedule_id: str) -> bool:
-        return await self._database.transact(lambda tx: schedules.remove(tx, schedule_id))
+    async def run_now(self, schedule_id: str) -> Scheduled | None:
+        """Have one run at once; None = there is none of this id.
+
+        Raises:
+            ScheduleRefused: it runs already.
+        """
+
+        def run(tx: Tx, row: Scheduled, now: datetime) -> Scheduled:
+            changing.run_now(tx, row, now)
+            return row
+
+        return await self._with(schedule_id, run)
+
+    async def remove(self, schedule_id: str) -> Scheduled | None:
+        """Delete one; returns what it was, None = there is none of this id.
+
+        Raises:
+            ScheduleRefused: it comes with its pack.
+        """
+
+        def remove(tx: Tx, row: Scheduled, now: datetime) -> Scheduled:
+            del now
+            changing.remove(tx, row)
+            return row
+
+        return await self._with(schedule_id, remove)
 
     async def exported(self, pack: str) -> list[dict[str, Any]]:
         return await self._database.read(lambda tx: scheduling.exported(tx, pack))
@@ -80,6 +138,15 @@ class Schedules:
         return await self._change(
             lambda tx, now: scheduling.restored(tx, pack, kept, now, self._zone_of)
         )
+
+    async def _with(
+        self, schedule_id: str, work: Callable[[Tx, Scheduled, datetime], Scheduled]
+    ) -> Scheduled | None:
+        def write(tx: Tx, now: datetime) -> Scheduled | None:
+            row = schedules.get(tx, schedule_id)
+            return work(tx, row, now) if row else None
+
+        return await self._change(write)
 
     async def _change(self, work: Callable[[Tx, datetime], T]) -> T:
         return await self._database.transact(lambda tx: work(tx, self._clock.now()))

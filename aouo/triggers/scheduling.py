@@ -11,7 +11,7 @@ from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ports import iso
 from aouo.facts.schedule import NotASchedule, is_from_now, next_after, parse
-from aouo.facts.work import Paused, Scheduled, ScheduleOrigin
+from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin
 from aouo.packs.format.manifest import CronDefault, Manifest
 from aouo.store import schedules
 from aouo.store.database import Tx
@@ -21,6 +21,7 @@ ZoneOf: TypeAlias = Callable[[str], tzinfo]
 
 
 _PAUSED, _ORIGINS = get_args(Paused), get_args(ScheduleOrigin)
+_MISFIRES = get_args(Misfire)
 _PLATFORMS, _CHAT_KINDS = get_args(Platform), get_args(ChatKind)
 _TEXTS = (
     *("key", "chat_id", "thread_id", "person", "skill", "prompt", "text", "zone", "since"),
@@ -158,6 +159,11 @@ def exported(tx: Tx, pack: str) -> list[dict[str, Any]]:
             "since": row.since,
             "own_text": row.own_text,
             "paused": row.paused,
+            "name": row.name,
+            "misfire": row.misfire,
+            "timeout_s": row.timeout_s,
+            "tokens_max": row.tokens_max,
+            "retries": row.retries,
         }
         for row in schedules.of_pack(tx, pack)
     ]
@@ -191,6 +197,7 @@ def _of_backup(pack: str, each: dict[str, Any]) -> Scheduled:
         known = each["platform"] in _PLATFORMS and each["origin"] in _ORIGINS
         if not known or each["chat_kind"] not in _CHAT_KINDS or paused not in _PAUSED:
             raise ValueError("a schedule of the backup is not one of ours")
+        name, misfire, limits = _kept_settings(each)
         return Scheduled(
             id=schedules.new_id(),
             pack=pack,
@@ -208,11 +215,27 @@ def _of_backup(pack: str, each: dict[str, Any]) -> Scheduled:
             paused=paused,
             next_due="",
             own_text=each["own_text"] is True,
+            name=name,
+            misfire=misfire,
+            timeout_s=limits[0],
+            tokens_max=limits[1],
+            retries=limits[2],
         )
     except KeyError as error:
         raise ValueError(f"a schedule of the backup lacks {error}") from error
     except OverflowError as error:
         raise ValueError("a schedule of the backup begins at no time there is") from error
+
+
+def _kept_settings(each: dict[str, Any]) -> tuple[str, Misfire, list[int]]:
+    """Read what older backups lack: name, misfire, and the limits of a run."""
+    name, misfire = each.get("name", ""), each.get("misfire", "run_once")
+    limits = [each.get(limit, 0) for limit in ("timeout_s", "tokens_max", "retries")]
+    if not isinstance(name, str) or misfire not in _MISFIRES:
+        raise ValueError("a schedule of the backup is not one of ours")
+    if not all(type(limit) is int and 0 <= limit < 2**31 for limit in limits):
+        raise ValueError("a schedule of the backup has a limit that is none")
+    return name, misfire, limits
 
 
 def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Scheduled:

@@ -258,17 +258,6 @@ def test_a_source_that_is_nowhere_is_told_what_there_is(runner: CliRunner, home:
     assert installed(home) == {}
 
 
-def test_a_card_says_that_nothing_starts_schedules_yet(runner: CliRunner, home: Home) -> None:
-    """It promised them; issue 11, number 29."""
-    said = "Schedules do not run yet: this version keeps them and does not start them."
-    asked = pack(runner, "install", "notes")
-    pack(runner, "install", "notes", "--yes")
-    told = [pack(runner, verb, "notes") for verb in ("info", "permissions")]
-
-    assert all(said in result.stdout for result in (asked, *told))
-    assert set(installed(home)) == {"notes"}
-
-
 # Upgrades
 
 

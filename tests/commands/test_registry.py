@@ -21,6 +21,7 @@ IN_A_TRANSACTION: dict[str, Handler] = {
     "stop": stopping(lambda inbound: False),
     "cron": fresh,
     "help": fresh,
+    "jobs": fresh,
     "status": fresh,
 }
 LOOKUPS: dict[str, Look] = {"sessions": list_sessions, "usage": list_sessions}

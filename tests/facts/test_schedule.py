@@ -81,9 +81,33 @@ SCHEDULES = st.one_of(CRONS, st.builds(Every, st.integers(1, 40_000), MOMENTS))
         ("2026-03-29T02:30", Once(datetime(2026, 3, 29, 1, tzinfo=UTC))),  # no such time there
         ("90m", Once(NOW + timedelta(minutes=90))),
         ("2 days", Once(NOW + timedelta(days=2))),
+        ("in 5 minutes", Once(NOW + timedelta(minutes=5))),
+        ("In one minute.", Once(NOW + timedelta(minutes=1))),
+        ("in an hour", Once(NOW + timedelta(hours=1))),
+        ("in half an hour", Once(NOW + timedelta(minutes=30))),
+        ("two weeks from now", Once(NOW + timedelta(days=14))),
+        ("tomorrow at 9:00", Once(datetime(2026, 3, 2, 8, tzinfo=UTC))),
+        ("tomorrow 9am", Once(datetime(2026, 3, 2, 8, tzinfo=UTC))),
+        ("today at 6:30 pm", Once(datetime(2026, 3, 1, 17, 30, tzinfo=UTC))),
+        ("2026-06-01 at 9", Once(datetime(2026, 6, 1, 7, tzinfo=UTC))),
+        ("every hour", Every(60, NOW)),
+        ("every two hours", Every(120, NOW)),
+        ("every day at 9", Cron("0 9 * * *")),
+        ("daily at 12am", Cron("0 0 * * *")),
+        ("every day at noon", Cron("0 12 * * *")),
+        ("at 9:30 every weekday", Cron("30 9 * * 1-5")),
+        ("on weekends at 10", Cron("0 10 * * 0,6")),
+        ("every Monday at 8:05", Cron("5 8 * * 1")),
+        ("Every mon, wed and Friday at 7pm", Cron("0 19 * * 1,3,5")),
+        ("Monday to Friday at 09:00", Cron("0 9 * * 1-5")),
+        ("on Tuesdays at 7", Cron("0 7 * * 2")),
+        ("every month on the 1st at 9", Cron("0 9 1 * *")),
+        ("on day 15 of every month at 21:00", Cron("0 21 15 * *")),
     ],
 )
-def test_a_schedule_is_written_in_four_ways(text: str, expected: Schedule) -> None:
+def test_a_schedule_is_written_as_people_and_as_cron_write_it(
+    text: str, expected: Schedule
+) -> None:
     assert parse(text, NOW, BERLIN) == expected
 
 
@@ -99,6 +123,18 @@ def test_a_schedule_is_written_in_four_ways(text: str, expected: Schedule) -> No
         ("every day", 'write "every 30m"'),
         ("5 parsecs", 'write "every 30m"'),
         ("@reboot", 'write "every 30m"'),
+        ("every week", 'write "every 30m"'),
+        ("every morning", 'write "every 30m"'),
+        ("at 9", 'write "every 30m"'),
+        ("monday at 9", 'write "every 30m"'),
+        ("tomorrow at 25", 'write "every 30m"'),
+        ("every day at 13pm", 'write "every 30m"'),
+        ("every Monday and Blursday at 9", 'write "every 30m"'),
+        ("on the 1st at 9", 'write "every 30m"'),
+        ("water the plants every day", 'write "every 30m"'),
+        ("5 minutes from now please", 'write "every 30m"'),
+        ("on the 31st of every month at 25", 'write "every 30m"'),
+        ("on the 32nd of every month at 9", "its day-of-month is wrong"),
         ("every 0m", "between 1 minute and 366 days"),
         ("every 367d", "between 1 minute and 366 days"),
         ("999999999d", "between 1 minute and 3,660 days"),
@@ -125,7 +161,15 @@ def test_what_is_no_schedule_is_refused_with_what_to_write(text: str, said: str)
     assert said in str(refused.value)
 
 
-@given(st.text(max_size=40))
+PHRASE_WORDS = """
+every each on in at daily today tomorrow from now of the day weekday mondays Tuesday and , month
+1st 31 9 9:00 25:99 12am noon 0 * */5 a half an hour one 99999999999999999999 weeks 2026-03-01
+9999-12-31 T09:00 - # L
+"""
+PHRASES = st.lists(st.sampled_from(PHRASE_WORDS.split()), max_size=8).map(" ".join)
+
+
+@given(st.text(max_size=40) | PHRASES)
 def test_any_text_is_a_schedule_or_refused(text: str) -> None:
     with suppress(NotASchedule):
         assert in_words(parse(text, NOW, BERLIN), BERLIN)

@@ -19,9 +19,12 @@ from aouo.facts.ports import Clock
 from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
 from aouo.packs.format.manifest_text import parse
+from aouo.packs.library import Library
 from aouo.store import chats, schedules
 from aouo.store.database import Database
 from aouo.store.opening import migrate
+from aouo.triggers import scheduling
+from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.scheduling import Place, Reconciled
 
@@ -80,6 +83,12 @@ def port(database: Database, clock: Clock) -> Schedules:
     return Schedules(database=database, clock=clock, zone_of=zone_of)
 
 
+async def switched_on(database: Database, row: Scheduled, clock: Clock) -> Scheduled | None:
+    return await database.transact(
+        lambda tx: scheduling.switch(tx, row.id, clock.now(), zone_of, on=True)
+    )
+
+
 def facts(rows: list[Scheduled]) -> list[tuple[str, str, str]]:
     return [(row.key, row.paused, row.next_due[:16]) for row in rows]
 
@@ -94,9 +103,11 @@ async def test_what_a_card_showed_begins_unless_the_pack_leaves_it_off(port: Sch
     ]
 
 
-async def test_without_consent_everything_is_there_and_off(port: Schedules) -> None:
+async def test_without_consent_everything_is_there_and_off(
+    port: Schedules, database: Database, clock: Clock
+) -> None:
     rows = await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=False)
-    on = await port.resume(rows[1].id)
+    on = await switched_on(database, rows[1], clock)
 
     assert [row.enabled for row in rows] == [False, False]
     assert on is not None
@@ -219,7 +230,7 @@ async def test_a_backup_that_says_something_else_changes_nothing(
 
 
 async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
-    port: Schedules, clock: StoppedClock
+    port: Schedules, database: Database, clock: StoppedClock
 ) -> None:
     every = CronDefault("often", "every 2h", "study")
     once = CronDefault("once", "2026-03-02T20:00", "study")
@@ -228,7 +239,7 @@ async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
     for row in rows:
         await port.pause(row.id)
     clock.at += timedelta(hours=25)
-    on = [await port.resume(row.id) for row in rows]
+    on = [await switched_on(database, row, clock) for row in rows]
 
     assert facts([row for row in on if row]) == [
         ("often", "", "2026-03-03T14:00"),
@@ -238,11 +249,22 @@ async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
 
 
 async def test_one_that_is_gone_cannot_be_switched(port: Schedules) -> None:
+    nobody = Library({}, {}, {})
+    row = await port.create(Wish("every 2h", "Look"), PRIVATE, "", nobody)
+
+    assert await port.remove(row.id) == row
+    assert await port.remove(row.id) is None
+    assert await port.pause(row.id) is None
+    assert await port.resume(row.id, nobody) is None
+    assert await port.run_now(row.id) is None
+
+
+async def test_what_comes_with_a_pack_is_not_removed(port: Schedules) -> None:
+    """It would be proposed again with the next look at the list."""
     rows = await port.propose(manifest(DAILY), PRIVATE, consent=True)
 
-    assert await port.remove(rows[0].id)
-    assert not await port.remove(rows[0].id)
-    assert await port.pause(rows[0].id) is None
+    with pytest.raises(ScheduleRefused, match="can be switched off and not removed"):
+        await port.remove(rows[0].id)
 
 
 async def test_a_group_with_another_id_takes_its_schedules_along(

@@ -163,6 +163,10 @@ class Turns:
             load_tools=toolbox.load_tools,
             load_skills=toolbox.load_skills,
             turn_id=facts.turn.id,
+            address=facts.address,
+            chat_kind=job.inbound.chat_kind,
+            person=facts.person.id,
+            origin=facts.origin,
             media=folder_of(facts.address),
             off_record=facts.turn.off_record,
             spend=lambda scope, provider, model, ms: ctx.spend(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from aouo.commands import builtin, summaries
-from aouo.commands.scheduling import switched
+from aouo.commands.scheduling import Scheduling
+from aouo.commands.working import Jobs
 from aouo.facts import notices, taps
 from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import Rendered
@@ -17,19 +18,22 @@ from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.remembering import Remembering
+from aouo.flow.handlers.scheduling import ScheduleTaps
 from aouo.flow.handlers.table import Handlers, on, table
 from aouo.flow.replies import Replies
 from aouo.outbound.wording import sentences
+from aouo.queue.running import Running
 from aouo.store import deliveries
 from aouo.store.database import Database, Tx
-from aouo.triggers.scheduling import ZoneOf
 
 
 def taps_of(
     replies: Replies,
     *,
     database: Database,
-    zone_of: ZoneOf,
+    scheduling: Scheduling,
+    work: Jobs,
+    running: Running,
     answer_gate: Callable[[Job, Answer], Awaitable[None]],
     budget_refusals: BudgetRefusals,
     editing: Editing,
@@ -38,7 +42,8 @@ def taps_of(
     remembering: Remembering,
 ) -> Handlers:
     """The table of taps; those that wait in a lane were answered when they came in."""
-    own = _Taps(replies, database, zone_of)
+    own = _Taps(replies, database)
+    timed = ScheduleTaps(replies, scheduling, work, running)
     return table(
         taps.Ours,
         on(taps.Choose, answer_gate),
@@ -51,8 +56,7 @@ def taps_of(
         on(taps.ShowMemory, lambda job, tap: remembering.show(job, tap.file)),
         on(taps.EmptyMemory, lambda job, tap: remembering.empty(job, tap.file)),
         on(taps.UndoMemory, lambda job, tap: remembering.undo(job, tap.version_id)),
-        on(taps.SwitchOn, own.switch),
-        on(taps.SwitchOff, own.switch),
+        *timed.rows,
         on(taps.RaiseBudget, budget_refusals.tap),
         on(taps.UseCheaperModel, budget_refusals.tap),
         on(taps.LeaveUnanswered, budget_refusals.tap),
@@ -70,10 +74,9 @@ def taps_of(
 class _Taps:
     """Obeys the taps that no other part obeys."""
 
-    def __init__(self, replies: Replies, database: Database, zone_of: ZoneOf) -> None:
+    def __init__(self, replies: Replies, database: Database) -> None:
         self._replies = replies
         self._database = database
-        self._zone_of = zone_of
 
     async def bind(self, job: Job, tap: taps.BindPack) -> None:
         """Bind the conversation to the pack that a person tapped."""
@@ -100,15 +103,6 @@ class _Taps:
     async def undo_summary(self, job: Job, tap: taps.UndoSummary) -> None:
         """Let the messages themselves be read again."""
         await self._replies.command(job, lambda tx, call: summaries.undo(tx, call, tap.summary_id))
-
-    async def switch(self, job: Job, tap: taps.SwitchOn | taps.SwitchOff) -> None:
-        """Switch a schedule, and show them all in place of the tapped message."""
-        library, on = self._replies.library, isinstance(tap, taps.SwitchOn)
-        await self._replies.command(
-            job,
-            lambda tx, call: switched(tx, call, library, tap.schedule_id, self._zone_of, on=on),
-            instead_of=job.inbound.message_id,
-        )
 
     async def show_again(self, job: Job, tap: taps.ShowAgain) -> None:
         """Show a delivery of this conversation once more, and only once."""

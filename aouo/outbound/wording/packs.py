@@ -24,7 +24,6 @@ from aouo.outbound.wording.may import (
     tools,
 )
 from aouo.outbound.wording.quoting import code, plain, whole
-from aouo.outbound.wording.schedules import NOT_STARTED
 from aouo.packs.card import FILES, Card, Line, card
 from aouo.packs.compare import Change, Difference, Topic
 from aouo.packs.shipping.signing import Signature
@@ -71,8 +70,7 @@ def install_card(
     signed = signature_line(summary.signature, changed=made.signer_changed)
     if ours and summary.signature.state == "none" and not made.signer_changed:
         signed = "It comes with aouo."
-    not_yet = NOT_STARTED if summary.schedules else ""
-    sections += [not_yet, _unused(summary), signed, _size(summary)]
+    sections += [_unused(summary), signed, _size(summary)]
     return "\n\n".join(section for section in sections if section)
 
 
@@ -90,8 +88,7 @@ def permissions_card(summary: Summary) -> str:
     """Return what an installed pack may do, as Markdown."""
     title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
     told = [sentence for line in card(summary).of("may") for sentence in _sentences(line)]
-    not_yet = ["", NOT_STARTED] if summary.schedules else []
-    return "\n".join([title, *(f"- {sentence}" for sentence in told), *not_yet])
+    return "\n".join([title, *(f"- {sentence}" for sentence in told)])
 
 
 def _head(made: Card, *, asking: bool) -> str:

@@ -12,6 +12,7 @@ from aouo.facts import errors, notices, taps
 from aouo.facts.notices import Notice
 from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
+from aouo.facts.notices_schedules import ScheduleNotice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
@@ -65,6 +66,8 @@ def _said(notice: Notice) -> str | Rendered:
         return install.worded(notice)
     if isinstance(notice, CommandNotice):
         return commands.worded(notice)
+    if isinstance(notice, ScheduleNotice):
+        return schedules.worded(notice)
     if isinstance(notice, notices.SummaryNotice):
         return _summary(notice)
     if isinstance(notice, notices.MediaNotice):
@@ -78,8 +81,6 @@ def _said(notice: Notice) -> str | Rendered:
             return _picker(notice)
         case notices.Sessions():
             return _sessions(notice)
-        case notices.Schedules():
-            return say(schedules.listed(notice), *schedules.switches(notice))
         case notices.ApprovalAsked():
             return _approval(notice)
         case notices.RaiseAsked():

@@ -139,8 +139,6 @@ It brings
 • works only with the packs notes >=1
 • needs aouo >=0.1
 
-Schedules do not run yet: this version keeps them and does not start them.
-
 Signed by Ada, whose key you trust.
 
 12 files, 33.7 kB, fingerprint 0123456789abcdef"""
@@ -187,8 +185,6 @@ What it has kept so far is rewritten for this version; a copy is made before.
 
 What it has kept so far is not seen any more. Nothing of it is deleted: it stays in \
 data/store/vocab/ in the bot's home, and comes back with the version that is installed now.
-
-Schedules do not run yet: this version keeps them and does not start them.
 
 Signed by Ada, whose key you trust.
 
