@@ -77,6 +77,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         admission=_admission(settings),
         redactor=redactor,
         timezone=settings.cron.timezone,
+        cron=settings.cron,
         library=packs,
         installable=_installable(settings, shared, registry_of),
         registry=registry_of(packs),

@@ -9,6 +9,7 @@ from aouo.app.shared import Shared
 from aouo.commands.registry import Commands
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
+from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.otr_memory import OtrMemory
@@ -40,6 +41,7 @@ from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
+from aouo.triggers.runs import settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 
 
@@ -80,6 +82,14 @@ def flow_of(
         capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
         otr_memory=otr_memory,
         listen=editing.tell,
+        wake=replies.wake,
+    )
+    bringing = Bringing(
+        database=database,
+        clock=clock,
+        replies=replies,
+        settles={"cron": settle_schedule},
+        now=lambda: generations.now,
     )
     answering = Answering(
         generations=generations,
@@ -105,7 +115,9 @@ def flow_of(
             budget_refusals=budget_refusals,
             otr_memory=otr_memory,
             forget=intake.forget,
+            bringing=bringing,
         ),
+        bringing=bringing,
     )
     setting_up = SettingUp(
         database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram
@@ -171,6 +183,7 @@ def flow_of(
         handlers=table(
             to.Decision,
             on(to.RunTurn, answering.answer),
+            on(to.BringIn, bringing.bring_in),
             on(to.PickPack, lambda job, why: replies.park(job, why.gone)),
             on(to.ObeyCommand, obeying.obey),
             on(to.RefuseCommand, obeying.refuse),
@@ -191,5 +204,6 @@ def flow_of(
             on(to.PutAside, lambda job, _: replies.set_unreadable_aside(job)),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
         ),
+        bringing=bringing,
         forget=intake.forget,
     )

@@ -25,6 +25,7 @@ from aouo.facts.events import Inbound
 from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
+from aouo.facts.work import Paused, Scheduled
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.titles import Titles
@@ -50,9 +51,25 @@ from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.tools.registry import Tool
 from aouo.triggers.schedules import Schedules
+from aouo.triggers.ticking import Ticking
 
 log = structlog.get_logger()
 CONCURRENCY = 256
+
+
+def places_of(generations: Generations) -> Callable[[str], int]:
+    """How many jobs run at a time, by their kind: see `queue.lanes.Lanes`."""
+
+    def places(kind: str) -> int:
+        match kind:
+            case "":
+                return CONCURRENCY
+            case "cron":
+                return generations.now.cron.max_concurrent_runs
+            case _:
+                return 1
+
+    return places
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +230,33 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     )
     known_models = KnownModels(generations, clock, owner_notices)
     schedules = Schedules(database=database, clock=clock, zone_of=zones)
+
+    def may_run(row: Scheduled) -> Paused:
+        now = generations.now
+        pack = now.library.get(row.pack)
+        if pack and not pack.manifest.permissions.cron:
+            return "permission"
+        listed = row.address.platform != "tg" or now.admission.lists(row.person, now.owner.id)
+        return "" if listed else "unlisted"
+
+    ticking = Ticking(
+        database=database,
+        clock=clock,
+        trigger=inbox.trigger,
+        zone_of=zones,
+        may=may_run,
+        enabled=lambda: generations.now.cron.enabled,
+        longest_s=lambda: generations.now.cron.tick_seconds,
+    )
     return App(
         shared=shared,
         generations=generations,
         refreshing=refreshing,
         packs=packs,
         inbox=inbox,
-        lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY),
+        lanes=Lanes(
+            bell=bell, claim=inbox.claim, handle=flow.handle, places=places_of(generations)
+        ),
         outbox=outbox,
         running=running,
         terminal=terminal,
@@ -233,6 +270,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "retention": tidying.run,
             "titles": titles.run,
             "known_models": known_models.run,
+            "schedules": ticking.run,
         },
         verbs={
             **talking(shared, inbox, terminal),

@@ -24,6 +24,11 @@ class Lane(str):
         return Lane(f"{self.MARK}{self}")
 
     @property
+    def bypassed(self) -> Lane:
+        """The lane that this one bypasses."""
+        return Lane(self.removeprefix(self.MARK))
+
+    @property
     def refusals(self) -> Lane:
         """The lane for refusals of strangers who write in this one's conversation."""
         return Lane(f"{self.MARK}refuse:{self}")

@@ -221,7 +221,8 @@ class Triggered:
 class Report:
     """What a triggered turn brings into the conversation, in the lane of its own.
 
-    `text` "" = only what it sent by `msg`. `failed`: `text` says why there is no result.
+    `text` "" = only what it sent by `msg`. `failed`: `text` says why there is no result. `sent`: it
+    is in the chat already, and only history lacks it.
     """
 
     turn_id: str
@@ -231,6 +232,7 @@ class Report:
     pack: str = ""
     trigger: str = ""
     failed: bool = False
+    sent: bool = False
 
 
 Content: TypeAlias = (

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-SessionKind: TypeAlias = Literal["chat", "isolated"]
+SessionKind: TypeAlias = Literal[
+    "chat", "isolated", "cron", "heartbeat", "watch", "journal", "consolidate"
+]
+"""`chat`: a conversation's; the others are for one turn, and no route keeps them."""
 
 
 class _Newest:

@@ -55,6 +55,10 @@ class Admission:
     all_group_messages: bool = False
     """Whether group messages outside a pack's topic are for the bot without a mention."""
 
+    def lists(self, person: str, owner: str) -> bool:
+        """Whether the id `person`, as text, is the owner's or on the list."""
+        return bool(person) and (person == owner or person in map(str, self.people))
+
     def admits(self, person: int | None) -> bool:
         """Whether `person` is on the list; an empty list admits nobody, None is nobody."""
         return person is not None and person in self.people

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.attachments import Kind
-from aouo.facts.events import ChatKind, Inbound
+from aouo.facts.events import ChatKind, Inbound, Triggered
 from aouo.facts.ports import Rendered
 
 DeliveryKind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "ending", "doubt"]
@@ -57,6 +57,11 @@ class Job:
     asked: bool = False
     off_record: bool = False
     stopped: bool = False
+
+    @property
+    def isolated(self) -> bool:
+        """Whether a trigger began it: its turn runs beside the conversation's, in a lane apart."""
+        return isinstance(self.inbound.content, Triggered)
 
 
 @dataclass(frozen=True, slots=True)

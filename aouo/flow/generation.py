@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aouo.config.settings import Approvals, Retention
+from aouo.config.settings import Approvals, Cron, Retention
 from aouo.facts.notices import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
@@ -82,6 +82,7 @@ class Generation:
     admission: Admission
     redactor: Redactor
     timezone: str
+    cron: Cron
     library: Library
     installable: Installable
     registry: Registry

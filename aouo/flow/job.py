@@ -17,6 +17,7 @@ from aouo.facts import notices
 from aouo.facts.commands import COMMANDS, Bypass, Runs, check_handled
 from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
 from aouo.facts.work import Job
+from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.renewing import Renewing
 from aouo.flow.answering.turns import Turn, Turns
@@ -27,6 +28,7 @@ from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.table import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.replies import Replies
+from aouo.outbound.wording import sentences
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Running, StopReason
 from aouo.routing import decisions as to
@@ -56,6 +58,7 @@ class Flow:
         topics: TopicEvents,
         commands: Mapping[str, Obeys],
         handlers: Handlers,
+        bringing: Bringing,
         forget: Callable[[Job], None],
     ) -> None:
         check_handled(commands, Runs.FLOW)
@@ -64,6 +67,7 @@ class Flow:
         self._topics = topics
         self._commands = commands
         self._handlers = handlers
+        self._bringing = bringing
         self._forget = forget
 
     async def handle(self, job: Job, slot: Slot) -> None:
@@ -92,6 +96,9 @@ class Flow:
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
+            if job.isolated:
+                await self._bringing.give_up(job, sentences.run_broke(f"job {job.id}"))
+                return
             await self._replies.set_aside(job, notices.Plain.SET_ASIDE, why)
             return
         job = await self._topics.first_message(job)
@@ -125,6 +132,9 @@ class Flow:
         replies = self._replies
 
         async def give_up() -> None:
+            if job.isolated:
+                await self._bringing.give_up(job, sentences.run_broke(notice.reference))
+                return
             try:
                 await replies.give_up(job, notice, state="done", why=why)
             except StopAsked:
@@ -172,6 +182,7 @@ class Answering:
         renewing: Renewing,
         turns: Turns,
         commit: Commit,
+        bringing: Bringing,
     ) -> None:
         self._generations = generations
         self._running = running
@@ -182,6 +193,7 @@ class Answering:
         self._renewing = renewing
         self._turns = turns
         self._commit = commit
+        self._bringing = bringing
 
     async def answer(self, job: Job, wanted: to.RunTurn) -> None:
         """Run the job's turn and end it. A shutdown gives the job back, to be taken up by the next
@@ -195,11 +207,16 @@ class Answering:
                 begun_s = time.perf_counter()
                 model = await self._budget_refusals.model_for(job.inbound.address, generation)
                 ready = await self._words.taken_in(job, wanted, model, generation)
-                if ready and await self._renewing.goes_on(job, ready, generation, model):
+                if ready and (
+                    job.isolated or await self._renewing.goes_on(job, ready, generation, model)
+                ):
                     turn = await self._turns.begin(job, ready, generation, model)
                     await self._run(turn, begun_s, pictured=has_files(job) or ready.again)
         except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
-            await self._replies.park(job, error.requested)
+            if job.isolated:
+                await self._bringing.give_up(job, sentences.run_without_pack(error.requested))
+            else:
+                await self._replies.park(job, error.requested)
         except NothingToRetry:
             await self._replies.answer(job, notices.Plain.NOTHING_TO_RETRY)
         except ChosenBefore:
@@ -222,7 +239,8 @@ class Answering:
         try:
             if pictured:
                 ctx.images = await self._intake.images_of(job, ctx.model)
-            ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
+            limit_s = turn.plan.timeout_s or generation.limits.turn_timeout_s
+            ended = await self._running.run(job.id, limit_s, work)
             if ended is StopReason.SHUTDOWN:
                 await self._replies.give_back(job, ctx.spent)
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from aouo.facts.events import Origin
+from aouo.facts.origins import PROFILES
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 
 ALLOW, DENY, ALWAYS = "allow", "deny", "always"
@@ -30,7 +31,7 @@ class Nobody:
 
 def is_attended(origin: Origin) -> bool:
     """Whether a person sees the questions of a turn of this origin."""
-    return origin in ("chat", "cli")
+    return PROFILES[origin].attended
 
 
 def answers(ask: Ask) -> tuple[str, ...]:

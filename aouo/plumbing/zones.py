@@ -22,6 +22,11 @@ def zone_of(name: str, default: str = "") -> tzinfo:
     return _of_this_machine()
 
 
+def is_known(name: str) -> bool:
+    """Whether this machine knows an IANA name."""
+    return _named(name) is not None
+
+
 def _named(name: str) -> tzinfo | None:
     try:
         return ZoneInfo(name)

@@ -37,6 +37,7 @@ from aouo.facts.events import (
     Text,
     TopicNamed,
     TopicShut,
+    Triggered,
     Unsupported,
 )
 from aouo.facts.ports import Clock, iso, stamp
@@ -142,6 +143,21 @@ class Inbox:
             return _Filed(tuple(self._file(tx, clean, self._clock.now())), ())
 
         await self._commit(file)
+
+    async def trigger(self, due: Callable[[Tx, datetime], Sequence[Inbound]]) -> int:
+        """Store what `due` returns, in its own transaction; return how many there were.
+
+        It is how triggers come in: what makes a due time count once is written by `due`.
+        """
+        fired: list[Inbound] = []
+
+        def file(tx: Tx) -> _Filed:
+            now = self._clock.now()
+            fired[:] = due(tx, now)
+            return _Filed(tuple(lane for one in fired for lane in self._file(tx, one, now)), ())
+
+        await self._commit(file)
+        return len(fired)
 
     async def recover(self) -> None:
         """Void the claims of an earlier process; ring every lane with work."""
@@ -284,6 +300,10 @@ class Inbox:
 
         A message from a chat proves that we can write there, so jobs that waited for that go on.
         """
+        if isinstance(inbound.content, Triggered):  # its person said nothing just now
+            lane = self._policy().lane_of(inbound, answers_gate=False)
+            jobs.add(tx, lane, inbound, iso(now))
+            return [lane]
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
             # People who write in the name of a chat have no id: they share its refusal an hour.

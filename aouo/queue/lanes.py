@@ -7,18 +7,73 @@ survives a restart, and there is no second list that could disagree with the tab
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 
 from aouo.facts.address import Lane
+from aouo.facts.origins import TRIGGERS
 from aouo.facts.work import Job
 from aouo.plumbing.shield import finish
+
+
+class Places:
+    """A semaphore whose size follows the settings: `count` is asked whenever a place is taken.
+
+    First come, first served. A place more is given when one is freed.
+    """
+
+    def __init__(self, count: Callable[[], int]) -> None:
+        self._count = count
+        self._taken = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def left(self) -> int:
+        """How many places are free."""
+        return self._count() - self._taken
+
+    async def acquire(self) -> None:
+        """Take a place; wait until there is one."""
+        if not self._waiting and self.left > 0:
+            self._taken += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # a place was given just now
+                self.release()
+            else:
+                self._waiting.remove(turn)
+            raise
+
+    def release(self) -> None:
+        """Give a place back."""
+        self._taken -= 1
+        while self._waiting and self.left > 0:
+            self._taken += 1
+            self._waiting.popleft().set_result(None)
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
+
+
+def kind_of(lane: Lane) -> str:
+    """Return what the places for a lane's jobs are counted by."""
+    origin = lane.partition(":")[0]
+    return origin if origin in TRIGGERS else ""
 
 
 class Slot:
     """One of the limited places for running jobs; given back while its job waits on a person."""
 
-    def __init__(self, free: asyncio.Semaphore) -> None:
+    def __init__(self, free: Places) -> None:
         self._free = free
 
     @asynccontextmanager
@@ -85,6 +140,9 @@ class Bell:
 class Lanes:
     """Runs the jobs of the lanes; a lane that bypasses the others needs no place.
 
+    `places` says how many jobs of a kind run at a time: those of triggers by their origin, which
+    their lanes are named by (`cron:<id>`), all others by "".
+
     Owns every task it starts: when `run` returns or raises, none is left. `handle` deals with
     its own failures; one that escapes stops the runtime.
     """
@@ -95,12 +153,12 @@ class Lanes:
         bell: Bell,
         claim: Callable[[Lane], Awaitable[Job | None]],
         handle: Callable[[Job, Slot], Awaitable[None]],
-        concurrency: int,
+        places: Callable[[str], int],
     ) -> None:
         self._bell = bell
         self._claim = claim
         self._handle = handle
-        self._free = asyncio.Semaphore(concurrency)
+        self._free = {kind: Places(partial(places, kind)) for kind in ("", *TRIGGERS)}
         self._closed = False
 
     def close(self) -> None:
@@ -119,9 +177,10 @@ class Lanes:
     async def _drain(self, lane: Lane) -> None:
         try:
             while not self._closed:
-                async with nullcontext() if lane.bypasses else self._free:
+                free = self._free[kind_of(lane)]
+                async with nullcontext() if lane.bypasses else free:
                     if (job := await self._claim(lane)) is None:
                         return
-                    await self._handle(job, Slot(self._free))
+                    await self._handle(job, Slot(free))
         finally:
             self._bell.end(lane)

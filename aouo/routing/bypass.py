@@ -20,6 +20,7 @@ from aouo.facts.events import (
     Standing,
     Text,
     TopicShut,
+    Triggered,
 )
 from aouo.routing.installed import Installed
 
@@ -40,6 +41,7 @@ class LanePolicy:
     def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
         """Return the conversation's lane, or its bypass for what must not wait: refusals, `/stop`,
         answers, taps that only read, and facts about messages and chats.
+        What a trigger begins has a lane of its own.
 
         `answers_gate`: a question to this person is open there.
         """
@@ -47,6 +49,8 @@ class LanePolicy:
         match inbound.content:
             case Intruder():
                 return lane.refusals
+            case Triggered(trigger):
+                return Lane(f"{inbound.origin}:{trigger}")
             case Command(name, rest) if _hurries(name, bare=not rest, asked=answers_gate):
                 return lane.bypass
             case Attached(command=Command(name)) | Album(command=Command(name)) if _hurries(name):

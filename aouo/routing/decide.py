@@ -20,17 +20,20 @@ from aouo.facts.events import (
     Migrated,
     Part,
     Reacted,
+    Report,
     Shown,
     Standing,
     Text,
     TopicNamed,
     TopicShut,
+    Triggered,
     Unsupported,
 )
 from aouo.facts.taps import Approve, BindPack, Choose, Foreign, OpenPage, Reference, Unknown
 from aouo.routing.decisions import (
     AnswerGate,
     ApplyEdit,
+    BringIn,
     Decision,
     Explain,
     Ignore,
@@ -99,6 +102,10 @@ def decide(
             return _turn(said, active_pack or installed.named(inbound.title), installed)
         case Button() as button:
             return _tap(button, active_pack, installed)
+        case Triggered() as run:
+            return RunTurn(run.pack, "\n".join((*run.about, run.prompt)), run.skill)
+        case Report() as report:
+            return BringIn(report)
         case Text(text) as content:
             if answers_gate:
                 return AnswerGate(text)

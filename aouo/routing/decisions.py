@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aouo.facts.events import AsChat, Standing
+from aouo.facts.events import AsChat, Report, Standing
 from aouo.facts.taps import Ours
 
 
@@ -25,6 +25,13 @@ class RunTurn:
     again: bool = False
     off_record: bool = False
     fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BringIn:
+    """Bring the result of a triggered turn into its conversation."""
+
+    report: Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,7 @@ class Ignore:
 
 Decision: TypeAlias = (
     RunTurn
+    | BringIn
     | PickPack
     | ObeyCommand
     | RefuseCommand

@@ -19,7 +19,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -43,6 +43,11 @@ class Tx:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.forgets = False
+        self.touched: set[str] = set()
+
+    def touch(self, what: str) -> None:
+        """Have those who listen for `what` called after the commit: see `Database.listen`."""
+        self.touched.add(what)
 
     def forget(self) -> None:
         """Have the write-ahead log emptied after the commit, so that old words leave it too."""
@@ -165,18 +170,19 @@ class _Writer(threading.Thread):
     `at_once` borrows the connection; call it only while no request of the thread is pending.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, touched: Callable[[Collection[str]], None]) -> None:
         super().__init__(name="aouo-writer", daemon=True)
+        self._touched = touched
         self.requests: queue.SimpleQueue[_Request[Any] | None] = queue.SimpleQueue()
         self.opened: Future[None] = Future()
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._borrowed = False
 
-    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, bool]:
+    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, Tx]:
         """Run `work` in a transaction of its own, on the caller's thread, without waiting.
 
-        Returns its result, and whether the log is still to be emptied (`Tx.forget`).
+        Returns its result, and what it says is to be done after the commit.
 
         Raises:
             Occupied: another process writes.
@@ -198,7 +204,7 @@ class _Writer(threading.Thread):
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             raise
-        return result, tx.forgets
+        return result, tx
 
     def _behave(self, connection: sqlite3.Connection, *, borrowed: bool) -> None:
         if borrowed != self._borrowed:
@@ -237,7 +243,11 @@ class _Writer(threading.Thread):
                 if tx.forgets:
                     tx.forgets = False
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                batch[0].loop.call_soon_threadsafe(_tell, outcomes)
+                loop = batch[0].loop
+                if tx.touched:
+                    loop.call_soon_threadsafe(self._touched, frozenset(tx.touched))
+                    tx.touched.clear()
+                loop.call_soon_threadsafe(_tell, outcomes)
 
     def _commit_together(
         self, connection: sqlite3.Connection, tx: Tx, batch: Sequence[_Request[Any]]
@@ -275,7 +285,8 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._writer = _Writer(path)
+        self._writer = _Writer(path, self._tell_of)
+        self._listeners: dict[str, Callable[[], None]] = {}
         self._reader: sqlite3.Connection | None = None
         self._snapshots = Snapshots(path)
         self._asked = 0  # requests to the writer's thread without an answer
@@ -304,14 +315,24 @@ class Database:
         """
         if brief and not durable and not self._asked:
             try:
-                result, forgets = self._writer.at_once(work)
+                result, tx = self._writer.at_once(work)
             except Occupied:
                 pass
             else:
-                if forgets:
+                self._tell_of(tx.touched)
+                if tx.forgets:
                     await self._ask(Tx.forget, durable=False)
                 return result
         return await self._ask(work, durable=durable)
+
+    def listen(self, what: str, changed: Callable[[], None]) -> None:
+        """Have `changed` called, on the loop, after each commit that touched `what`."""
+        self._listeners[what] = changed
+
+    def _tell_of(self, touched: Collection[str]) -> None:
+        for what in touched:
+            if changed := self._listeners.get(what):
+                changed()
 
     async def _ask(self, work: Callable[[Tx], T], *, durable: bool) -> T:
         """Run `work` on the writer's thread."""

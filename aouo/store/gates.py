@@ -73,6 +73,18 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
     return _gate(row) if row else None
 
 
+def asks_in(tx: Tx, address: ConversationAddress) -> bool:
+    """Whether a turn of this conversation waits for a person."""
+    row = tx.one(
+        "SELECT 1 FROM gates WHERE state = 'open' AND platform = ? AND chat_id = ? "
+        "AND thread_id = ? LIMIT 1",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+    )
+    return row is not None
+
+
 def open_now(tx: Tx) -> int:
     """Count the open gates."""
     row = tx.one("SELECT count(*) AS n FROM gates WHERE state = 'open'")

@@ -266,6 +266,26 @@ def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
         raise StopAsked(f"job {job.id}")
 
 
+def any_open(tx: Tx, lane: Lane) -> bool:
+    """Whether a job of this lane is not over."""
+    row = tx.one(
+        "SELECT 1 FROM jobs WHERE lane = ? AND state IN ('ready', 'running', 'parked') "
+        "AND origin NOT IN ('chat', 'web', 'cli') LIMIT 1",
+        lane,
+    )
+    return row is not None
+
+
+def move_reports(tx: Tx, lane: Lane, to: Lane) -> None:
+    """Move what triggered turns brought into this lane, and waits there, to another lane."""
+    tx.run(
+        "UPDATE jobs SET lane = ? WHERE lane = ? AND state = 'ready' "
+        "AND origin NOT IN ('chat', 'web', 'cli')",
+        to,
+        lane,
+    )
+
+
 def any_parked(tx: Tx, address: ConversationAddress) -> bool:
     """Whether a job of this conversation is parked."""
     row = tx.one(
@@ -314,17 +334,20 @@ def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
 def drop_waiting(
     tx: Tx, lane: Lane, person: str, before: int, now: str
 ) -> list[tuple[int, Inbound]]:
-    """Drop the jobs of `person` in this lane that are older than `before` and have not begun.
+    """Drop what `person` said in this lane before the job `before` and has not begun.
 
-    Returns (id, inbound) of each.
+    Returns (id, inbound) of each job.
     """
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'gathering' RETURNING *",
+        "AND person = ? AND id < ? AND state = 'gathering' AND origin IN ('chat', 'web', 'cli') "
+        "RETURNING *",
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'ready' RETURNING *",
+        "AND person = ? AND id < ? AND state = 'ready' AND origin IN ('chat', 'web', 'cli') "
+        "RETURNING *",
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND id < ? AND state = 'parked' RETURNING *",
+        "AND person = ? AND id < ? AND state = 'parked' AND origin IN ('chat', 'web', 'cli') "
+        "RETURNING *",
     )
     rows = [row for statement in statements for row in tx.all(statement, now, lane, person, before)]
     return [(row["id"], inbound_of(row)) for row in rows]

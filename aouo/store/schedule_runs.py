@@ -30,41 +30,49 @@ def add(tx: Tx, run: ScheduleRun, now: str) -> bool:
     )
 
 
-def tried(tx: Tx, schedule_id: str, due_at: str, job_id: int) -> None:
-    """Note the job of a try, and that no other one is to come."""
+def begin(tx: Tx, schedule_id: str, due_at: str) -> None:
+    """Note that a try begins, and that no other one is to come."""
     tx.run(
-        "UPDATE schedule_runs SET state = 'waiting', job_id = ?, tries = tries + 1, "
-        "retry_at = NULL, settled_at = '' WHERE schedule_id = ? AND due_at = ?",
-        job_id,
+        "UPDATE schedule_runs SET state = 'waiting', tries = tries + 1, retry_at = NULL, "
+        "settled_at = '' WHERE schedule_id = ? AND due_at = ?",
         schedule_id,
         due_at,
     )
 
 
-def is_open(tx: Tx, schedule_id: str) -> bool:
-    """Whether a run of this schedule waits or is at work, or is to be tried again."""
-    return bool(
-        tx.one(
-            "SELECT 1 FROM schedule_runs WHERE schedule_id = ? "
-            "AND (state = 'waiting' OR retry_at IS NOT NULL) LIMIT 1",
-            schedule_id,
-        )
+def is_to_retry(tx: Tx, schedule_id: str) -> bool:
+    """Whether a failed run of this schedule is to be tried again."""
+    row = tx.one(
+        "SELECT 1 FROM schedule_runs WHERE schedule_id = ? AND retry_at IS NOT NULL LIMIT 1",
+        schedule_id,
     )
+    return row is not None
 
 
-def of_job(tx: Tx, job_id: int) -> ScheduleRun | None:
-    row = tx.one("SELECT * FROM schedule_runs WHERE job_id = ? AND job_id > 0", job_id)
+def get(tx: Tx, schedule_id: str, due_at: str) -> ScheduleRun | None:
+    row = tx.one(
+        "SELECT * FROM schedule_runs WHERE schedule_id = ? AND due_at = ?", schedule_id, due_at
+    )
     return _run(row) if row else None
 
 
 def settle(
-    tx: Tx, run: ScheduleRun, state: RunState, now: str, *, why: str = "", retry_at: str = ""
+    tx: Tx,
+    run: ScheduleRun,
+    state: RunState,
+    now: str,
+    *,
+    job_id: int = 0,
+    why: str = "",
+    retry_at: str = "",
 ) -> None:
-    """End a try; `retry_at` = when the next one begins, "" = the run is over."""
+    """End a try, made by `job_id`; `retry_at` = when the next one begins, "" = the run is over."""
+    tx.touch(schedules.CHANGED)
     tx.run(
-        "UPDATE schedule_runs SET state = ?, why = ?, retry_at = ?, settled_at = ? "
+        "UPDATE schedule_runs SET state = ?, job_id = ?, why = ?, retry_at = ?, settled_at = ? "
         "WHERE schedule_id = ? AND due_at = ?",
         state,
+        job_id,
         why,
         retry_at or None,
         now,

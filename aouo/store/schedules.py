@@ -1,4 +1,7 @@
-"""Stores schedules: what begins by itself, where, in whose name, and when next."""
+"""Stores schedules: what begins by itself, where, in whose name, and when next.
+
+Whatever may make a due time come sooner touches `CHANGED`, for those who wait for the next one.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from aouo.facts.ids import ulid
 from aouo.facts.work import Misfire, Paused, RunState, Scheduled, ScheduleOrigin
 from aouo.store.database import Tx
 
+CHANGED = "schedules"
+
 
 def new_id() -> str:
     """Make an id short enough to type: ten characters, nearly all of them random."""
@@ -19,6 +24,7 @@ def new_id() -> str:
 
 def add(tx: Tx, row: Scheduled, now: str) -> bool:
     """Store a schedule; False, and nothing changed, when its default is there already."""
+    tx.touch(CHANGED)
     address = row.address
     return (
         tx.run(
@@ -86,6 +92,7 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
 
 def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) -> bool:
     """Switch on (`paused` is "") or off; False when it is gone."""
+    tx.touch(CHANGED)
     return (
         tx.run(
             "UPDATE schedules SET enabled = ?, paused = ?, next_due = ?, updated_at = ? "
@@ -102,6 +109,7 @@ def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) ->
 
 def write(tx: Tx, row: Scheduled, now: str) -> None:
     """Update a schedule's skill, prompt, text, `since` and `next_due`."""
+    tx.touch(CHANGED)
     tx.run(
         "UPDATE schedules SET skill = ?, prompt = ?, text = ?, since = ?, next_due = ?, "
         "updated_at = ? WHERE id = ?",
@@ -117,6 +125,7 @@ def write(tx: Tx, row: Scheduled, now: str) -> None:
 
 def rewrite(tx: Tx, schedule_id: str, text: str, next_due: str, now: str) -> bool:
     """Take a person's own text from now on; False when the schedule is gone."""
+    tx.touch(CHANGED)
     return (
         tx.run(
             "UPDATE schedules SET text = ?, since = ?, next_due = ?, own_text = 1, updated_at = ? "
@@ -133,6 +142,7 @@ def rewrite(tx: Tx, schedule_id: str, text: str, next_due: str, now: str) -> boo
 
 def edit(tx: Tx, row: Scheduled, now: str) -> bool:
     """Store all that a person or a model may change of a schedule; False when it is gone."""
+    tx.touch(CHANGED)
     return (
         tx.run(
             "UPDATE schedules SET name = ?, skill = ?, prompt = ?, text = ?, zone = ?, since = ?, "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.ids import SessionId
+from aouo.facts.ids import SessionId, SessionKind
 from aouo.facts.work import Route
 from aouo.store import routes
 from aouo.store.database import Tx
@@ -36,6 +36,37 @@ def create(tx: Tx, address: ConversationAddress, pack: str, now: str) -> str:
     return session_id
 
 
+def create_isolated(tx: Tx, kind: SessionKind, address: ConversationAddress, now: str) -> str:
+    """Create the session of one triggered turn, which no route keeps; its key is its id."""
+    session_id = str(SessionId.new(kind, str(address)))
+    tx.run(
+        "INSERT INTO sessions (id, session_key, created_at, updated_at) VALUES (?, ?, ?, ?)",
+        session_id,
+        session_id,
+        now,
+        now,
+    )
+    return session_id
+
+
+def of_pack(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> str:
+    """Return the session of this conversation with a pack: the route's, if it is bound to the pack,
+    else the newest; a new one if there is none."""
+    if route.active_pack == pack:
+        return resolve(tx, route, address, pack, now).id
+    newest = _newest(tx, address.session_key(pack))
+    return newest or create(tx, address, pack, now)
+
+
+def _newest(tx: Tx, key: str) -> str:
+    row = tx.one(
+        "SELECT id FROM sessions WHERE session_key = ? "
+        "ORDER BY created_at DESC, rowid DESC LIMIT 1",
+        key,
+    )
+    return row["id"] if row else ""
+
+
 def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> Resolved:
     """Return the turn's session; its key is always the one derived from address and pack.
 
@@ -46,12 +77,7 @@ def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: 
     row = tx.one("SELECT session_key FROM sessions WHERE id = ?", route.session_id)
     if row and row["session_key"] == key:
         return Resolved(route.session_id, key)
-    newest = tx.one(
-        "SELECT id FROM sessions WHERE session_key = ? "
-        "ORDER BY created_at DESC, rowid DESC LIMIT 1",
-        key,
-    )
-    session_id = newest["id"] if newest else create(tx, address, pack, now)
+    session_id = _newest(tx, key) or create(tx, address, pack, now)
     routes.set_session(tx, route, session_id, now)
     return Resolved(session_id, key, row["session_key"] if row else "")
 

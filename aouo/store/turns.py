@@ -65,6 +65,18 @@ def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
     return _open(row) if row else None
 
 
+def append_report(tx: Tx, session_id: str, turn_id: str, about: str, text: str, now: str) -> None:
+    """Make the result of a triggered turn history of a conversation, so that it can be answered.
+
+    `about` says what was asked of that turn.
+    """
+    rows = [
+        _append(tx, session_id, f"report:{turn_id}", role, words, now)
+        for role, words in (("user", about), ("assistant", text))
+    ]
+    tx.run("UPDATE messages SET visible = 1 WHERE id IN (?, ?)", *rows)
+
+
 def take_back(tx: Tx, turn_id: str, line: Callable[[Sequence[str]], str], now: str) -> str:
     """Hide a turn from its session's history; return the person's words, "" = there are none.
 

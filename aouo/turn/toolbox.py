@@ -34,7 +34,8 @@ class Toolbox:
     `skill` returns a skill's text by name and raises `ToolFailed` for one that is not there.
     `off_record` shows only tools that can be read-only; with `onboarding` the turn may end a
     pack's first conversation. `memory_targets` are the files that the `memory` tool may name,
-    () = those that it always may.
+    () = those that it always may. The turn has exactly the tools of `only`, whatever its pack
+    permits (None = those that it permits), and never those of `without`.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class Toolbox:
         pack: str = "",
         onboarding: bool = False,
         memory_targets: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+        without: Sequence[str] = (),
     ) -> None:
         self._registry = registry
         self._skills = tuple(skills)
@@ -56,7 +59,8 @@ class Toolbox:
         self._off_record = off_record
         self._memory_targets = list(memory_targets)
         self._permitted = frozenset(permitted)
-        self._sources = {s.group: s for s in registry.sources if self._wants(s)}
+        sources = registry.sources if only is None else ()
+        self._sources = {s.group: s for s in sources if self._wants(s)}
         self._down: dict[str, str] = {}
         tools = {item.name: item for item in registry.allowed(permitted, enabled, pack)}
         tools |= {item.name: item for item in registry.allowed(OWN_GROUPS, ())}
@@ -64,7 +68,9 @@ class Toolbox:
             tools |= {item.name: item for item in registry.allowed((ONBOARDING,), ())}
         if "skill_view" not in tools or not self._skills:
             tools.pop(LOAD_SKILLS, None)
-        self._tools = tools
+        if only is not None:
+            tools = {item.name: item for item in registry.allowed(only, ())}
+        self._tools = {name: item for name, item in tools.items() if name not in without}
         self._revealed: set[str] = set()
         self._examples: Mapping[str, Sequence[Mapping[str, object]]] = {}
         self._brief = False

@@ -6,10 +6,10 @@ import asyncio
 from contextlib import ExitStack
 
 from aouo.facts.address import Lane
-from aouo.queue.lanes import Slot
+from aouo.queue.lanes import Places, Slot
 from aouo.queue.running import Running, StopReason
 
-SLOT = Slot(asyncio.Semaphore(0))
+SLOT = Slot(Places(lambda: 0))
 
 
 async def instantly() -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from aouo.facts import notices
 from aouo.facts.errors import ChosenBefore, NothingToRetry
 from aouo.facts.events import Button
+from aouo.facts.ids import SessionKind
+from aouo.facts.origins import TRIGGERS
 from aouo.facts.work import Delivery, Job, OpenTurn
 from aouo.flow.handlers import reacting
 from aouo.flow.handlers.onboarding import chosen, skill_of
@@ -64,6 +67,8 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     turn = turns.reopen(tx, job.id)
     if turn is None:
         return None
+    if job.isolated:
+        return Begun(turn, turn.session_id, tenant_of(tx, job.inbound))
     said = sentences.word(notices.Plain.RESUMED)
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
@@ -99,6 +104,8 @@ def _settled(tx: Tx, job: Job, wanted: RunTurn, now: str) -> tuple[Resolved, str
 
 
 def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Begun:
+    if job.isolated:
+        return _begun_isolated(tx, job, wanted, now)
     inbound = job.inbound
     session, skill = _settled(tx, job, wanted, now)
     # Whatever had to wait for a pack can go on after this turn.
@@ -123,6 +130,15 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
     )
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
     return Begun(turn, session.key, tenant, first, session.stale_key, chosen=tapped)
+
+
+def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
+    """Begin a turn in a session of its own; nothing of the conversation changes."""
+    origin = job.inbound.origin
+    kind = cast("SessionKind", origin) if origin in TRIGGERS else "isolated"
+    session_id = sessions.create_isolated(tx, kind, job.inbound.address, now)
+    turn = turns.open_turn(tx, job.id, session_id, wanted.pack, wanted.skill, wanted.said, now)
+    return Begun(turn, session_id, tenant_of(tx, job.inbound))
 
 
 def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:

@@ -10,10 +10,12 @@ from typing import TypeAlias
 
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
-from aouo.facts.errors import StopAsked
+from aouo.facts.address import Lane
+from aouo.facts.errors import ProviderError, StopAsked
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job
+from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
 from aouo.flow.answering.turns import Turn
@@ -38,12 +40,14 @@ from aouo.store import (
     jobs,
     off_record,
     onboarding,
+    report_parts,
     sessions,
     traces,
     turns,
 )
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
+from aouo.triggers.runs import RunEnd
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.journal import record_all
 from aouo.turn.pipelines import settle
@@ -65,6 +69,7 @@ class Commit:
         budget_refusals: BudgetRefusals,
         otr_memory: OtrMemory,
         forget: Callable[[Job], None],
+        bringing: Bringing,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -73,6 +78,7 @@ class Commit:
         self._budget_refusals = budget_refusals
         self._otr_memory = otr_memory
         self._forget = forget
+        self._bringing = bringing
 
     async def end(
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
@@ -96,6 +102,8 @@ class Commit:
         Raises:
             StopAsked: it ends by its person's /stop, and by nothing else.
         """
+        if turn.job.isolated:
+            return await self._end_run(turn, ended)
         match ended:
             case Ack():
                 return await self._answer(turn, ended, filled)
@@ -106,6 +114,33 @@ class Commit:
                 return await self._stop(turn, reason, filled)
             case StopReason():
                 return await self._stop(turn, ended, filled)
+
+    async def _end_run(self, turn: Turn, ended: Ending | StopReason) -> int:
+        """End a triggered turn: its run is settled, and its report filed."""
+        ctx, row, lanes = turn.ctx, turn.ctx.facts.turn, list[Lane]()
+        if isinstance(ended, Nack):
+            log_failure(ended.error, ctx)
+
+        def write(tx: Tx, now: str) -> list[Delivery]:
+            lanes.clear()
+            if isinstance(ended, Ack):
+                said = AssistantSaid(ended.text, native=ended.native)
+                turns.close_ack(tx, row, said, ctx.thoughts, now)
+            else:
+                for call in ctx.at_work:
+                    turns.cut_off(tx, call.id, now)
+                line = _line_of(ended)(turns.effects(tx, row.id))
+                turns.close_without_answer(tx, row, _status_of(ended), line, now)
+            spoke = report_parts.any_of(tx, row.id)
+            end = _run_end(turn, ended, spoke=spoke)
+            if lane := self._bringing.settle(tx, turn.job, end, now):
+                lanes.append(lane)
+            return []
+
+        await self._settle(turn, write, unless_stopped=ended is not StopReason.PERSON)
+        for lane in lanes:
+            self._bringing.wake(lane)
+        return len(lanes)
 
     async def _answer(self, turn: Turn, answer: Ack, filled: Filled) -> int:
         """Make the whole turn history and queue its answer."""
@@ -205,8 +240,11 @@ class Commit:
         def write(tx: Tx) -> list[Delivery]:
             jobs.check_claim(tx, job, unless_stopped=unless_stopped)
             record_all(tx, ctx.spent, now)
-            rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
-            rows += [] if row.off_record else offer_untold(tx, job, now)
+            rows = work(tx, now)
+            if not job.isolated:
+                rows += _made_room(tx, job, ctx, now)
+            if not (row.off_record or job.isolated):
+                rows += offer_untold(tx, job, now)
             rows += settled_cards.close(tx, row.id, now)
             audit.close_of_turn(tx, row.id, now)
             sessions.touch(tx, row.session_id, now)
@@ -219,6 +257,38 @@ class Commit:
         rows = await self._database.transact(write, brief=True)
         self._outbox.put(*rows)
         return len(rows)
+
+
+def _line_of(ended: Nack | Abort | StopReason) -> _Line:
+    match ended:
+        case Nack(error):
+            return partial(sentences.failed_in_history, error)
+        case Abort(reason):
+            return partial(sentences.stopped_in_history, reason)
+        case StopReason():
+            return partial(sentences.stopped_in_history, ended.value)
+
+
+def _status_of(ended: Nack | Abort | StopReason) -> Status:
+    return "nack" if isinstance(ended, Nack) else "aborted"
+
+
+def _run_end(turn: Turn, ended: Ending | StopReason, *, spoke: bool) -> RunEnd:
+    """What a triggered turn ended with, for whoever settles its run."""
+    turn_id = turn.ctx.facts.turn.id
+    match ended:
+        case Ack(text):
+            return RunEnd(turn_id, "done", text, spoke=spoke)
+        case Nack(error):
+            for_owner = turn.generation.owner.is_owner(turn.job.inbound)
+            said = sentences.failure(error, turn_id, for_owner=for_owner)
+            return RunEnd(turn_id, "failed", said, may_retry=isinstance(error, ProviderError))
+        case Abort(reason):
+            return RunEnd(turn_id, "failed", reason)
+        case StopReason.TIMEOUT:
+            return RunEnd(turn_id, "failed", sentences.RUN_TIMED_OUT, may_retry=True)
+        case StopReason():
+            return RunEnd(turn_id, "stopped", ended.value)
 
 
 def _queued(

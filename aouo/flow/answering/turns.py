@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from aouo.facts.address import Lane
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
@@ -22,12 +23,14 @@ from aouo.guard.action import Action, Outcome
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.silent import SilentView
 from aouo.packs.load import Pack
 from aouo.packs.memories import targets_of
 from aouo.plumbing.bus import Bus
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing.decisions import RunTurn
+from aouo.routing.plan import Plan, plan
 from aouo.store.database import Database
 from aouo.tools.prepare import prepare
 from aouo.tools.registry import ToolContext
@@ -47,12 +50,16 @@ class Turn:
     job: Job
     generation: Generation
     ctx: TurnContext
-    view: LiveView
+    view: LiveView | SilentView
     calls: Calls
+    plan: Plan
 
 
 class Turns:
-    """Makes turns; `listen` tells one what its person has changed of their words meanwhile."""
+    """Makes turns; `listen` tells one what its person has changed of their words meanwhile.
+
+    `wake` is told the lanes that need not wait for a turn that waits for a person.
+    """
 
     def __init__(
         self,
@@ -66,6 +73,7 @@ class Turns:
         capabilities: Mapping[str, Capabilities],
         otr_memory: OtrMemory,
         listen: Callable[[TurnContext, Job], Awaitable[None]],
+        wake: Callable[[Lane], None],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -76,6 +84,7 @@ class Turns:
         self._capabilities = capabilities
         self._otr_memory = otr_memory
         self._listen = listen
+        self._wake = wake
 
     async def begin(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -99,7 +108,8 @@ class Turns:
             )
         self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
         turn = self.open(job, begun, generation, model)
-        turn.ctx.listen = lambda: self._listen(turn.ctx, job)
+        if turn.plan.mode == "current":
+            turn.ctx.listen = lambda: self._listen(turn.ctx, job)
         return turn
 
     def open(self, job: Job, begun: Begun, generation: Generation, model: ChatModel) -> Turn:
@@ -108,7 +118,8 @@ class Turns:
         Raises:
             RouteRequiredError: the turn's pack is not loaded any more.
         """
-        facts = _facts_of(job, begun, generation)
+        planned = self._plan(job, generation)
+        facts = _facts_of(job, begun, generation, planned)
         toolbox = Toolbox(
             generation.registry,
             permitted=generation.permitted(facts.pack.name),
@@ -119,8 +130,10 @@ class Turns:
             pack=facts.pack.name,
             onboarding=facts.turn.skill == skill_of(facts.pack.name),
             memory_targets=facts.pack.memory_targets,
+            only=planned.tools,
+            without=planned.without,
         )
-        view = self._view(job, begun, generation)
+        view = self._view(job, begun, generation, planned)
         person_wait = PersonWait(
             database=self._database,
             clock=self._clock,
@@ -130,6 +143,7 @@ class Turns:
             job=job,
             turn_id=facts.turn.id,
             view=view,
+            wake=self._wake,
         )
         owner = generation.owner
         approving = Approving(
@@ -186,23 +200,38 @@ class Turns:
             publish=self._bus.publish,
         )
         journal = Journal(database=self._database, clock=self._clock, job=job)
-        return Turn(job, generation, ctx, view, Calls(journal=journal))
+        return Turn(job, generation, ctx, view, Calls(journal=journal), planned)
 
-    def _view(self, job: Job, begun: Begun, generation: Generation) -> LiveView:
+    def _plan(self, job: Job, generation: Generation) -> Plan:
+        inbound = job.inbound
+        streams = inbound.address.platform == "tg" and generation.showing.streaming != "off"
+        return plan(inbound.origin, inbound.content, streams=streams, message_id=inbound.message_id)
+
+    def _view(
+        self, job: Job, begun: Begun, generation: Generation, planned: Plan
+    ) -> LiveView | SilentView:
         """What the turn shows in its conversation while it runs."""
         address, showing = job.inbound.address, generation.showing
+        capabilities = self._capabilities.get(address.platform, Capabilities())
+        if planned.mode == "isolated":
+            return SilentView(
+                database=self._database,
+                turn_id=begun.turn.id,
+                capabilities=capabilities,
+                redactor=generation.redactor,
+            )
         return LiveView(
             outbox=self._outbox,
             database=self._database,
             clock=self._clock,
             address=address,
             turn_id=begun.turn.id,
-            streaming=address.platform == "tg" and showing.streaming != "off",
+            streaming=planned.stream,
             drafts=showing.streaming == "draft"
             and job.inbound.chat_kind == "private"
             and not address.thread_id,
             max_parts=showing.max_parts,
-            capabilities=self._capabilities.get(address.platform, Capabilities()),
+            capabilities=capabilities,
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
@@ -212,7 +241,7 @@ class Turns:
         )
 
 
-def _facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
+def _facts_of(job: Job, begun: Begun, generation: Generation, planned: Plan) -> Facts:
     """The turn's facts; the pack is the one it began with, whatever happens meanwhile.
 
     Raises:
@@ -231,9 +260,15 @@ def _facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
         person=inbound.person,
         origin=inbound.origin,
         chat_kind=inbound.chat_kind,
-        pack=_view_of(pack, turn.skill) if pack else PackView(),
+        pack=_bounded(_view_of(pack, turn.skill) if pack else PackView(), planned.tokens_max),
         skill_body=_skill_body(begun, generation),
     )
+
+
+def _bounded(pack: PackView, tokens_max: int) -> PackView:
+    """The pack with what one run may take at most, 0 = as any turn."""
+    caps = [cap for cap in (pack.turn_tokens_max, tokens_max) if cap]
+    return replace(pack, turn_tokens_max=min(caps, default=0))
 
 
 def _view_of(pack: Pack, active_skill: str) -> PackView:

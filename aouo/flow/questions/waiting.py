@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, iso
 from aouo.facts.taps import Choose, encode
@@ -18,6 +18,8 @@ from aouo.flow.questions import settled_cards
 from aouo.outbound.live import LiveView
 from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.silent import SilentView
+from aouo.queue import reports
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.store import deliveries, gates, jobs
@@ -46,7 +48,8 @@ class PersonWait:
         running: Running,
         job: Job,
         turn_id: str,
-        view: LiveView,
+        view: LiveView | SilentView,
+        wake: Callable[[Lane], None],
     ) -> None:
         self.database = database
         self.clock = clock
@@ -57,6 +60,7 @@ class PersonWait:
         self._address = job.inbound.address
         self._turn_id = turn_id
         self._view = view
+        self._wake = wake
         self._waiters = 0
 
     async def ask(self, call_id: str, question: str, options: Sequence[str]) -> str:
@@ -103,6 +107,7 @@ class PersonWait:
         gate = gates.open_gate(tx, gate, now)
         if gate.state == "open":
             jobs.waits_for_a_person(tx, self._turn_id)
+            reports.hurry(tx, self._address)
         row = deliveries.add(
             tx,
             to or self._address,
@@ -128,6 +133,7 @@ class PersonWait:
         """
         if gate.state != "open":
             return gate
+        self._wake(self._address.lane.bypass)  # reports need not wait for this
         async with self._parked(), asyncio.TaskGroup() as group:
             ends = [
                 group.create_task(self._expire(gate)),

@@ -26,6 +26,7 @@ BUTTONS_OF_ALBUM = "⬆️"
 """The text above the buttons of an album without words."""
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
+RUN_TIMED_OUT = "it took too long, so I stopped it."
 _SHOWN_PATH_CHARS = 400
 _SHOWN_NAME_CHARS = 80
 _QUOTED_CHARS = 40
@@ -334,6 +335,36 @@ def whole_answer(words: int) -> str:
 
 def badge(pack_name: str) -> str:
     return f"\n\n— {pack_name}"
+
+
+def run_badge(name: str, pack_name: str) -> str:
+    """Return the end of a message that nobody asked for just now: what it comes from."""
+    return f"\n\n— {pack_name} · ⏰ {name}" if pack_name else f"\n\n— ⏰ {name}"
+
+
+def run_failed(why: str) -> str:
+    """Return what is said of a run without a result."""
+    return f"This did not work: {why}"
+
+
+def run_without_pack(pack_name: str) -> str:
+    """Return why a run cannot begin whose pack is gone."""
+    return f"the pack {pack_name} is not installed any more."
+
+
+def run_broke(reference: str) -> str:
+    """Return why a run failed that we could not even begin or end; `reference` is in the log."""
+    return f"something in me broke ({reference}). The owner finds it in the log."
+
+
+def run_in_history(name: str, prompt: str) -> str:
+    """Return the line that history keeps of what a run was asked to do."""
+    asked = f": {prompt}" if prompt and prompt != name else ""
+    return f"[by itself, not from the person: {name!r} was due{asked}]"
+
+
+def run_sent_in_history() -> str:
+    return "[The messages were sent.]"
 
 
 def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:

@@ -21,10 +21,9 @@ CREATE TABLE schedule_runs (
   PRIMARY KEY (schedule_id, due_at)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedule_runs_retry ON schedule_runs (retry_at) WHERE retry_at IS NOT NULL;
-CREATE INDEX schedule_runs_job ON schedule_runs (job_id) WHERE job_id > 0;
 
 ALTER TABLE jobs ADD COLUMN origin TEXT NOT NULL DEFAULT 'chat';       -- what started it
-CREATE INDEX jobs_begun_by_themselves ON jobs (id)
+CREATE INDEX jobs_triggered ON jobs (lane)
   WHERE state IN ('ready', 'running', 'parked') AND origin NOT IN ('chat', 'web', 'cli');
 
 CREATE TABLE report_parts (       -- messages that a run sent: they go out with its result

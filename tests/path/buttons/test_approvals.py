@@ -339,8 +339,8 @@ async def test_two_calls_may_wait_beside_each_other_and_the_place_is_given_back_
         cards = [
             await bot.people.next_message(ADA, contains=f"{docs}/{name}") for name in ("a", "b")
         ]
-        free = bot.app.lanes._free
-        while_both_wait = free._value
+        free = bot.app.lanes._free[""]
+        while_both_wait = free.left
         for shown in reversed(cards):
             await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
         await said(world, "read")
@@ -348,7 +348,7 @@ async def test_two_calls_may_wait_beside_each_other_and_the_place_is_given_back_
 
     results = [words_of(m) for m in world.model.requests[1]["messages"] if m["role"] == "tool"]
     assert results == ["text of a", "text of b"]
-    assert (other.text, while_both_wait, free._value) == ("still one at a time?", 1, 1)
+    assert (other.text, while_both_wait, free.left) == ("still one at a time?", 1, 1)
 
 
 async def test_stop_closes_an_approval_and_its_call_ends_once(world: World, docs: Path) -> None:

@@ -1,0 +1,119 @@
+"""Brings the results of triggered turns into their conversations.
+
+The transaction that ends such a turn settles its run and files the report as a job of the
+conversation; the one that handles that job, between the conversation's turns, makes it history
+and queues its messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from aouo.facts.address import Lane
+from aouo.facts.events import Inbound, Origin, Report, Triggered
+from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.work import Job
+from aouo.flow import ending
+from aouo.flow.generation import Generation
+from aouo.flow.replies import Replies
+from aouo.outbound.answers import messages_of_answer
+from aouo.outbound.wording import sentences
+from aouo.queue import reports
+from aouo.routing.decisions import BringIn
+from aouo.store import jobs, report_parts, routes, sessions, turns
+from aouo.store.database import Database, Tx
+from aouo.triggers.runs import RunEnd, Settle
+
+
+class Bringing:
+    """Settles runs and brings in reports; `settles` says how, by the origin of a run.
+
+    `now` is the generation of now; `wake` is told the lane that a report waits in.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        replies: Replies,
+        settles: Mapping[Origin, Settle],
+        now: Callable[[], Generation],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._replies = replies
+        self._settles = settles
+        self._now = now
+
+    def settle(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
+        """Settle the run of a turn that ends; return the lane where its report is filed, None =
+        there is nothing to tell."""
+        asked = job.inbound.content
+        assert isinstance(asked, Triggered)
+        report = self._settles[job.inbound.origin](tx, job, asked, end, now)
+        if report is None:
+            report_parts.take(tx, end.turn_id)
+            return None
+        return reports.file(tx, replace(job.inbound, content=report), now)
+
+    def wake(self, lane: Lane | None) -> None:
+        """Have a filed report handled, once its transaction is committed."""
+        if lane:
+            self._replies.wake(lane)
+
+    async def give_up(self, job: Job, said: str) -> None:
+        """End a run whose turn cannot be had; `said` is the sentence that says why."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> Lane | None:
+            jobs.check_claim(tx, job)
+            turn = turns.open_of(tx, job.id)
+            ending.end_turn(tx, job.id, job.inbound.address, said, now)
+            lane = self.settle(tx, job, RunEnd(turn.id if turn else "", "failed", said), now)
+            jobs.settle(tx, job, "done", said, now)
+            return lane
+
+        self.wake(await self._database.transact(write))
+
+    async def bring_in(self, job: Job, wanted: BringIn) -> None:
+        """Make a report history and send it, in one transaction, or only send it now, when the
+        conversation's turn waits for a person; then it becomes history after that turn."""
+        report, generation = wanted.report, self._now()
+        job = replace(job, off_record=False)  # what runs by itself is on the record
+
+        def work(tx: Tx, now: str) -> list[Rendered]:
+            said = [] if report.sent else self._messages(tx, job.inbound, report, generation)
+            if job.lane.bypasses:
+                later = replace(job.inbound, content=replace(report, sent=True))
+                jobs.add(tx, job.lane.bypassed, later, now)
+            else:
+                self._remember(tx, job.inbound, report, now)
+            return said
+
+        await self._replies.settle(
+            job, work, outcome="brought in", key="report", unless_stopped=False
+        )
+        if job.lane.bypasses:
+            self._replies.wake(job.lane.bypassed)
+
+    def _messages(
+        self, tx: Tx, inbound: Inbound, report: Report, generation: Generation
+    ) -> list[Rendered]:
+        several = len(generation.library.names) > 1
+        tail = sentences.run_badge(report.name, report.pack if several else "")
+        text = sentences.run_failed(report.text) if report.failed else report.text
+        max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
+        parts = report_parts.take(tx, report.turn_id)
+        if not text:
+            return parts
+        return [*parts, *messages_of_answer(text, tail=tail, max_parts=max_parts)]
+
+    def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
+        route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
+        session_id = sessions.of_pack(tx, route, inbound.address, report.pack, now)
+        about = sentences.run_in_history(report.name, report.prompt)
+        text = report.text or sentences.run_sent_in_history()
+        turns.append_report(tx, session_id, report.turn_id, about, text, now)
+        sessions.touch(tx, session_id, now)
