@@ -52,7 +52,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         supervised(settings.mcp.servers, shared.clock, shared.session)
     )
     speech = speech_of(settings, shared.session, shared.stack)
-    guard, registry_of = guarded_tools(
+    guard, registry_of, looking = guarded_tools(
         settings.security,
         settings.tools,
         shared,
@@ -78,6 +78,9 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         redactor=redactor,
         timezone=settings.cron.timezone,
         cron=settings.cron,
+        heartbeat=settings.heartbeat,
+        attention=settings.attention.rules,
+        looking=looking,
         library=packs,
         installable=_installable(settings, shared, registry_of),
         registry=registry_of(packs),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aouo.app.shared import Shared
+from aouo.app.unasked import Unasked
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ports import ChatModel, iso
@@ -94,7 +95,9 @@ def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
     )
 
 
-async def state(shared: Shared, now: Generation, known_models: KnownModels, bell: Bell) -> Facts:
+async def state(
+    shared: Shared, now: Generation, known_models: KnownModels, bell: Bell, unasked: Unasked
+) -> Facts:
     """Return what `aouo status` says of the generation of now and of what is at work."""
     waiting = await shared.database.read(jobs.count_by_state)
     model, telegram, library = now.model, shared.telegram, now.library
@@ -114,6 +117,7 @@ async def state(shared: Shared, now: Generation, known_models: KnownModels, bell
         },
         "mcp": now.servers.facts(),
         "sandbox": in_words(await now.sandbox.level()),
+        **unasked.state,
         "lanes": {"running": bell.at_work, "waiting": waiting.get("ready", 0)},
     }
 

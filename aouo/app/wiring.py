@@ -14,6 +14,7 @@ from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
 from aouo.app.handling import flow_of
 from aouo.app.shared import Shared, share
+from aouo.app.unasked import Unasked
 from aouo.app.verbs import state, talking
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
@@ -248,6 +249,14 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         enabled=lambda: generations.now.cron.enabled,
         longest_s=lambda: generations.now.cron.tick_seconds,
     )
+    unasked = Unasked(
+        shared,
+        generations,
+        inbox=inbox,
+        outbox=outbox,
+        owner_notices=owner_notices,
+        zone_of=zones,
+    )
     return App(
         shared=shared,
         generations=generations,
@@ -271,10 +280,11 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "titles": titles.run,
             "known_models": known_models.run,
             "schedules": ticking.run,
+            **unasked.background,
         },
         verbs={
             **talking(shared, inbox, terminal),
             **home_verbs(packs, lambda: generations.library, schedules),
         },
-        state=lambda: state(shared, generations.now, known_models, bell),
+        state=lambda: state(shared, generations.now, known_models, bell, unasked),
     )

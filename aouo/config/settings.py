@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from aouo.facts.errors import SetupError
-from aouo.facts.quiet_hours import Attention, QuietHours, parse_time
+from aouo.facts.quiet_hours import AttentionRules, QuietHours, parse_time
 from aouo.facts.spans import span_s
 from aouo.plumbing.logins import secrets_in
 
@@ -411,7 +411,7 @@ class Heartbeat(Section):
         return QuietHours.parse(self.quiet_hours)
 
 
-class AttentionRules(Section):
+class Attention(Section):
     daily_max: Count = 20
     """Messages a day to each person; 0 = no limit. What is over waits for the digest."""
     quiet_hours: Hours = ""
@@ -420,9 +420,9 @@ class AttentionRules(Section):
     """When the digest of what was over comes, on the next day."""
 
     @property
-    def rules(self) -> Attention:
+    def rules(self) -> AttentionRules:
         quiet = QuietHours.parse(self.quiet_hours)
-        return Attention(self.daily_max, quiet, parse_time(self.digest_at))
+        return AttentionRules(self.daily_max, quiet, parse_time(self.digest_at))
 
 
 class Consolidate(Section):
@@ -541,7 +541,7 @@ class Settings(Section):
     """Schedules."""
     heartbeat: Heartbeat = Heartbeat()
     """Turns nobody asked for."""
-    attention: AttentionRules = AttentionRules()
+    attention: Attention = Attention()
     """Messages that nobody asked for: of packs' schedules, of watches and of the heartbeat."""
     memory: Memory = Memory()
     """What is remembered."""

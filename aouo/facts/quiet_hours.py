@@ -62,7 +62,7 @@ class QuietHours:
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class AttentionRules:
     """How many messages that nobody asked for a person gets a day (0 = no limit), and when.
 
     What is too much, or comes in the quiet hours, waits for the digest, at `digest_at`.

@@ -10,6 +10,8 @@ from typing import cast
 
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.ports import Rendered
+from aouo.facts.work import Delivery
+from aouo.store import deliveries
 from aouo.store.database import Tx
 from aouo.store.deliveries import dump, load
 
@@ -113,6 +115,19 @@ def of_digest(tx: Tx, digest: int, address: ConversationAddress) -> list[KeptRep
         *address.columns,
     )
     return [_kept(row) for row in rows]
+
+
+def send(tx: Tx, kept: KeptReport, now: str) -> list[Delivery]:
+    """Queue the messages of a report as they would have come, once."""
+    return [
+        deliveries.add(tx, kept.address, "reply", message, now, key=key_of(kept, number))
+        for number, message in enumerate(kept.messages)
+    ]
+
+
+def key_of(kept: KeptReport, number: int) -> str:
+    """Return the key of a message of a report, by its number from 0."""
+    return f"kept:{kept.id}:{number}"
 
 
 def prune(tx: Tx, before: str) -> None:

@@ -255,9 +255,7 @@ async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
     )
 
 
-async def body_of(
-    answer: aiohttp.ClientResponse, max_bytes: int = MAX_BYTES
-) -> tuple[bytes, bool]:
+async def body_of(answer: aiohttp.ClientResponse, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool]:
     """Return at most `max_bytes`, as sent and as unpacked, and whether there was more."""
     unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
     body = bytearray()

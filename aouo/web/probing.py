@@ -1,4 +1,4 @@
-"""Finds out whether what is at an address has changed, with as little traffic as its server allows."""
+"""Finds out whether what is at an address has changed, with little traffic if that goes."""
 
 from __future__ import annotations
 

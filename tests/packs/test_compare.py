@@ -19,7 +19,15 @@ from aouo.packs.format.names import GROUP_TOOLS, GROUPS, TOOLS
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, content_hash
 from aouo.packs.shipping.signing import Signature, new_key, sign_app
-from aouo.packs.summary import OwnTool, Planned, Summary, Watched, sound_pack, summarize, summarize_folder
+from aouo.packs.summary import (
+    OwnTool,
+    Planned,
+    Summary,
+    Watched,
+    sound_pack,
+    summarize,
+    summarize_folder,
+)
 from tests.packs.writing import MakePack
 
 BASE: dict[str, Any] = {
