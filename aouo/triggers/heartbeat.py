@@ -122,6 +122,8 @@ class Heartbeat:
 
         def due(tx: Tx, now: datetime) -> list[Inbound]:
             nonlocal found
+            if self._settings().quiet.is_quiet(now, self._zone()):  # since we looked
+                return []
             ticks.note(tx, NAME, iso(now))
             found = self._found(tx, notes, now) if notes else _Tick()
             return [found.inbound] if found.inbound else []
