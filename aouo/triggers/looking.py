@@ -83,7 +83,7 @@ class Looking:
                 raise ToolFailed(why)
             found = path.stat()
         except FileNotFoundError:
-            return Seen(_hash(""), "there is no such file")
+            return Seen(_hash(""), "no such file")
         except (OSError, RuntimeError) as error:
             raise ToolFailed(f"{text} cannot be looked at: {error}.") from error
         return Seen(
@@ -97,7 +97,7 @@ def change_line(watch: Watch, before: str, after: str) -> str:
     if watch.url:
         return f"[what is at {watch.url} has changed]"
     if watch.file:
-        return f"[{watch.file} has changed: it was {before}; now {after}]"
+        return f"[{watch.file} has changed. Before: {before}. Now: {after}]"
     old, new = before.splitlines(), after.splitlines()
     gone = [f"- {line}" for line in old if line not in new]
     came = [f"+ {line}" for line in new if line not in old]

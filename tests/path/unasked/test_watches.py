@@ -1,0 +1,204 @@
+"""Watches of packs: nothing changed costs no token, and a change is told once. Source: issue 14."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aouo.emulator import FAMILY
+from tests.fakes.clock import FastClock
+from tests.path.looking import eventually, settled
+from tests.path.world import ADA, BEN, Running, World, texts
+
+MANIFEST = """\
+name: lab
+version: 1.0.0
+display_name: Lab
+schema: {{owned_tables: [words], scope: {scope}}}
+permissions: {{tools: [core, db], cron: {cron}, files: [{folder}], network: [example.com]}}
+watches:
+  - {{id: look-here, every: 5m, prompt: Say what is new, {source}}}
+"""
+SCHEMA = "CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, meaning TEXT NOT NULL);\n"
+ROWS = "sql: SELECT word FROM words ORDER BY word"
+ENDLESS = "sql: 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT max(i) FROM n'"
+EVERY_S = 5 * 60 + 1
+
+
+@pytest.fixture(autouse=True)
+async def clock(world: World) -> FastClock:
+    world.config = {"cron": {"timezone": "UTC"}}
+    world.clock = clock = FastClock(speed=1)
+    return clock
+
+
+def lab(world: World, source: str = ROWS, *, scope: str = "shared", cron: str = "true") -> None:
+    folder, watched = world.home.packs / "lab", world.home.path.parent / "in"
+    folder.mkdir(parents=True, exist_ok=True)
+    watched.mkdir(exist_ok=True)
+    world.config["security"] = {"allowed_paths": [str(watched)]}
+    text = MANIFEST.format(source=source, scope=scope, cron=cron, folder=watched)
+    (folder / "pack.yml").write_text(text)
+    (folder / "schema.sql").write_text(SCHEMA)
+
+
+async def keep(world: World, word: str, *, user: int = ADA, chat: int = 0) -> None:
+    """Have a person save a row."""
+    assert world.bot
+    world.model.call("persist", {"action": "save", "data": {"word": word, "meaning": "x"}})
+    world.model.say("Saved.")
+    await world.bot.ask(f"Keep {word}", user=user, chat=chat)
+
+
+async def looked(bot: Running, clock: FastClock, seconds: float = EVERY_S) -> list[dict[str, Any]]:
+    """Let each watch look once more; return what they know then."""
+
+    async def states() -> list[dict[str, Any]]:
+        return await bot.rows("SELECT * FROM watches ORDER BY tenant")
+
+    before = {row["tenant"]: row["next_look"] for row in await states()}
+    clock.jump(seconds)
+
+    async def look() -> bool:
+        now = {row["tenant"]: row["next_look"] for row in await states()}
+        return bool(now) and all(now[key] != before.get(key) for key in now)
+
+    await eventually(look)
+    await settled(bot)
+    return await states()
+
+
+async def test_rows_that_change_begin_a_turn_and_rows_that_do_not_cost_nothing(
+    world: World, clock: FastClock
+) -> None:
+    lab(world)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+        asked = len(world.model.requests)
+        await looked(bot, clock)
+        await looked(bot, clock)
+        assert len(world.model.requests) == asked
+
+        await keep(world, "Haus")
+        world.model.say("There is a new word: Haus.")
+        await looked(bot, clock)
+        told = texts(await bot.people.messages(ADA))[-1]
+
+    assert told == "There is a new word: Haus.\n\n— ⏰ look here"
+    said = world.model.requests[-1]["messages"][-1]["content"]
+    assert '+ {"word": "Haus"}' in said
+    assert "Baum" not in said
+    assert 'untrusted source="rows of the pack' in said
+    assert said.endswith("Say what is new")
+
+
+async def test_a_change_is_told_only_to_whose_rows_changed(world: World, clock: FastClock) -> None:
+    lab(world, scope="person")
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await keep(world, "Baum", user=BEN)
+        assert len(await looked(bot, clock)) == 2
+        await keep(world, "Haus", user=BEN)
+        world.model.say("New: Haus.")
+        await looked(bot, clock)
+
+        assert "Haus" not in str(texts(await bot.people.messages(ADA)))
+        assert texts(await bot.people.messages(BEN))[-1].startswith("New: Haus.")
+
+
+async def test_an_answer_that_is_silent_is_told_to_nobody(world: World, clock: FastClock) -> None:
+    lab(world)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+        await keep(world, "Haus")
+        world.model.say("[SILENT]")
+        await looked(bot, clock)
+
+        assert texts(await bot.people.messages(ADA)) == ["Saved.", "Saved."]
+
+
+async def test_a_query_without_an_end_is_cut_and_off_after_five_looks_and_the_owner_knows(
+    world: World, clock: FastClock
+) -> None:
+    lab(world, ENDLESS)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        asked = len(world.model.requests)
+        for failures in range(1, 5):
+            (state,) = await looked(bot, clock, 24 * 3600)
+            assert state["failures"] == failures
+            assert "too long" in state["why"]
+        (state,) = await looked(bot, clock, 24 * 3600)
+        told = await bot.people.next_message(ADA, contains="watch")
+        clock.jump(48 * 3600)
+        await bot.ask("Still there?")
+
+        assert (await bot.rows("SELECT failures FROM watches")) == [{"failures": 5}]
+        assert len(world.model.requests) == asked + 1
+    assert told.text.startswith("The watch “look-here” of the pack lab failed 5 times in a row")
+
+
+async def test_a_file_that_changes_begins_a_turn(world: World, clock: FastClock) -> None:
+    file = world.home.path.parent / "in" / "box.txt"
+    lab(world, f"file: {file}")
+    async with world.running() as bot:
+        await bot.ask("Hello")
+        await looked(bot, clock)
+        await looked(bot, clock)
+        asked = len(world.model.requests)
+        file.write_text("new")
+        world.model.say("There is something in the box.")
+        await looked(bot, clock)
+
+        assert len(world.model.requests) == asked + 1
+        assert "something in the box" in texts(await bot.people.messages(ADA))[-1]
+    assert "Before: no such file. Now: 3 bytes" in str(world.model.requests[-1])
+
+
+@pytest.mark.parametrize("where", ["beside it", "behind a link"])
+async def test_a_file_outside_of_what_is_open_is_not_looked_at(
+    world: World, clock: FastClock, where: str, tmp_path: Path
+) -> None:
+    link = tmp_path / "in" / "link"
+    lab(world, f"file: {link}")
+    if where == "behind a link":
+        link.symlink_to(world.home.config)
+    else:
+        world.config["security"] = {"allowed_paths": []}
+    async with world.running() as bot:
+        await bot.ask("Hello")
+        (state,) = await looked(bot, clock)
+
+    assert state["digest"] == ""
+    assert ("permissions.files" if where == "behind a link" else "allowed_paths") in state["why"]
+
+
+async def test_a_pack_that_may_not_begin_by_itself_looks_at_nothing(
+    world: World, clock: FastClock
+) -> None:
+    lab(world, cron="false")
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        clock.jump(EVERY_S)
+        await bot.ask("Hello")
+
+        assert await bot.rows("SELECT * FROM watches") == []
+
+
+async def test_a_group_is_told_in_the_name_of_the_owner(world: World, clock: FastClock) -> None:
+    lab(world, scope="person")
+    world.config["telegram"] = {"groups": "all"}
+    async with world.running() as bot:
+        await keep(world, "Baum", user=BEN, chat=FAMILY)
+        await looked(bot, clock)
+        await keep(world, "Haus", user=BEN, chat=FAMILY)
+        world.model.say("New: Haus.")
+        await looked(bot, clock)
+
+        assert texts(await bot.people.messages(FAMILY))[-1].startswith("New: Haus.")
+        (job,) = await bot.rows("SELECT person FROM jobs WHERE lane LIKE 'watch:%'")
+        assert job == {"person": str(ADA)}
