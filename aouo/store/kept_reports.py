@@ -130,9 +130,9 @@ def key_of(kept: KeptReport, number: int) -> str:
     return f"kept:{kept.id}:{number}"
 
 
-def prune(tx: Tx, before: str) -> None:
-    """Forget what came with a digest and is older than `before`."""
-    tx.run("DELETE FROM kept_reports WHERE digest > 0 AND created_at < ?", before)
+def prune(tx: Tx, before: str) -> int:
+    """Forget what came with a digest and is older than `before`; return how many reports."""
+    return tx.run("DELETE FROM kept_reports WHERE digest > 0 AND created_at < ?", before)
 
 
 def move(tx: Tx, platform: str, old: str, new: str) -> None:

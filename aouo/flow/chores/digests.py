@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from itertools import groupby
 
 import structlog
@@ -18,8 +18,6 @@ from aouo.store.database import Database, Tx
 from aouo.store.kept_reports import KeptReport
 
 log = structlog.get_logger()
-KEPT = timedelta(days=30)
-"""How long the button of a digest shows all of it."""
 
 
 class Digests:
@@ -66,7 +64,6 @@ class Digests:
             for one in kept:
                 kept_reports.postpone(tx, one, iso(quiet_until))
             return []
-        kept_reports.prune(tx, iso(now - KEPT))
         by_place = sorted(kept, key=_place)
         day = now.astimezone(zone).date().isoformat()
         return [

@@ -37,7 +37,7 @@ TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
 TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
-DIGEST_FORGOTTEN = "This is too old: I keep the whole messages for 30 days."
+DIGEST_FORGOTTEN = "This is too old: I have not kept the whole of it."
 TAP_SHOWN = "I have shown it again already."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
