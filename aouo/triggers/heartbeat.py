@@ -23,7 +23,7 @@ from aouo.facts.ports import Clock, iso
 from aouo.facts.work import Job
 from aouo.store import jobs, ticks, usage
 from aouo.store.database import Database, Tx
-from aouo.triggers.runs import RunEnd, report_of
+from aouo.triggers.runs import SILENT, RunEnd, report_of
 from aouo.triggers.ticking import Due
 
 log = structlog.get_logger()
@@ -171,7 +171,7 @@ def to_do(text: str) -> str:
 
 def is_ok(text: str) -> bool:
     """Whether an answer says only that all is well: the token, whatever marks stand around it."""
-    return text.replace("\\", "").strip(_AROUND).upper() in ("", OK)
+    return text.strip() == SILENT or text.replace("\\", "").strip(_AROUND).upper() in ("", OK)
 
 
 def settle_heartbeat(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

@@ -117,7 +117,9 @@ class Bringing:
 
     def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
         route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
-        session_id = sessions.of_pack(tx, route, inbound.address, report.pack, now)
+        # What no pack brings is answered with the pack that is at hand.
+        pack = report.pack or route.active_pack
+        session_id = sessions.of_pack(tx, route, inbound.address, pack, now)
         about = sentences.run_in_history(report.name, report.prompt)
         text = report.text or sentences.run_sent_in_history()
         turns.append_report(tx, session_id, report.turn_id, about, text, now)

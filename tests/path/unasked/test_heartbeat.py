@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from aouo.emulator.models.replies import Fails
+from aouo.emulator.models.replies import CallPart, Fails, Says
 from aouo.triggers.heartbeat import is_ok, to_do
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually, settled
@@ -82,6 +82,21 @@ async def test_anything_else_reaches_the_owner_and_can_be_answered(
     assert answer.text == "It is number two."
     assert "The pump is late." in str(world.model.requests[-1]["messages"])
     assert "Tell me when" not in str(world.model.requests[-1]["messages"])
+
+
+async def test_the_owner_can_answer_it_with_the_pack_at_hand(
+    world: World, beating: FastClock
+) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        await bot.ask("Hello")
+        await begun(bot)
+        world.model.say("The pump is late.")
+        beating.jump(HALF_AN_HOUR_S)
+        await bot.people.next_message(ADA, contains="pump")
+        await bot.ask("Which one?")
+
+    assert "The pump is late." in str(world.model.requests[-1]["messages"])
 
 
 @pytest.mark.parametrize("notes", [None, "", " \n", "# Only a heading\n<!-- and\na comment -->\n"])
@@ -163,6 +178,19 @@ async def test_the_days_cap_ends_it_and_the_owner_is_told_once(
         told = texts(await bot.people.messages(ADA))
         assert len(world.model.requests) == 1
     assert [text[:43] for text in told] == ["My heartbeat has used its 600 tokens of tod"]
+
+
+async def test_a_look_that_takes_more_than_is_left_ends_with_the_cap_by_its_name(
+    world: World, beating: FastClock
+) -> None:
+    world.config["heartbeat"] |= {"daily_tokens_max": 600}
+    world.model.reply(Says(calls=(CallPart("memory", {}),), usage=(500, 0, 200)))
+    async with world.running() as bot:
+        await begun(bot)
+        beating.jump(HALF_AN_HOUR_S)
+        told = await bot.people.next_message(ADA, contains="600")
+
+    assert "the owner raises heartbeat.daily_tokens_max." in told.text
 
 
 async def test_a_failure_is_told_once_however_often_it_comes_again(

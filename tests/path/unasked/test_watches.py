@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,16 @@ import pytest
 
 from aouo.emulator import FAMILY
 from tests.fakes.clock import FastClock
+from tests.fakes.web_server import Answer, Names, WebServer, web_of
 from tests.path.looking import eventually, settled
-from tests.path.world import ADA, BEN, Running, World, texts
+from tests.path.world import ADA, BEN, WAIT_S, Running, World, texts
 
 MANIFEST = """\
 name: lab
 version: 1.0.0
 display_name: Lab
 schema: {{owned_tables: [words], scope: {scope}}}
-permissions: {{tools: [core, db], cron: {cron}, files: [{folder}], network: [example.com]}}
+permissions: {{tools: [core, db], cron: {cron}, files: [{folder}], network: ['{hosts}']}}
 watches:
   - {{id: look-here, every: 5m, prompt: Say what is new, {source}}}
 """
@@ -34,12 +36,19 @@ async def clock(world: World) -> FastClock:
     return clock
 
 
-def lab(world: World, source: str = ROWS, *, scope: str = "shared", cron: str = "true") -> None:
+def lab(
+    world: World,
+    source: str = ROWS,
+    *,
+    scope: str = "shared",
+    cron: str = "true",
+    hosts: str = "example.com",
+) -> None:
     folder, watched = world.home.packs / "lab", world.home.path.parent / "in"
     folder.mkdir(parents=True, exist_ok=True)
     watched.mkdir(exist_ok=True)
     world.config["security"] = {"allowed_paths": [str(watched)]}
-    text = MANIFEST.format(source=source, scope=scope, cron=cron, folder=watched)
+    text = MANIFEST.format(source=source, scope=scope, cron=cron, folder=watched, hosts=hosts)
     (folder / "pack.yml").write_text(text)
     (folder / "schema.sql").write_text(SCHEMA)
 
@@ -202,3 +211,76 @@ async def test_a_group_is_told_in_the_name_of_the_owner(world: World, clock: Fas
         assert texts(await bot.people.messages(FAMILY))[-1].startswith("New: Haus.")
         (job,) = await bot.rows("SELECT person FROM jobs WHERE lane LIKE 'watch:%'")
         assert job == {"person": str(ADA)}
+
+
+async def test_an_address_that_changes_begins_a_turn_in_each_conversation_of_the_pack(
+    world: World, clock: FastClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with WebServer() as site:
+        web = web_of(Names(example_com=["127.0.0.1"]))
+        monkeypatch.setattr("aouo.app.tools.Web", lambda: web)
+        lab(world, f"url: 'http://example.com:{site.port}/feed'", hosts=f"example.com:{site.port}")
+        site.pages["/feed"] = Answer(b"one", headers={"ETag": "1"})
+        async with world.running() as bot:
+            await bot.ask("Hello")
+            await bot.ask("Hello", user=BEN)
+            await looked(bot, clock)
+            asked = len(world.model.requests)
+            site.pages["/feed"] = Answer(status=304)
+            await looked(bot, clock)
+            assert len(world.model.requests) == asked
+
+            site.pages["/feed"] = Answer(b"two", headers={"ETag": "2"})
+            world.model.say("The feed is new.")
+            world.model.say("The feed is new.")
+            await looked(bot, clock)
+
+            for person in (ADA, BEN):
+                assert texts(await bot.people.messages(person))[-1].startswith("The feed is new.")
+    assert [headers.get("If-None-Match") for _, _, headers in site.requests] == [None, "1", "1"]
+
+
+async def test_while_the_turn_of_a_change_is_at_work_it_does_not_look_and_misses_nothing(
+    world: World, clock: FastClock
+) -> None:
+    lab(world)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+        await keep(world, "Haus")
+        world.model.stall()
+        clock.jump(EVERY_S)
+        async with asyncio.timeout(WAIT_S):
+            await world.model.stalled.wait()
+        await keep(world, "Hof")
+        before = await bot.rows("SELECT next_look FROM watches")
+        clock.jump(EVERY_S)
+
+        async def passed() -> bool:
+            return await bot.rows("SELECT next_look FROM watches") != before
+
+        await eventually(passed)
+        assert len(await bot.rows("SELECT id FROM jobs WHERE lane LIKE 'watch:%'")) == 1
+        world.model.release.set()
+        await settled(bot)
+        world.model.say("New: Hof.")
+        await looked(bot, clock)
+
+        assert texts(await bot.people.messages(ADA))[-1].startswith("New: Hof.")
+    assert '+ {"word": "Hof"}' in world.model.requests[-1]["messages"][-1]["content"]
+
+
+async def test_a_watch_that_looks_at_something_else_begins_anew(
+    world: World, clock: FastClock
+) -> None:
+    lab(world)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+    lab(world, "sql: SELECT meaning FROM words")
+    async with world.running() as bot:
+        asked = len(world.model.requests)
+        (state,) = await looked(bot, clock)
+
+        assert "x" in state["seen"]
+        assert len(world.model.requests) == asked
