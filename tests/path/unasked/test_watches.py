@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,9 @@ async def test_a_query_without_an_end_is_cut_and_off_after_five_looks_and_the_ow
             (state,) = await looked(bot, clock, 24 * 3600)
             assert state["failures"] == failures
             assert "too long" in state["why"]
+            pause = datetime.fromisoformat(state["next_look"]) - clock.now()
+            assert timedelta(minutes=4) < pause - timedelta(minutes=5) * (2**failures - 1)
+        assert not [text for text in texts(await bot.people.messages(ADA)) if "watch" in text]
         (state,) = await looked(bot, clock, 24 * 3600)
         told = await bot.people.next_message(ADA, contains="watch")
         clock.jump(48 * 3600)
