@@ -41,7 +41,7 @@ TRIGGERS: tuple[Origin, ...] = ("cron", "heartbeat", "watch", "journal", "consol
 PROFILES: Mapping[Origin, Profile] = MappingProxyType(
     {
         "chat": _PERSON,
-        "web": _PERSON,
+        "web": Profile(attended=False),  # nothing shows its questions so far
         "cli": _PERSON,
         "cron": _ALONE,
         "heartbeat": _ALONE,
