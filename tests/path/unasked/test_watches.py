@@ -62,8 +62,10 @@ async def keep(world: World, word: str, *, user: int = ADA, chat: int = 0) -> No
     await world.bot.ask(f"Keep {word}", user=user, chat=chat)
 
 
-async def looked(bot: Running, clock: FastClock, seconds: float = EVERY_S) -> list[dict[str, Any]]:
-    """Let each watch look once more; return what they know then."""
+async def looked(
+    bot: Running, clock: FastClock, seconds: float = EVERY_S, *, tenants: int = 1
+) -> list[dict[str, Any]]:
+    """Let each watch look once more at so many tenants' data; return what they know then."""
 
     async def states() -> list[dict[str, Any]]:
         return await bot.rows("SELECT * FROM watches ORDER BY tenant")
@@ -73,7 +75,7 @@ async def looked(bot: Running, clock: FastClock, seconds: float = EVERY_S) -> li
 
     async def look() -> bool:
         now = {row["tenant"]: row["next_look"] for row in await states()}
-        return bool(now) and all(now[key] != before.get(key) for key in now)
+        return len(now) == tenants and all(now[key] != before.get(key) for key in now)
 
     await eventually(look)
     await settled(bot)
@@ -110,10 +112,10 @@ async def test_a_change_is_told_only_to_whose_rows_changed(world: World, clock: 
     async with world.running() as bot:
         await keep(world, "Baum")
         await keep(world, "Baum", user=BEN)
-        assert len(await looked(bot, clock)) == 2
+        await looked(bot, clock, tenants=2)
         await keep(world, "Haus", user=BEN)
         world.model.say("New: Haus.")
-        await looked(bot, clock)
+        await looked(bot, clock, tenants=2)
 
         assert "Haus" not in str(texts(await bot.people.messages(ADA)))
         assert texts(await bot.people.messages(BEN))[-1].startswith("New: Haus.")
