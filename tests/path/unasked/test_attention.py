@@ -148,12 +148,12 @@ async def test_a_digest_that_cuts_shows_all_of_it_by_a_button_once(
         await bot.people.next_message(ADA, contains="Short\n\n— ⏰ pump")
         again = await bot.people.tap(ADA, ADA, digest.id, button.data)
         await settled(bot)
+        assert again["text"] == "I have shown it again already."
 
         parts = await told(bot)
         assert "".join(parts[1:3]).count("pump.") == 300
     assert len(digest.text) < 4096
     assert "…" in digest.text
-    assert again
 
 
 async def test_what_is_kept_is_history_at_once_and_survives_a_restart(
@@ -186,3 +186,34 @@ async def test_a_digest_for_somebody_off_the_list_is_dropped(
         await eventually(gone)
         await settled(bot)
         assert await told(bot, BEN) == []
+
+
+async def test_a_digest_waits_for_quiet_hours_that_are_new(world: World, clock: FastClock) -> None:
+    world.config["attention"] = {"quiet_hours": "12:00-13:00"}
+    async with world.running() as bot:
+        await report(bot, "One")
+    world.config["attention"] = {"quiet_hours": "12:00-15:00"}
+    clock.jump(3600)
+    async with world.running() as bot:
+
+        async def postponed() -> bool:
+            (row,) = await bot.rows("SELECT due_at FROM kept_reports")
+            return row["due_at"][11:16] == "15:00"
+
+        await eventually(postponed)
+        assert await told(bot) == []
+        assert (await next_digest(bot, clock, 2 * 3600)).text.startswith("One")
+
+
+async def test_very_many_that_waited_are_one_message(world: World, clock: FastClock) -> None:
+    world.config["attention"] = {"quiet_hours": "12:00-13:00"}
+    async with world.running() as bot:
+        for number in range(33):
+            await report(bot, f"**{number}** " + "a long story " * 20, name=f"pump {number}")
+        digest = await next_digest(bot, clock, 3600)
+
+        assert len(digest.text) <= 4096
+        assert digest.text.startswith("33 messages waited for you:\n\n• pump 0\n0 a long story")
+        assert digest.text.endswith("…\n\nand 3 more")
+        assert [button.text for button in digest.buttons] == ["Show all of it"]
+        assert len(await told(bot)) == 1

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY
+from aouo.facts.address import ConversationAddress
+from aouo.store import gone
 from tests.fakes.clock import FastClock
 from tests.fakes.web_server import Answer, Names, WebServer, web_of
 from tests.path.looking import eventually, settled
@@ -22,7 +24,7 @@ display_name: Lab
 schema: {{owned_tables: [words], scope: {scope}}}
 permissions: {{tools: [core, db], cron: {cron}, files: [{folder}], network: ['{hosts}']}}
 watches:
-  - {{id: look-here, every: 5m, prompt: Say what is new, {source}}}
+  - {{id: look-here, every: 5m, prompt: Say what is new, {source}{more}}}
 """
 SCHEMA = "CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, meaning TEXT NOT NULL);\n"
 ROWS = "sql: SELECT word FROM words ORDER BY word"
@@ -44,12 +46,15 @@ def lab(
     scope: str = "shared",
     cron: str = "true",
     hosts: str = "example.com",
+    files: str = "",
+    more: str = "",
 ) -> None:
     folder, watched = world.home.packs / "lab", world.home.path.parent / "in"
     folder.mkdir(parents=True, exist_ok=True)
     watched.mkdir(exist_ok=True)
     world.config["security"] = {"allowed_paths": [str(watched)]}
-    text = MANIFEST.format(source=source, scope=scope, cron=cron, folder=watched, hosts=hosts)
+    asked = {"scope": scope, "cron": cron, "folder": files or watched, "hosts": hosts}
+    text = MANIFEST.format(source=source, more=more, **asked)
     (folder / "pack.yml").write_text(text)
     (folder / "schema.sql").write_text(SCHEMA)
 
@@ -174,22 +179,33 @@ async def test_a_file_that_changes_begins_a_turn(world: World, clock: FastClock)
     assert "Before: no such file. Now: 3 bytes" in str(world.model.requests[-1])
 
 
-@pytest.mark.parametrize("where", ["beside it", "behind a link"])
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("behind a link", "permissions.files"),
+        ("not opened", "allowed_paths"),
+        ("ours", "the bot's own"),
+    ],
+)
 async def test_a_file_outside_of_what_is_open_is_not_looked_at(
-    world: World, clock: FastClock, where: str, tmp_path: Path
+    world: World, clock: FastClock, where: str, why: str, tmp_path: Path
 ) -> None:
-    link = tmp_path / "in" / "link"
-    lab(world, f"file: {link}")
-    if where == "behind a link":
-        link.symlink_to(world.home.config)
+    file = tmp_path / "in" / "link"
+    if where == "ours":
+        lab(world, f"file: {world.home.config}", files=str(world.home.path))
+        world.config["security"] = {"fence_mode": "allow"}
     else:
+        lab(world, f"file: {file}")
+    if where == "behind a link":
+        file.symlink_to(world.home.config)
+    elif where == "not opened":
         world.config["security"] = {"allowed_paths": []}
     async with world.running() as bot:
         await bot.ask("Hello")
         (state,) = await looked(bot, clock)
 
     assert state["digest"] == ""
-    assert ("permissions.files" if where == "behind a link" else "allowed_paths") in state["why"]
+    assert why in state["why"]
 
 
 async def test_a_pack_that_may_not_begin_by_itself_looks_at_nothing(
@@ -289,4 +305,35 @@ async def test_a_watch_that_looks_at_something_else_begins_anew(
         (state,) = await looked(bot, clock)
 
         assert "x" in state["seen"]
+        assert len(world.model.requests) == asked
+
+
+async def test_what_comes_of_a_quiet_watch_waits_for_the_digest(
+    world: World, clock: FastClock
+) -> None:
+    lab(world, more=", quiet: true")
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+        await keep(world, "Haus")
+        world.model.say("New: Haus.")
+        await looked(bot, clock)
+
+        assert texts(await bot.people.messages(ADA)) == ["Saved.", "Saved."]
+        (kept,) = await bot.rows("SELECT text, due_at FROM kept_reports")
+    assert (kept["text"], kept["due_at"][:16]) == ("New: Haus.", "2026-03-03T08:00")
+
+
+async def test_nothing_begins_where_nobody_can_be_reached(world: World, clock: FastClock) -> None:
+    lab(world)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+        await keep(world, "Haus")
+        asked = len(world.model.requests)
+        await bot.app.shared.database.transact(
+            lambda tx: gone.close(tx, ConversationAddress("tg", str(ADA)), "blocked", "")
+        )
+        await looked(bot, clock)
+
         assert len(world.model.requests) == asked
