@@ -10,6 +10,7 @@ import structlog
 from aouo.facts.events import Inbound, Report
 from aouo.facts.ports import Rendered, iso
 from aouo.facts.quiet_hours import AttentionRules
+from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.store import kept_reports, schedules
 from aouo.store.database import Tx
@@ -48,9 +49,8 @@ class Attention:
         if due is None:
             kept_reports.count(tx, person, day)
             return False
-        kept_reports.keep(
-            tx, person, inbound.address, report.name, report.text, messages, iso(due), now
-        )
+        text = sentences.run_failed(report.text) if report.failed else report.text
+        kept_reports.keep(tx, person, inbound.address, report.name, text, messages, iso(due), now)
         log.info("report_kept", origin=inbound.origin, trigger=report.trigger, due=iso(due))
         return True
 

@@ -93,6 +93,7 @@ class Watching:
         self._owner = owner
         self._listed = listed
         self._gave_up = gave_up
+        self._looked = True  # a pack may have gone while nothing ran
 
     async def run(self) -> None:
         """Look, for ever."""
@@ -105,12 +106,12 @@ class Watching:
         """Let look what is due; return the seconds until the next one is."""
         packs = [pack for pack in self._library().packs.values() if pack.manifest.watches]
         packs = [pack for pack in packs if pack.manifest.permissions.cron]
-        if not packs:
+        if not packs and not self._looked:
             return self._longest_s()
+        self._looked = bool(packs)
         known = await self._database.read(watches.states)
         wanted = [one for pack in packs for one in self._of_pack(pack.manifest, known)]
-        if known.keys() - {one.state.key for one in wanted}:
-            keys = {one.state.key for one in wanted}
+        if known.keys() - (keys := {one.state.key for one in wanted}):
             await self._database.transact(lambda tx: watches.keep_only(tx, keys))
         now, free = iso(self._clock.now()), asyncio.Semaphore(AT_ONCE)
 
@@ -231,7 +232,7 @@ class Watching:
         content = Triggered(
             trigger=trigger_of(pack, watch.id),
             name=watch.id.replace("-", " ").replace("_", " "),
-            prompt=watch.prompt or f"[the skill {watch.skill} is for this]",
+            prompt=watch.prompt or f"[use the skill {watch.skill}]",
             pack=pack,
             skill=skill,
             due_at=due_at,

@@ -70,6 +70,7 @@ def test_a_summary_says_what_an_app_may_do_and_brings(make_pack: MakePack):
             "external_commands": ["count"],
         },
         cron_defaults=[{"id": "daily", "schedule": "0 8 * * *", "skill": "hello"}],
+        watches=[{"id": "late", "every": "5m", "sql": "SELECT 1", "prompt": "Say so"}],
         runtime={"external_tools": [{"name": "count", "command": "wc -w"}]},
         custom_tools=[{"name": "add", "path": "tools/add.py"}],
         files={
@@ -84,6 +85,7 @@ def test_a_summary_says_what_an_app_may_do_and_brings(make_pack: MakePack):
         ("~/notes",),
     )
     assert found.schedules == (Planned("daily", "0 8 * * *", "hello", True),)
+    assert found.watches == (Watched("late", "", "5m"),)
     assert found.pack_tools == (
         OwnTool("add", "tools/add.py", "python"),
         OwnTool("count", "wc -w", "command"),

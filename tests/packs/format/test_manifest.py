@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo import __version__
-from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions
+from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions, Watch
 from aouo.packs.format.manifest_places import Places
 from aouo.packs.format.manifest_text import parse, problems
 from aouo.packs.format.names import DEFAULT_TOOLS
@@ -61,6 +61,8 @@ context:
   max_tokens: 6000
 memory: {user: memory/user.md, state: memory/state.md, max_bytes: 4096}
 budget: {daily_usd: 0.5, daily_tokens: 100000}
+watches:
+  - {id: late, every: 15m, sql: SELECT 1, skill: dictation, prompt: Say so, quiet: true}
 """
 
 
@@ -83,6 +85,8 @@ def test_every_documented_field_is_read_and_none_is_complained_about() -> None:
     }
     assert manifest.memory == Memory(state=True, max_bytes=4096)
     assert manifest.budget.daily_usd == 0.5
+    (watch,) = manifest.watches
+    assert watch == Watch("late", "15m", "SELECT 1", "", "", "dictation", "Say so", True)
 
 
 def test_three_lines_are_a_manifest() -> None:

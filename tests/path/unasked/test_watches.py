@@ -337,3 +337,17 @@ async def test_nothing_begins_where_nobody_can_be_reached(world: World, clock: F
         await looked(bot, clock)
 
         assert len(world.model.requests) == asked
+
+
+async def test_what_a_pack_saw_is_forgotten_with_it(world: World, clock: FastClock) -> None:
+    lab(world)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+    (world.home.packs / "lab" / "pack.yml").unlink()
+    async with world.running() as bot:
+
+        async def forgotten() -> bool:
+            return not await bot.rows("SELECT id FROM watches")
+
+        await eventually(forgotten)
