@@ -68,7 +68,7 @@ async def _built(
     sandbox = held.take(("sandbox", wish), lambda: Sandbox(wish, home=shared.home.path))
     servers = _servers(settings, shared, held)
     speech = speech_of(settings, shared.session, held)
-    guard, registry_of = guarded_tools(
+    guard, registry_of, looking = guarded_tools(
         settings.security,
         settings.tools,
         shared,
@@ -99,6 +99,9 @@ async def _built(
         redactor=redactor,
         timezone=settings.cron.timezone,
         cron=settings.cron,
+        heartbeat=settings.heartbeat,
+        attention=settings.attention.rules,
+        looking=looking,
         library=packs,
         installable=_installable(settings, shared, registry_of),
         registry=registry_of(packs),

@@ -19,6 +19,7 @@ from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.renewing import Renewing
 from aouo.flow.answering.turns import Turns
 from aouo.flow.answering.words import Words
+from aouo.flow.attention import Attention
 from aouo.flow.files.intake import Intake
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.answering_gates import answer_gate as answer_gate_of
@@ -44,8 +45,10 @@ from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
+from aouo.triggers.heartbeat import settle_heartbeat
 from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.watching import settle_watch
 
 
 def flow_of(
@@ -94,8 +97,18 @@ def flow_of(
         database=database,
         clock=clock,
         replies=replies,
-        settles={"cron": settle_schedule, "command": settle_command},
+        settles={
+            "command": settle_command,
+            "cron": settle_schedule,
+            "heartbeat": settle_heartbeat,
+            "watch": settle_watch,
+        },
         now=lambda: generations.now,
+        attention=Attention(
+            rules=lambda: generations.now.attention,
+            zone=partial(zone_of, ""),
+            library=lambda: generations.library,
+        ),
     )
     answering = Answering(
         generations=generations,

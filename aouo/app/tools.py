@@ -39,6 +39,7 @@ from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
 from aouo.tools.web_search import web_search
+from aouo.triggers.looking import Looking
 from aouo.triggers.scheduling import ZoneOf
 from aouo.web.client import Web
 from aouo.web.egress import EgressProxy
@@ -61,7 +62,7 @@ def guarded_tools(
     schedules_run: bool,
     redact: Callable[[str], str],
     held: Holder,
-) -> tuple[Guard, RegistryOf]:
+) -> tuple[Guard, RegistryOf, Looking]:
     """Build what the owner's settings and the packs' manifests ask for.
 
     `scan_dirs` are folders beside the home in which packs lie.
@@ -93,9 +94,12 @@ def guarded_tools(
         hidden=Naming(home=home.path, media=home.media, folder_of=stores.folder).hidden,
         publish=shared.bus.publish,
     )
+    reach = Reach(fence, protection)
+    web = Web() if shared.online else Web(lookup=nobody_looks_up, admits=nowhere)
+    looking = Looking(open_store=stores.open, web=web, refusal=reach.refusal)
     proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
-    shop = Workshop(sandbox, stores, Reach(fence, protection), sent, proxy)
-    ours = [
+    shop = Workshop(sandbox, stores, reach, sent, proxy)
+    ours: list[Tool] = [
         *_without_paths(shared),
         cron(
             database,
@@ -104,7 +108,7 @@ def guarded_tools(
             library=lambda: shared.library.now,
             enabled=schedules_run,
         ),
-        *_outside(tools, shared, held),
+        *_outside(tools, shared, held, web),
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds),
         write_file(stores.folder, fence.root_of),
@@ -112,7 +116,11 @@ def guarded_tools(
         result_read(results),
         *shared.more_tools,
     ]
-    return guard, lambda packs: Registry([*ours, *pack_tools(packs, shop)], servers.sources)
+
+    def registry_of(packs: Library) -> Registry:
+        return Registry([*ours, *pack_tools(packs, shop)], servers.sources)
+
+    return guard, registry_of, looking
 
 
 def _without_paths(shared: Shared) -> list[Tool]:
@@ -132,7 +140,7 @@ def _without_paths(shared: Shared) -> list[Tool]:
     ]
 
 
-def _outside(tools: Tools, shared: Shared, held: Holder) -> list[Tool]:
+def _outside(tools: Tools, shared: Shared, held: Holder, web: Web) -> list[Tool]:
     """The web and documents: a pack reads the hosts that it names; without a pack, all public."""
 
     def hosts(pack: str) -> Sequence[str]:
@@ -142,7 +150,6 @@ def _outside(tools: Tools, shared: Shared, held: Holder) -> list[Tool]:
         return found.manifest.permissions.network if found else ()
 
     reader = held.take("document reader", DocumentReader)
-    web = Web() if shared.online else Web(lookup=nobody_looks_up, admits=nowhere)
     return [
         fetch(hosts, web, reader),
         held.take(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aouo.app.shared import Shared
+from aouo.app.unasked import Unasked
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ports import ChatModel, iso
@@ -102,6 +103,7 @@ async def state(
     bell: Bell,
     parts: Parts,
     broken_commands: Callable[[], Sequence[str]],
+    unasked: Unasked,
 ) -> Facts:
     """Return what `aouo status` says of the generation of now and of what is at work."""
     waiting = await shared.database.read(jobs.count_by_state)
@@ -123,6 +125,7 @@ async def state(
         "broken_commands": list(broken_commands()),
         "mcp": now.servers.facts(),
         "sandbox": in_words(await now.sandbox.level()),
+        **unasked.state,
         "lanes": {"running": bell.at_work, "waiting": waiting.get("ready", 0)},
         "failed_parts": parts.failing,
     }

@@ -15,6 +15,7 @@ from aouo.app.commanding import commanding
 from aouo.app.handling import flow_of
 from aouo.app.health import Health
 from aouo.app.shared import Shared, share
+from aouo.app.unasked import Unasked
 from aouo.app.verbs import state, talking
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import Scheduling
@@ -282,6 +283,14 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         enabled=lambda: generations.now.cron.enabled,
         longest_s=lambda: generations.now.cron.tick_seconds,
     )
+    unasked = Unasked(
+        shared,
+        generations,
+        inbox=inbox,
+        outbox=outbox,
+        owner_notices=owner_notices,
+        zone_of=zones,
+    )
     return App(
         shared=shared,
         generations=generations,
@@ -307,6 +316,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "subscribers": Subscribers(shared.bus, subscribers_of_packages()).run,
             "schedules": ticking.run,
             "generations": generations.run,
+            **unasked.background,
             **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),
         },
         parts=parts,
@@ -316,5 +326,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             **home_verbs(packs, lambda: generations.library, schedules),
         },
         commands=said.commands,
-        state=lambda: state(shared, generations.now, known_models, bell, parts, said.problems),
+        state=lambda: state(
+            shared, generations.now, known_models, bell, parts, said.problems, unasked
+        ),
     )

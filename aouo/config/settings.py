@@ -19,6 +19,8 @@ from pydantic import (
 )
 
 from aouo.facts.errors import SetupError
+from aouo.facts.quiet_hours import AttentionRules, QuietHours, parse_time
+from aouo.facts.spans import span_s
 from aouo.plumbing.logins import secrets_in
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
@@ -53,7 +55,7 @@ BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 
 NOT_YET = (
     *("security.policy", "security.judge"),
-    *("heartbeat", "memory", "dashboard", "store.url"),
+    *("memory", "dashboard", "store.url"),
 )
 """Keys and sections that are accepted but have no effect yet."""
 
@@ -382,15 +384,57 @@ class Cron(Section):
         return value
 
 
+def _hours(value: str) -> str:
+    QuietHours.parse(value)
+    return value
+
+
+def _time_of_day(value: str) -> str:
+    parse_time(value)
+    return value
+
+
+def _a_minute_apart(value: str) -> str:
+    if span_s(value) < 60:
+        raise ValueError("give at least 1m")
+    return value
+
+
+Hours: TypeAlias = Annotated[str, AfterValidator(_hours)]
+"""Quiet hours such as `22:00-08:00`, empty = none."""
+
+
 class Heartbeat(Section):
     enabled: bool = False
-    """Whether the agent looks at `HEARTBEAT.md` by itself."""
-    every: Span = "30m"
+    """Whether the agent looks at `HEARTBEAT.md` by itself, if there is anything in it."""
+    every: Annotated[Span, AfterValidator(_a_minute_apart)] = "30m"
     """How often."""
-    quiet_hours: Annotated[str, Field(pattern=r"^(\d\d:\d\d-\d\d:\d\d)?$")] = "22:00-08:00"
-    """When it stays silent; empty = never."""
+    quiet_hours: Hours = "22:00-08:00"
+    """When it does not look; empty = it always does."""
     daily_tokens_max: Count = 50_000
     """Its own cap a day; 0 = off."""
+
+    @property
+    def every_s(self) -> int:
+        return span_s(self.every)
+
+    @property
+    def quiet(self) -> QuietHours:
+        return QuietHours.parse(self.quiet_hours)
+
+
+class Attention(Section):
+    daily_max: Count = 20
+    """Messages a day to each person; 0 = no limit. What is over waits for the digest."""
+    quiet_hours: Hours = ""
+    """When none comes, but with the digest at their end; empty = never."""
+    digest_at: Annotated[str, AfterValidator(_time_of_day)] = "08:00"
+    """When the digest of what was over comes, on the next day."""
+
+    @property
+    def rules(self) -> AttentionRules:
+        quiet = QuietHours.parse(self.quiet_hours)
+        return AttentionRules(self.daily_max, quiet, parse_time(self.digest_at))
 
 
 class Consolidate(Section):
@@ -509,6 +553,8 @@ class Settings(Section):
     """Schedules."""
     heartbeat: Heartbeat = Heartbeat()
     """Turns nobody asked for."""
+    attention: Attention = Attention()
+    """Messages that nobody asked for: of packs' schedules, of watches and of the heartbeat."""
     memory: Memory = Memory()
     """What is remembered."""
     budgets: Budgets = Budgets()

@@ -144,6 +144,14 @@ class ShowAgain(_Answers):
 
 
 @dataclass(frozen=True, slots=True)
+class ShowKept(_Answers):
+    """Send all of what a digest told."""
+
+    wire = "nav:digest_{}"
+    digest_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class OpenSession(_Waits):
     """Go back to an earlier session of the conversation; `token` is the end of its id."""
 
@@ -297,6 +305,7 @@ Ours: TypeAlias = (
     | AcceptPack
     | DeclinePack
     | ShowAgain
+    | ShowKept
     | OpenSession
     | ShowSummary
     | UndoSummary

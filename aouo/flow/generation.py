@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aouo.config.settings import Approvals, Cron, Retention
+from aouo.config.settings import Approvals, Cron, Heartbeat, Retention
 from aouo.facts.notices import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
+from aouo.facts.quiet_hours import AttentionRules
 from aouo.guard.chain import Guard
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.library import Library
@@ -24,6 +25,7 @@ from aouo.speech.services import Ears
 from aouo.spending.quota import Quota
 from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Registry
+from aouo.triggers.looking import Looking
 from aouo.turn.compaction import Compactor
 from aouo.turn.execute import Executor
 from aouo.turn.pipelines import Pipelines
@@ -88,6 +90,9 @@ class Generation:
     redactor: Redactor
     timezone: str
     cron: Cron
+    heartbeat: Heartbeat
+    attention: AttentionRules
+    looking: Looking
     library: Library
     installable: Installable
     registry: Registry

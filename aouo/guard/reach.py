@@ -25,6 +25,17 @@ class Reach:
         self._fence = fence
         self._protection = protection
 
+    def refusal(self, pack: str, path: Path) -> str:
+        """Return why a pack may not look at `path`, whose links are followed; "" = it may."""
+        asked, opened = self._fence.areas(pack, "")
+        if not any(area.covers(path) for area in asked):
+            return f"{path} is not among the files of this pack (permissions.files)."
+        if opened is not None and not any(area.covers(path) for area in opened):
+            return f"{path} is outside of what the owner has opened (security.allowed_paths)."
+        if any(path.is_relative_to(one) for one in self._protection.closed()):
+            return f"{path} is the bot's own."
+        return ""
+
     def paths(self, pack: str, tenant: str, payload: Mapping[str, Any]) -> tuple[Path, ...]:
         """Return files and folders that both lists cover, and those that an allowed call names.
 

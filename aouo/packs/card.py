@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from aouo.packs.compare import Change, Difference, Topic, budget_changes
 from aouo.packs.format.manifest import Budget
-from aouo.packs.summary import Planned, Summary
+from aouo.packs.summary import Planned, Summary, Watched
 
 BEHIND = frozenset({"onboarding", "aggregator"})
 """Skills that nobody asks for: the first conversation, and the one that only a schedule starts."""
@@ -28,6 +28,7 @@ class Line:
     items: tuple[str, ...] = ()
     schedules: tuple[Planned, ...] = ()
     changes: tuple[Change, ...] = ()
+    watches: tuple[Watched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,8 @@ def _may(summary: Summary) -> Iterator[Line]:
     if summary.may_schedule:
         plans = tuple(replace(job, skill=_title(summary, job.skill)) for job in summary.schedules)
         yield Line("may", "may_schedule", schedules=plans)
+        if summary.watches:
+            yield Line("may", "watches", watches=summary.watches)
     if summary.tables:
         yield Line("may", "scope", (summary.scope, *summary.tables))
     yield from _harmless(summary)

@@ -15,7 +15,7 @@ from aouo.packs.data.schema import Column
 from aouo.packs.format.manifest import Budget
 from aouo.packs.format.names import GROUP_TOOLS
 from aouo.packs.format.versions import leading
-from aouo.packs.summary import Planned, Summary
+from aouo.packs.summary import Planned, Summary, Watched
 
 Topic: TypeAlias = Literal[
     "signature",
@@ -27,6 +27,7 @@ Topic: TypeAlias = Literal[
     "platforms",
     "may_schedule",
     "schedules",
+    "watches",
     "scope",
     "tables",
     "memory",
@@ -127,6 +128,7 @@ def _permissions(old: Summary, new: Summary) -> Iterator[Change]:
         kind: Kind = "added" if new.may_schedule else "removed"
         yield Change("may_schedule", kind, "", asks=new.may_schedule)
     yield from _schedules(old, new)
+    yield from _watches(old, new)
     if old.scope != new.scope:  # what was kept is not seen any more, and new rows may be by all
         yield Change("scope", "changed", "", old.scope, new.scope, asks=True)
     yield from budget_changes(old.budget, new.budget)
@@ -252,6 +254,27 @@ def _schedules(old: Summary, new: Summary) -> Iterator[Change]:
     for name, job in before.items():
         if name not in after:
             yield Change("schedules", "removed", name, job.schedule)
+
+
+def _watches(old: Summary, new: Summary) -> Iterator[Change]:
+    """One that looks asks, and so does one that looks elsewhere, more often or is quiet no more."""
+    before = {watch.id: watch for watch in old.watches}
+    after = {watch.id: watch for watch in new.watches}
+    for name, watch in after.items():
+        was = before.get(name)
+        told = _looks(watch)
+        if was is None:
+            yield Change("watches", "added", name, "", told, new.may_schedule)
+        elif was != watch:
+            yield Change("watches", "changed", name, _looks(was), told, new.may_schedule)
+    for name, watch in before.items():
+        if name not in after:
+            yield Change("watches", "removed", name, _looks(watch))
+
+
+def _looks(watch: Watched) -> str:
+    """Return how often a watch looks, and at what, separated by a space."""
+    return f"{watch.every} {watch.target}".strip()
 
 
 def _runs(of: Summary, job: Planned) -> bool:

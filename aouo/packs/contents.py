@@ -52,6 +52,7 @@ def parts(manifest: Manifest, files: Mapping[str, Path]) -> dict[str, Part]:
                 for tool in manifest.runtime.external_tools
             ],
             [asdict(manifest.context), asdict(manifest.fast_paths)],
+            [(watch.skill, watch.prompt, watch.sql) for watch in manifest.watches],
         ],
         default=str,
     ).encode()

@@ -43,6 +43,16 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """What an app looks at by itself, as its author wrote it; `target` "" = its own data."""
+
+    id: str
+    target: str
+    every: str
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """One version of an app. Sizes are bytes; `prompt_bytes` is what each prompt holds of it.
 
@@ -76,6 +86,7 @@ class Summary:
     budget: Budget
     requires_core: str
     depends_on: tuple[str, ...]
+    watches: tuple[Watched, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
     unused: tuple[str, ...] = ()
     """What a pack of the original says that does nothing here, each with its place."""
@@ -130,6 +141,10 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
         budget=manifest.budget,
         requires_core=manifest.requires_core,
         depends_on=tuple(f"{need.name} {need.version}".strip() for need in manifest.depends_on),
+        watches=tuple(
+            Watched(watch.id, watch.file or watch.url, watch.every, watch.quiet)
+            for watch in manifest.watches
+        ),
         titles={skill.name: skill.display_name for skill in pack.skills.values()},
         parts=parts(manifest, files),
     )

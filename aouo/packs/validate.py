@@ -42,6 +42,7 @@ def validate(folder: Path, *, now: datetime | None = None) -> tuple[Problem, ...
         schema = loaded.draft.manifest.schema.file
         if not any(each.file == schema and not each.line for each in errors(found)):
             found += _listings(loaded.draft)
+            found += _watched(loaded)
     files = list(dict.fromkeys(problem.file for problem in found))
     return tuple(sorted(found, key=lambda problem: (files.index(problem.file), problem.line)))
 
@@ -102,6 +103,19 @@ def _of_page(pack: Pack, page: Page, key: str, message: str) -> Problem:
     path = (ids.index(page.id), key)
     line, field = document.line_of(path), field_name(path)
     return Problem(file, line, field, f'the page "{page.id}": {message}')
+
+
+def _watched(loaded: LoadedPack) -> Iterator[Problem]:
+    """Try the queries of the watches."""
+    pack = loaded.draft
+    for index, watch in enumerate(pack.manifest.watches if pack else ()):
+        if not pack or not watch.sql:
+            continue
+        try:
+            selected(pack.schema_sql, pack.manifest.schema.extends_columns, watch.sql)
+        except SchemaRefused as refused:
+            problem = Problem(manifests.FILE, 0, f"watches[{index}].sql", refused.message)
+            yield from filter(None, [loaded.places.placed(problem)])
 
 
 def _translations(pack: Pack) -> list[Problem]:

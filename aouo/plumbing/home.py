@@ -51,6 +51,10 @@ class Home:
         return self.path / "SOUL.md"
 
     @property
+    def heartbeat(self) -> Path:
+        return self.path / "HEARTBEAT.md"
+
+    @property
     def rules(self) -> Path:
         return self.path / "RULES.md"
 

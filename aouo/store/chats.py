@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aouo.facts.address import ConversationAddress
-from aouo.store import deliveries, gone, memory_versions, schedules
+from aouo.store import deliveries, gone, kept_reports, memory_versions, schedules
 from aouo.store.database import Tx
 
 
@@ -48,6 +48,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     deliveries.move(tx, platform, old, new)
     tx.run("UPDATE gates SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     schedules.move(tx, platform, old, new)
+    kept_reports.move(tx, platform, old, new)
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)
     tx.run("DELETE FROM reactions WHERE platform = ? AND chat_id = ?", platform, old)

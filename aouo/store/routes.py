@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import cast
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.events import ChatKind
 from aouo.facts.work import Route
 from aouo.store.database import Tx
 
@@ -99,6 +101,16 @@ def is_paused(tx: Tx, address: ConversationAddress) -> bool:
     )
 
 
+def bound_to(tx: Tx, pack: str) -> list[tuple[ConversationAddress, ChatKind]]:
+    """Return the conversations that a pack is bound to and where something may begin by itself."""
+    rows = tx.all(
+        "SELECT * FROM conversation_routes WHERE active_pack = ? AND gone = '' AND paused = '' "
+        "ORDER BY id",
+        pack,
+    )
+    return [(_address(row), cast("ChatKind", row["chat_kind"])) for row in rows]
+
+
 def heard_from(tx: Tx, address: ConversationAddress) -> None:
     """Clear `gone` and `paused`, since a person writes here; a failing send sets them again."""
     tx.run(
@@ -114,6 +126,12 @@ def found(tx: Tx, address: ConversationAddress) -> None:
         "UPDATE conversation_routes SET paused = '' WHERE platform = ? AND chat_id = ? "
         "AND thread_id = ? AND user_id = ? AND paused = 'deleted'",
         *address.columns,
+    )
+
+
+def _address(row: sqlite3.Row) -> ConversationAddress:
+    return ConversationAddress(
+        cast("Platform", row["platform"]), row["chat_id"], row["thread_id"], row["user_id"]
     )
 
 

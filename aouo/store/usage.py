@@ -97,6 +97,18 @@ def tokens_of_day(tx: Tx, day: str) -> int:
     return row["n"] if row else 0
 
 
+def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
+    """Input and output tokens of one local day, of turns that began by `origin`."""
+    row = tx.one(
+        "SELECT coalesce(sum(u.input_tokens + u.output_tokens), 0) AS n FROM usage_events AS u "
+        "JOIN turns AS t ON t.id = u.turn_id JOIN jobs AS j ON j.id = t.job_id "
+        "WHERE u.day = ? AND j.origin = ?",
+        day,
+        origin,
+    )
+    return row["n"] if row else 0
+
+
 def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
     """(pack, input and output tokens) of one local day."""
     rows = tx.all(

@@ -23,7 +23,7 @@ class TurnCaps:
         """
         pack, used = turn.facts.pack, turn.total.input_tokens + turn.total.output_tokens
         for cap, key in (
-            (pack.turn_tokens_max, own_key("turn_tokens", pack.name)),
+            (pack.turn_tokens_max, pack.turn_tokens_key or own_key("turn_tokens", pack.name)),
             (self.session_tokens_max, "advanced.session_tokens_max"),
         ):
             if cap and used >= cap:

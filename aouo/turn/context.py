@@ -75,7 +75,8 @@ class SkillView:
 class PackView:
     """What a turn knows of the active pack; "" where there is nothing, 0 = no limit.
 
-    `platforms` is where it answers, () = everywhere.
+    `turn_tokens_key` names what bounds one turn, "" = the pack itself. `platforms` is where it
+    answers, () = everywhere.
     """
 
     name: str = ""
@@ -89,6 +90,7 @@ class PackView:
     memory_policy: MemoryPolicy = "full"
     prompt_tokens_max: int = 0
     turn_tokens_max: int = 0
+    turn_tokens_key: str = ""
     platforms: tuple[str, ...] = ()
     memory_targets: tuple[str, ...] = ()
 

@@ -35,6 +35,7 @@ DOWNLOAD_LIMIT_S = 120.0
 _CHUNK_BYTES = 65_536
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAYS_NOTHING = "application/octet-stream"
+_CONDITIONS = frozenset({"If-None-Match", "If-Modified-Since"})
 _HEADERS = {
     "User-Agent": "aouo",
     "Accept": "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5",
@@ -89,6 +90,21 @@ class Web:
             ToolFailed: it may not or could not be fetched; says why.
         """
         return await self._follow(text, permits, _page, _HEADERS, self._limit_s)
+
+    async def ask(
+        self,
+        text: str,
+        permits: Permits,
+        take: Callable[[aiohttp.ClientResponse, URL], Awaitable[_Taken]],
+        headers: Mapping[str, str],
+    ) -> _Taken:
+        """Return what `take` makes of the answer; with `If-None-Match` or `If-Modified-Since` among
+        `headers` that may be 304 as well.
+
+        Raises:
+            ToolFailed: as for `get`.
+        """
+        return await self._follow(text, permits, take, {**_HEADERS, **headers}, self._limit_s)
 
     async def download(
         self, text: str, permits: Permits, out: IO[bytes], *, max_bytes: int, https: bool = True
@@ -158,7 +174,8 @@ class Web:
                     return _Moved(str(url.join(URL(location))))
                 except ValueError as error:
                     raise ToolFailed(f"{url.host} redirects to no valid URL.") from error
-            if answer.status != HTTPStatus.OK:
+            unchanged = answer.status == HTTPStatus.NOT_MODIFIED and headers.keys() & _CONDITIONS
+            if answer.status != HTTPStatus.OK and not unchanged:
                 raise ToolFailed(f"{url.host} answered {_status(answer.status)} for {url}.")
             return await take(answer, url)
 
@@ -226,7 +243,7 @@ def _checked(text: str, permits: Permits, https: bool) -> URL:
 
 
 async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
-    body, cut = await _body(answer)
+    body, cut = await body_of(answer)
     declared = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return Page(
         url=str(url),
@@ -238,16 +255,16 @@ async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
     )
 
 
-async def _body(answer: aiohttp.ClientResponse) -> tuple[bytes, bool]:
-    """Return at most `MAX_BYTES`, as sent and as unpacked, and whether there was more."""
+async def body_of(answer: aiohttp.ClientResponse, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool]:
+    """Return at most `max_bytes`, as sent and as unpacked, and whether there was more."""
     unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
     body = bytearray()
     sent = 0
     async for chunk in answer.content.iter_chunked(_CHUNK_BYTES):
         sent += len(chunk)
-        body += unpack.decompress(chunk, MAX_BYTES + 1 - len(body)) if unpack else chunk
-        if max(sent, len(body)) > MAX_BYTES:
-            return bytes(body[:MAX_BYTES]), True
+        body += unpack.decompress(chunk, max_bytes + 1 - len(body)) if unpack else chunk
+        if max(sent, len(body)) > max_bytes:
+            return bytes(body[:max_bytes]), True
     return bytes(body), False
 
 

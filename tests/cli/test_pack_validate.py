@@ -272,3 +272,24 @@ def test_the_doctor_says_what_mends_a_broken_pack(runner: CliRunner, home: Home,
     assert f"Run `aouo pack validate {home.packs / 'bad'}`." in told["pack bad"]
     assert "Install or upgrade the pack that it depends on." in told["pack needy"]
     assert "pack.yml:4: depends_on[0]" in told["pack needy"]
+
+
+def test_the_query_of_a_watch_is_tried_with_its_line(tmp_path: Path) -> None:
+    text = """\
+name: shop
+version: 1.0.0
+display_name: Shop
+permissions: {cron: true}
+watches:
+  - {id: good, every: 5m, sql: SELECT text FROM items, prompt: x}
+  - {id: bad, every: 5m, sql: SELECT txt FROM items, prompt: x}
+  - {id: worse, every: 5m, sql: DELETE FROM items, prompt: x}
+"""
+    (tmp_path / "pack.yml").write_text(text)
+    (tmp_path / "schema.sql").write_text("CREATE TABLE items (id INTEGER PRIMARY KEY, text TEXT);")
+
+    told = CliRunner().invoke(aouo, ["pack", "validate", str(tmp_path)]).output
+
+    assert "watches[0]" not in told
+    assert "pack.yml:7: watches[1].sql: no such column: txt" in told
+    assert "pack.yml:8: watches[2].sql: " in told

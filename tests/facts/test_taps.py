@@ -108,6 +108,7 @@ def test_answers_and_pages_bypass_their_lane_and_only_answers_are_asked_once() -
     assert {case.__name__ for case in cases if case.asks_once} == {
         *("Choose", "Approve", "RaiseBudget", "UseCheaperModel", "LeaveUnanswered"),
         *("AnswerEdited", "OfferPack", "AcceptPack", "DeclinePack", "ShowAgain"),
+        "ShowKept",
     }
     assert {case for case in cases if case.bypasses and not case.asks_once} == {
         *(taps.OpenPage, taps.ShowSchedules, taps.ShowHistory, taps.AskRemoval, taps.StopJob),

@@ -19,7 +19,15 @@ from aouo.packs.format.names import GROUP_TOOLS, GROUPS, TOOLS
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, content_hash
 from aouo.packs.shipping.signing import Signature, new_key, sign_app
-from aouo.packs.summary import OwnTool, Planned, Summary, sound_pack, summarize, summarize_folder
+from aouo.packs.summary import (
+    OwnTool,
+    Planned,
+    Summary,
+    Watched,
+    sound_pack,
+    summarize,
+    summarize_folder,
+)
 from tests.packs.writing import MakePack
 
 BASE: dict[str, Any] = {
@@ -62,6 +70,7 @@ def test_a_summary_says_what_an_app_may_do_and_brings(make_pack: MakePack):
             "external_commands": ["count"],
         },
         cron_defaults=[{"id": "daily", "schedule": "0 8 * * *", "skill": "hello"}],
+        watches=[{"id": "late", "every": "5m", "sql": "SELECT 1", "prompt": "Say so"}],
         runtime={"external_tools": [{"name": "count", "command": "wc -w"}]},
         custom_tools=[{"name": "add", "path": "tools/add.py"}],
         files={
@@ -76,6 +85,7 @@ def test_a_summary_says_what_an_app_may_do_and_brings(make_pack: MakePack):
         ("~/notes",),
     )
     assert found.schedules == (Planned("daily", "0 8 * * *", "hello", True),)
+    assert found.watches == (Watched("late", "", "5m"),)
     assert found.pack_tools == (
         OwnTool("add", "tools/add.py", "python"),
         OwnTool("count", "wc -w", "command"),
@@ -213,6 +223,36 @@ def test_a_schedule_that_runs_asks_and_one_that_is_off_is_shown(
 
     assert found.needs_consent == asks
     assert [change.topic for change in found.changes] == ["schedules"]
+
+
+def watch(every: str = "5m", target: str = "", quiet: bool = False) -> Watched:
+    return Watched("late", target, every, quiet)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asks"),
+    [
+        ((), (watch(),), True),
+        ((watch(),), (watch("1m"),), True),
+        ((watch(),), (watch(target="https://example.com"),), True),
+        ((watch(quiet=True),), (watch(),), True),
+        ((watch(),), (), False),
+    ],
+)
+@pytest.mark.parametrize("may_schedule", [True, False])
+def test_a_watch_that_looks_asks_and_one_of_a_pack_that_may_not_is_shown(
+    old: tuple[Watched, ...],
+    new: tuple[Watched, ...],
+    asks: bool,
+    may_schedule: bool,
+    make_pack: MakePack,
+):
+    one = replace(summary(make_pack), may_schedule=may_schedule)
+
+    found = compare(replace(one, watches=old), replace(one, watches=new))
+
+    assert found.needs_consent == (asks and may_schedule)
+    assert [change.topic for change in found.changes] == ["watches"]
 
 
 @pytest.mark.parametrize(

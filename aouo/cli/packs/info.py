@@ -47,7 +47,7 @@ def permissions(pack: str, as_json: bool) -> None:
         summary = summary_of(found)
     if as_json:
         keys = ("name", "version", "tools", "pack_tools", "network", "file_paths")
-        keys += ("external_commands", "platforms", "may_schedule", "schedules", "scope")
+        keys += ("external_commands", "platforms", "may_schedule", "schedules", "watches", "scope")
         facts = asdict(summary)
         print_json({key: facts[key] for key in keys})
     else:

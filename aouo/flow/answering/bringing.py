@@ -15,6 +15,7 @@ from aouo.facts.events import Inbound, Origin, Report, Triggered
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow import ending
+from aouo.flow.attention import Attention
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.answers import messages_of_answer
@@ -40,12 +41,14 @@ class Bringing:
         replies: Replies,
         settles: Mapping[Origin, Settle],
         now: Callable[[], Generation],
+        attention: Attention,
     ) -> None:
         self._database = database
         self._clock = clock
         self._replies = replies
         self._settles = settles
         self._now = now
+        self._attention = attention
 
     def settle(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
         """Settle the run of a turn that ends; return the lane where its report is filed, None =
@@ -85,6 +88,8 @@ class Bringing:
 
         def work(tx: Tx, now: str) -> list[Rendered]:
             said = [] if report.sent else self._messages(tx, job.inbound, report, generation)
+            if self._attention.holds(tx, job.inbound, report, said, now):
+                said = []
             if job.lane.bypasses:
                 later = replace(job.inbound, content=replace(report, sent=True))
                 jobs.add(tx, job.lane.bypassed, later, now)
@@ -115,7 +120,9 @@ class Bringing:
 
     def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
         route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
-        session_id = sessions.of_pack(tx, route, inbound.address, report.pack, now)
+        # What no pack brings is answered with the pack that is at hand.
+        pack = report.pack or route.active_pack
+        session_id = sessions.of_pack(tx, route, inbound.address, pack, now)
         by_command = inbound.origin == "command"
         about = sentences.run_in_history(report.name, report.prompt, by_command=by_command)
         text = report.text or sentences.run_sent_in_history()

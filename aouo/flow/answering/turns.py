@@ -9,7 +9,7 @@ import structlog
 
 from aouo.facts.address import Lane
 from aouo.facts.errors import RouteRequiredError, ToolFailed
-from aouo.facts.events import TurnStarted
+from aouo.facts.events import Origin, TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun, begin
@@ -264,15 +264,19 @@ def _facts_of(job: Job, begun: Begun, generation: Generation, planned: Plan) -> 
         person=inbound.person,
         origin=inbound.origin,
         chat_kind=inbound.chat_kind,
-        pack=_bounded(_view_of(pack, turn.skill) if pack else PackView(), planned.tokens_max),
+        pack=_bounded(
+            _view_of(pack, turn.skill) if pack else PackView(), planned.tokens_max, inbound.origin
+        ),
         skill_body=_skill_body(begun, generation),
     )
 
 
-def _bounded(pack: PackView, tokens_max: int) -> PackView:
+def _bounded(pack: PackView, tokens_max: int, origin: Origin) -> PackView:
     """The pack with what one run may take at most, 0 = as any turn."""
-    caps = [cap for cap in (pack.turn_tokens_max, tokens_max) if cap]
-    return replace(pack, turn_tokens_max=min(caps, default=0))
+    if not tokens_max or 0 < pack.turn_tokens_max <= tokens_max:
+        return pack
+    whose = "heartbeat.daily_tokens_max" if origin == "heartbeat" else "the limit of this schedule"
+    return replace(pack, turn_tokens_max=tokens_max, turn_tokens_key=whose)
 
 
 def _view_of(pack: Pack, active_skill: str) -> PackView:

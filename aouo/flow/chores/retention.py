@@ -17,6 +17,7 @@ from aouo.store import (
     deliveries,
     edits,
     forgetting,
+    kept_reports,
     media,
     memory_versions,
     reactions,
@@ -68,9 +69,11 @@ class Tidying:
                 before = iso(now - timedelta(days=days.deliveries_days))
                 gone["deliveries"] = deliveries.prune(tx, before)
                 gone["reactions"] = reactions.prune(tx, before)
+                gone["digests"] = kept_reports.prune(tx, before)
             if days.messages_days:
                 before = iso(now - timedelta(days=days.messages_days))
                 gone["memory_versions"] = memory_versions.prune(tx, before)
+                gone["digests"] = gone.get("digests", 0) + kept_reports.prune(tx, before)
             return gone
 
         gone = await self._database.transact(delete)

@@ -23,7 +23,7 @@ from aouo.flow.handlers.table import Handlers, on, table
 from aouo.flow.replies import Replies
 from aouo.outbound.wording import sentences
 from aouo.queue.running import Running
-from aouo.store import deliveries
+from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 
 
@@ -66,6 +66,7 @@ def taps_of(
         on(taps.AnswerEdited, editing.tap),
         on(taps.SkipOnboarding, lambda job, tap: onboarding.skip(replies, job)),
         on(taps.ShowAgain, own.show_again),
+        on(taps.ShowKept, own.show_kept),
         on(taps.Reference, own.explain),
         on(taps.Unknown, own.explain),
     )
@@ -120,6 +121,20 @@ class _Taps:
             shown = deliveries.add(tx, inbound.address, "reply", row.message, now, key=key)
             deliveries.hush_as(tx, shown.id, row.id)
             return [shown]
+
+        await self._replies.answer_tap(job, work, "answered")
+
+    async def show_kept(self, job: Job, tap: taps.ShowKept) -> None:
+        """Send all that a digest of this conversation told, once."""
+        inbound = job.inbound
+
+        def work(tx: Tx, now: str) -> str | list[Delivery]:
+            kept = kept_reports.of_digest(tx, tap.digest_id, inbound.address)
+            if not kept:
+                return sentences.DIGEST_FORGOTTEN
+            if deliveries.has_key(tx, kept_reports.key_of(kept[0], 0)):
+                return sentences.TAP_SHOWN
+            return [row for one in kept for row in kept_reports.send(tx, one, now)]
 
         await self._replies.answer_tap(job, work, "answered")
 

@@ -168,6 +168,11 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
             return _plans(line.schedules) or ["write to you by itself, at set times"]
         case "schedules":
             return [_planned(change) for change in line.changes]
+        case "watches":
+            told = [f"{watch.every} {watch.target}" for watch in line.watches]
+            changed = [change for change in line.changes if change.item in items]
+            told = told or [change.after or change.before for change in changed]
+            return [_looks(each) for each in told]
         case "scope":
             return [keeps(items)]
         case "tables":
@@ -207,6 +212,9 @@ def _changed(change: Change) -> str:
             same = change.after == change.before
             was = "with other work than before" if same else f"was {_when(change.before)}"
             return f"write to you by itself, {_when(change.after)} ({code(change.item)}), {was}"
+        case "watches":
+            same = change.after == change.before
+            return _looks(change.after) + ("" if same else f", was: {_looks(change.before)}")
         case "budget":
             return _ceiling(change)
         case "pack_tools":
@@ -262,6 +270,13 @@ def _planned(change: Change) -> str:
     off = "" if change.asks or change.kind == "removed" else ", off until you switch it on"
     when = _when(change.after or change.before)
     return f"write to you by itself, {when} ({code(change.item)}){off}"
+
+
+def _looks(told: str) -> str:
+    """Word what a watch looks at, and how often; `told` holds both."""
+    every, _, target = told.partition(" ")
+    at = code(target) if target else "what it keeps"
+    return f"look at {at} by itself, {_when(f'every {every}')}, and write to you when it changed"
 
 
 def _when(text: str) -> str:

@@ -39,6 +39,7 @@ BUTTONS_OF_ALBUM = "⬆️"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 RUN_TIMED_OUT = "it took too long, so I stopped it."
+_WATCH_FAILURES = 5
 _SHOWN_PATH_CHARS = 400
 _SHOWN_NAME_CHARS = 80
 _QUOTED_CHARS = 40
@@ -48,6 +49,7 @@ TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
 TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
+DIGEST_FORGOTTEN = "This is too old: I have not kept the whole of it."
 TAP_SHOWN = "I have shown it again already."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
@@ -387,6 +389,20 @@ def run_without_pack(pack_name: str) -> str:
 def run_broke(reference: str) -> str:
     """Return why a run failed that we could not even begin or end; `reference` is in the log."""
     return f"something in me broke ({reference}). The owner finds it in the log."
+
+
+def heartbeat_capped(most: int) -> str:
+    return (
+        f"My heartbeat has used its {most:,} tokens of today, so it rests until midnight. The cap "
+        "is heartbeat.daily_tokens_max in config.json."
+    )
+
+
+def watch_off(pack: str, watch: str, why: str) -> str:
+    return (
+        f"The watch “{watch}” of the pack {pack} failed {_WATCH_FAILURES} times in a row, so it is "
+        f"off until I start again: {why}"
+    )
 
 
 def run_in_history(name: str, prompt: str, *, by_command: bool = False) -> str:

@@ -108,6 +108,29 @@ class CronDefault:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """What the pack looks at by itself: one of `sql`, `file` and `url`. A change begins a turn."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+    """Its name, once in a pack."""
+    every: Line
+    """How often it looks: "5m", "2h" or "1d", at least 1m."""
+    sql: Text = ""
+    """One SELECT on the pack's own tables."""
+    file: str = ""
+    """A file or folder that permissions.files names; ~ is allowed."""
+    url: str = ""
+    """An address at a host that permissions.network names."""
+    skill: str = ""
+    """The skill that runs when it has changed."""
+    prompt: Text = ""
+    """What the model is told then, besides the skill and what has changed."""
+    quiet: bool = False
+    """Whether what comes of it always waits for the digest."""
+
+
+@dataclass(frozen=True, slots=True)
 class CustomTool:
     """A Python tool of the pack, as a path inside it."""
 
@@ -155,7 +178,7 @@ class Permissions:
     platforms: Texts = ()
     """Where it answers: tg, cli; absent: everywhere."""
     cron: bool = False
-    """Whether it may have schedules."""
+    """Whether it may have schedules and watches."""
     external_commands: Texts = ()
     """Names of external tools that may run."""
 
@@ -248,6 +271,8 @@ class Manifest:
     """What a saved row has to hold."""
     cron_defaults: tuple[CronDefault, ...] = ()
     """Schedules that it proposes."""
+    watches: tuple[Watch, ...] = ()
+    """What it looks at by itself."""
     custom_tools: tuple[CustomTool, ...] = ()
     """Python tools by name; absent: every public function in tools/*.py."""
     permissions: Permissions = field(default_factory=Permissions)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from aouo import __version__
 from aouo.facts import schedule
 from aouo.packs.format.manifest import Manifest, Schema
 from aouo.packs.format.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
-from aouo.packs.format.problems import Severity, did_you_mean
+from aouo.packs.format.problems import Add, Severity, did_you_mean
 from aouo.packs.format.versions import wanted
+from aouo.packs.format.watch_check import check_watches
 from aouo.packs.format.yaml_text import FieldPath
 from aouo.web.addresses import is_public, literal
 
@@ -39,12 +39,6 @@ _HOST_OF = re.compile(
     r"([a-z][a-z0-9+.-]*://)?([^/?#]*@)?(?P<host>[^/?#@]+)", re.ASCII | re.IGNORECASE
 )
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
-
-
-class Add(Protocol):
-    """Reports one finding at a place of the manifest."""
-
-    def __call__(self, path: FieldPath, message: str, severity: Severity = "error", /) -> None: ...
 
 
 class Check:
@@ -106,6 +100,7 @@ class Check:
             elif skill.lower() in [name.lower() for name in skills[:index]]:
                 self._add(("provided_skills", index), f'"{skill}" is listed twice')
         self._check_schedules(manifest)
+        check_watches(manifest, self._add, self._sure, self._softly)
 
     def _check_schedules(self, manifest: Manifest) -> None:
         skills = manifest.provided_skills

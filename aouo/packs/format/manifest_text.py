@@ -35,7 +35,7 @@ _MEMORY_POLICIES = {"": "full", "summary_plus_query": "full"}  # the latter is t
 _URL = re.compile(r"https?://([a-z0-9_.-]+(?::[0-9]{1,5})?)/?", re.ASCII | re.IGNORECASE)
 _NOT_READ = frozenset({"context", "memory"})
 """What the original read nothing of: a wrong value is a warning at load, and the default counts."""
-_REQUIRED = frozenset({"name", "id", "schedule", "skill", "path", "command"})
+_REQUIRED = frozenset({"name", "id", "schedule", "skill", "every", "path", "command"})
 """Of what stands in a list."""
 
 

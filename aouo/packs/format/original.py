@@ -27,6 +27,7 @@ def _theirs(manifest: Mapping[str, object]) -> Iterator[bool]:
 
 def _ours(manifest: Mapping[str, object]) -> Iterator[bool]:
     yield "budget" in manifest
+    yield "watches" in manifest
     yield "scope" in _mapping(manifest, "schema")
     yield "max_bytes" in _mapping(manifest, "memory")
 

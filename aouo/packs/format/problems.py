@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
+
+from aouo.packs.format.yaml_text import FieldPath
 
 Severity: TypeAlias = Literal["error", "warning"]
 _WORTH = 3
@@ -30,6 +32,12 @@ class Problem:
         # It quotes strangers, and is read in terminals, which obey some signs, line by line.
         line = " ".join(said.splitlines())
         return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
+class Add(Protocol):
+    """Reports one finding at a place of the manifest."""
+
+    def __call__(self, path: FieldPath, message: str, severity: Severity = "error", /) -> None: ...
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -19,7 +19,7 @@ from aouo.packs.compare import compare
 from aouo.packs.data.schema import Column
 from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
-from aouo.packs.summary import OwnTool, Planned, Summary, summarize_folder
+from aouo.packs.summary import OwnTool, Planned, Summary, Watched, summarize_folder
 
 SAMPLES = Path(__file__).parents[3] / "packs"
 ID = Column("id", "INTEGER", False, None, 1)
@@ -143,6 +143,50 @@ Signed by Ada, whose key you trust.
 
 12 files, 33.7 kB, fingerprint 0123456789abcdef"""
     )
+
+
+LOOKING = replace(
+    PLAIN,
+    may_schedule=True,
+    watches=(
+        Watched("late", "", "15m"),
+        Watched("inbox", "~/inbox", "1h"),
+        Watched("prices", "https://example.com/prices", "2d"),
+    ),
+)
+
+
+def test_a_card_says_what_is_looked_at_and_how_often():
+    told = shown(install_card(LOOKING, compare(None, LOOKING)))
+
+    assert (
+        """\
+• write to you by itself, at set times
+• look at what it keeps by itself, every 15 minutes, and write to you when it changed
+• look at ~/inbox by itself, every hour, and write to you when it changed
+• look at https://example.com/prices by itself, every 2 days, and write to you when it changed
+"""
+        in told
+    )
+
+
+def test_an_upgrade_says_what_is_looked_at_anew_in_another_way_and_no_more():
+    newer = replace(
+        LOOKING,
+        version="1.1.0",
+        watches=(Watched("late", "", "5m"), Watched("mail", "~/mail", "1h"), LOOKING.watches[1]),
+    )
+
+    told = shown(install_card(newer, compare(LOOKING, newer)))
+
+    asks, gone = told.split("New, and needs your yes")[1].split("Gone")
+    assert "look at ~/mail by itself, every hour" in asks
+    assert (
+        "every 5 minutes, and write to you when it changed, was: look at what it keeps by itself, "
+        "every 15 minutes" in asks
+    )
+    assert asks.count("look at") == 3
+    assert "look at https://example.com/prices" in gone
 
 
 def test_an_upgrade_says_what_needs_a_yes_what_differs_and_what_goes():

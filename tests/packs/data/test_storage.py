@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sqlite3
+import threading
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -683,3 +684,23 @@ def killed_before_statement(path: Path, statement: int) -> bool:
             os._exit(0)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status)
+
+
+def test_a_look_that_takes_long_holds_up_nobody(tmp_path: Path) -> None:
+    """Issue 14: a watch whose SQL hangs, and everybody else goes on."""
+    with closing(PackStore(tmp_path / "a.db", manifest(), SCHEMA)) as store:
+        begun, ended = threading.Event(), threading.Event()
+
+        def endless() -> None:
+            begun.set()
+            with pytest.raises(ToolFailed, match="too long"):
+                store.glance(f"{COUNTING} SELECT max(i) FROM n", limit=1)
+            ended.set()
+
+        looking = threading.Thread(target=endless)
+        looking.start()
+        begun.wait(10)
+        assert store.read("SELECT count(*) AS n FROM words") == [{"n": 0}]
+        assert not ended.is_set()
+        looking.join(20)
+        assert ended.is_set()

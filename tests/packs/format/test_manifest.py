@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo import __version__
-from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions
+from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions, Watch
 from aouo.packs.format.manifest_places import Places
 from aouo.packs.format.manifest_text import parse, problems
 from aouo.packs.format.names import DEFAULT_TOOLS
@@ -61,6 +61,8 @@ context:
   max_tokens: 6000
 memory: {user: memory/user.md, state: memory/state.md, max_bytes: 4096}
 budget: {daily_usd: 0.5, daily_tokens: 100000}
+watches:
+  - {id: late, every: 15m, sql: SELECT 1, skill: dictation, prompt: Say so, quiet: true}
 """
 
 
@@ -83,6 +85,8 @@ def test_every_documented_field_is_read_and_none_is_complained_about() -> None:
     }
     assert manifest.memory == Memory(state=True, max_bytes=4096)
     assert manifest.budget.daily_usd == 0.5
+    (watch,) = manifest.watches
+    assert watch == Watch("late", "15m", "SELECT 1", "", "", "dictation", "Say so", True)
 
 
 def test_three_lines_are_a_manifest() -> None:
@@ -449,3 +453,62 @@ def test_a_command_may_have_a_hyphen_in_its_name_and_a_wrong_name_says_what_may_
     assert problem.message == (
         "is no name of a tool: at most 48 of a-z A-Z 0-9 _ -, a letter first, not 'two words'"
     )
+
+
+WATCHES = """\
+permissions: {{cron: true, files: [~/in, ~/of/*.csv], network: [example.com]}}
+provided_skills: [tell]
+watches:
+  - {}
+"""
+
+
+def watched(watch: str) -> list[tuple[str, str]]:
+    found = problems(HEAD + WATCHES.format(watch), strict=True)
+    return [(problem.field, problem.message) for problem in found]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "sql: SELECT 1",
+        "file: ~/in",
+        "file: ~/in/box/today.md",
+        "file: ~/of/prices.csv",
+        "url: https://example.com/feed",
+    ],
+)
+def test_a_watch_looks_at_one_thing_that_its_pack_may_look_at(source: str) -> None:
+    assert watched(f"{{id: a, every: 5m, skill: tell, {source}}}") == []
+
+
+@pytest.mark.parametrize(
+    ("watch", "field", "message"),
+    [
+        ("{id: a, every: 5m, prompt: x}", "", "give one of sql, file and url, not none"),
+        ("{id: a, every: 5m, prompt: x, sql: S, url: u}", "", "not sql and url"),
+        ("{id: a, every: 5m, sql: S}", "", "give a skill, a prompt, or both"),
+        ("{id: a, every: 5m, sql: S, skill: tel}", ".skill", 'did you mean "tell"?'),
+        ("{id: a, every: 59s, sql: S, prompt: x}", ".every", "between 1m and 366d"),
+        ("{id: a, every: often, sql: S, prompt: x}", ".every", "30m"),
+        ("{id: a, every: 5m, file: in/x, prompt: x}", ".file", "a whole path"),
+        ("{id: a, every: 5m, file: ~/other, prompt: x}", ".file", "permissions.files"),
+        ("{id: a, every: 5m, url: 'https://example.org', prompt: x}", ".url", "example.com"),
+        ("{id: a, every: 5m, sql: S, prompt: x, evry: 5m}", ".evry", 'did you mean "every"?'),
+        ("{id: a b, every: 5m, sql: S, prompt: x}", ".id", "at most 64"),
+    ],
+)
+def test_a_watch_that_is_wrong_is_named_with_its_field(
+    watch: str, field: str, message: str
+) -> None:
+    ((where, said),) = watched(watch)
+
+    assert where == f"watches[0]{field}"
+    assert message in said
+
+
+def test_watches_without_the_permission_are_off_at_load_and_an_error_in_validate() -> None:
+    text = HEAD + "watches: [{id: a, every: 5m, sql: SELECT 1, prompt: x}]\n"
+
+    assert [problem.severity for problem in problems(text)] == ["warning"]
+    assert [problem.severity for problem in problems(text, strict=True)] == ["error"]

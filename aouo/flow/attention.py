@@ -1,0 +1,70 @@
+"""Decides whether a report comes now or waits for a digest, and keeps those that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
+
+import structlog
+
+from aouo.facts.events import Inbound, Report
+from aouo.facts.ports import Rendered, iso
+from aouo.facts.quiet_hours import AttentionRules
+from aouo.outbound.wording import sentences
+from aouo.packs.library import Library
+from aouo.store import kept_reports, schedules
+from aouo.store.database import Tx
+
+log = structlog.get_logger()
+
+
+class Attention:
+    """Counts what a person gets unasked, and keeps what is too much or comes in quiet hours.
+
+    A person counts by the id in whose name a run began; days and hours are those of `zone`.
+    """
+
+    def __init__(
+        self,
+        *,
+        rules: Callable[[], AttentionRules],
+        zone: Callable[[], tzinfo],
+        library: Callable[[], Library],
+    ) -> None:
+        self._rules = rules
+        self._zone = zone
+        self._library = library
+
+    def holds(
+        self, tx: Tx, inbound: Inbound, report: Report, messages: Sequence[Rendered], now: str
+    ) -> bool:
+        """Whether `messages` of a report are not to be sent: they are kept for a digest then."""
+        if not messages or _is_asked_for(tx, inbound, report):
+            return False
+        moment, zone, person = datetime.fromisoformat(now), self._zone(), inbound.person.id
+        day = moment.astimezone(zone).date().isoformat()
+        sent = kept_reports.sent_on(tx, person, day)
+        always = self._can_wait(inbound, report)
+        due = self._rules().digest_due(moment, zone, sent=sent, always=always)
+        if due is None:
+            kept_reports.count(tx, person, day)
+            return False
+        text = sentences.run_failed(report.text) if report.failed else report.text
+        kept_reports.keep(tx, person, inbound.address, report.name, text, messages, iso(due), now)
+        log.info("report_kept", origin=inbound.origin, trigger=report.trigger, due=iso(due))
+        return True
+
+    def _can_wait(self, inbound: Inbound, report: Report) -> bool:
+        """Whether it comes from a watch that its pack calls quiet."""
+        pack = self._library().get(report.pack) if inbound.origin == "watch" else None
+        key = report.trigger.partition(":")[2]
+        return pack is not None and any(
+            watch.quiet for watch in pack.manifest.watches if watch.id == key
+        )
+
+
+def _is_asked_for(tx: Tx, inbound: Inbound, report: Report) -> bool:
+    """Whether a person wanted this at this time: it comes from a schedule that was made for them,
+    not from one that a pack brought."""
+    row = schedules.get(tx, report.trigger) if inbound.origin == "cron" else None
+    return row is not None and row.origin != "default"

@@ -1,0 +1,104 @@
+"""Sends digests when they are due: one message about all that waited for a person in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, tzinfo
+from itertools import groupby
+
+import structlog
+
+from aouo.facts.ports import Clock, Rendered, iso
+from aouo.facts.quiet_hours import AttentionRules
+from aouo.facts.work import Delivery
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording.digests import Waited, digest
+from aouo.store import deliveries, kept_reports
+from aouo.store.database import Database, Tx
+from aouo.store.kept_reports import KeptReport
+
+log = structlog.get_logger()
+
+
+class Digests:
+    """Folds what is due; `listed` says who may still be talked to.
+
+    What is due and its message are one transaction: a kill loses none and sends none twice.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        rules: Callable[[], AttentionRules],
+        zone: Callable[[], tzinfo],
+        listed: Callable[[str], bool],
+        longest_s: Callable[[], float],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._rules = rules
+        self._zone = zone
+        self._listed = listed
+        self._longest_s = longest_s
+
+    async def run(self) -> None:
+        """Send what is due, for ever."""
+        while True:
+            wait_s = self._longest_s()
+            if due := await self._database.read(kept_reports.next_due):
+                left = datetime.fromisoformat(due) - self._clock.now()
+                wait_s = min(wait_s, left.total_seconds())
+            if wait_s <= 0:
+                self._outbox.put(*await self._database.transact(self._fold, durable=True))
+            else:
+                await self._clock.sleep(wait_s)
+
+    def _fold(self, tx: Tx) -> list[Delivery]:
+        now, zone = self._clock.now(), self._zone()
+        kept, quiet_until = kept_reports.due(tx, iso(now)), self._rules().quiet.end(now, zone)
+        if quiet_until > now:
+            for one in kept:
+                kept_reports.postpone(tx, one, iso(quiet_until))
+            return []
+        by_place = sorted(kept, key=_place)
+        day = now.astimezone(zone).date().isoformat()
+        return [
+            row
+            for _, found in groupby(by_place, _place)
+            for row in self._of_place(tx, sorted(found, key=lambda one: one.id), day, iso(now))
+        ]
+
+    def _of_place(self, tx: Tx, kept: list[KeptReport], day: str, now: str) -> Iterable[Delivery]:
+        """Send what waited for one person in one place: one as it is, several as a digest."""
+        first, person = kept[0], kept[0].person
+        if first.address.platform == "tg" and not self._listed(person):
+            for one in kept:
+                kept_reports.drop(tx, one)
+            return []
+        kept_reports.count(tx, person, day)
+        log.info("digest_sent", reports=len(kept))
+        if len(kept) == 1:
+            kept_reports.drop(tx, first)
+            return kept_reports.send(tx, first, now)
+        for one in kept:
+            kept_reports.told(tx, one, first.id)
+        message = digest([_waited(one) for one in kept], first.id)
+        key = f"digest:{first.id}"
+        return [deliveries.add(tx, first.address, "notice", message, now, key=key)]
+
+
+def _place(kept: KeptReport) -> tuple[str, ...]:
+    return (kept.person, *kept.address.columns)
+
+
+def _waited(kept: KeptReport) -> Waited:
+    return Waited(kept.name, kept.text, any(map(_is_more, kept.messages)))
+
+
+def _is_more(message: Rendered) -> bool:
+    """Whether a message is more than its words."""
+    return bool(message.media or message.album or message.buttons)

@@ -1,0 +1,158 @@
+"""Stores reports that nobody asked for until their digest comes, and counts those that came."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.ports import Rendered
+from aouo.facts.work import Delivery
+from aouo.store import deliveries
+from aouo.store.database import Tx
+from aouo.store.deliveries import dump, load
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReport:
+    """One report: what it comes from, its Markdown, and its messages as they would have come."""
+
+    id: int
+    person: str
+    address: ConversationAddress
+    name: str
+    text: str
+    messages: tuple[Rendered, ...]
+    created_at: str
+
+
+def sent_on(tx: Tx, person: str, day: str) -> int:
+    """How many messages that they had not asked for came to a person on that local day."""
+    row = tx.one("SELECT sent FROM attention WHERE person = ? AND day = ?", person, day)
+    return row["sent"] if row else 0
+
+
+def count(tx: Tx, person: str, day: str) -> None:
+    """Count one more of them."""
+    tx.run(
+        "INSERT INTO attention (person, day, sent) VALUES (?, ?, 1) ON CONFLICT (person) DO UPDATE "
+        "SET sent = CASE WHEN day = excluded.day THEN sent + 1 ELSE 1 END, day = excluded.day",
+        person,
+        day,
+    )
+
+
+def keep(
+    tx: Tx,
+    person: str,
+    address: ConversationAddress,
+    name: str,
+    text: str,
+    messages: Sequence[Rendered],
+    due_at: str,
+    now: str,
+) -> None:
+    """Keep a report for the digest of `due_at`."""
+    tx.run(
+        "INSERT INTO kept_reports (person, platform, chat_id, thread_id, user_id, name, text, "
+        "messages, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        person,
+        *address.columns,
+        name,
+        text,
+        json.dumps([dump(message) for message in messages]),
+        due_at,
+        now,
+    )
+
+
+def next_due(tx: Tx) -> str:
+    """Return when the next digest is due, "" = nothing waits."""
+    row = tx.one("SELECT min(due_at) AS due FROM kept_reports WHERE due_at IS NOT NULL")
+    return (row["due"] if row else None) or ""
+
+
+def due(tx: Tx, now: str) -> list[KeptReport]:
+    """Return what is due by `now`, oldest first."""
+    rows = tx.all(
+        "SELECT * FROM kept_reports WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY id", now
+    )
+    return [_kept(row) for row in rows]
+
+
+def waiting(tx: Tx, address: ConversationAddress) -> int:
+    """How many reports wait here for a digest."""
+    row = tx.one(
+        "SELECT count(*) AS n FROM kept_reports WHERE due_at IS NOT NULL AND platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND user_id = ?",
+        *address.columns,
+    )
+    return row["n"] if row else 0
+
+
+def postpone(tx: Tx, kept: KeptReport, due_at: str) -> None:
+    tx.run("UPDATE kept_reports SET due_at = ? WHERE id = ?", due_at, kept.id)
+
+
+def told(tx: Tx, kept: KeptReport, digest: int) -> None:
+    """Note the digest that a report came with; its messages stay for the digest's button."""
+    tx.run("UPDATE kept_reports SET due_at = NULL, digest = ? WHERE id = ?", digest, kept.id)
+
+
+def drop(tx: Tx, kept: KeptReport) -> None:
+    tx.run("DELETE FROM kept_reports WHERE id = ?", kept.id)
+
+
+def of_digest(tx: Tx, digest: int, address: ConversationAddress) -> list[KeptReport]:
+    """Return what a digest of this conversation folded, oldest first."""
+    rows = tx.all(
+        "SELECT * FROM kept_reports WHERE digest = ? AND digest > 0 AND platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND user_id = ? ORDER BY id",
+        digest,
+        *address.columns,
+    )
+    return [_kept(row) for row in rows]
+
+
+def send(tx: Tx, kept: KeptReport, now: str) -> list[Delivery]:
+    """Queue the messages of a report as they would have come, once."""
+    return [
+        deliveries.add(tx, kept.address, "reply", message, now, key=key_of(kept, number))
+        for number, message in enumerate(kept.messages)
+    ]
+
+
+def key_of(kept: KeptReport, number: int) -> str:
+    """Return the key of a message of a report, by its number from 0."""
+    return f"kept:{kept.id}:{number}"
+
+
+def prune(tx: Tx, before: str) -> int:
+    """Forget what came with a digest and is older than `before`; return how many reports."""
+    return tx.run("DELETE FROM kept_reports WHERE digest > 0 AND created_at < ?", before)
+
+
+def move(tx: Tx, platform: str, old: str, new: str) -> None:
+    """Move what a chat keeps to its new id."""
+    tx.run(
+        "UPDATE kept_reports SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old
+    )
+
+
+def _kept(row: sqlite3.Row) -> KeptReport:
+    messages: list[str] = json.loads(row["messages"])
+    address = ConversationAddress(
+        cast("Platform", row["platform"]), row["chat_id"], row["thread_id"], row["user_id"]
+    )
+    return KeptReport(
+        row["id"],
+        row["person"],
+        address,
+        row["name"],
+        row["text"],
+        tuple(load(each) for each in messages),
+        row["created_at"],
+    )

@@ -1,0 +1,84 @@
+"""Stores what each watch of a pack saw last, and when it looks next."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from aouo.store.database import Tx
+
+
+class WatchKey(NamedTuple):
+    """One watch of a pack, at one tenant's data ("" = everybody's)."""
+
+    pack: str
+    id: str
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchState:
+    """What it saw: `digest` of all of it ("" = nothing yet), the beginning as `seen`.
+
+    `source` is what it looks at, `validator` what a server knows it by; `failures` are in a row,
+    and `why` is the last one's reason. `next_look` is UTC, as it is stored.
+    """
+
+    key: WatchKey
+    source: str
+    digest: str = ""
+    seen: str = ""
+    validator: str = ""
+    next_look: str = ""
+    failures: int = 0
+    why: str = ""
+
+
+def states(tx: Tx) -> dict[WatchKey, WatchState]:
+    return {(row := _state(each)).key: row for each in tx.all("SELECT * FROM watches")}
+
+
+def get(tx: Tx, key: WatchKey) -> WatchState | None:
+    row = tx.one("SELECT * FROM watches WHERE pack = ? AND id = ? AND tenant = ?", *key)
+    return _state(row) if row else None
+
+
+def put(tx: Tx, state: WatchState) -> None:
+    tx.run(
+        "INSERT OR REPLACE INTO watches (pack, id, tenant, source, digest, seen, validator, "
+        "next_look, failures, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *state.key,
+        state.source,
+        state.digest,
+        state.seen,
+        state.validator,
+        state.next_look,
+        state.failures,
+        state.why,
+    )
+
+
+def forgive(tx: Tx) -> None:
+    """Let watches that failed too often look again."""
+    tx.run("UPDATE watches SET failures = 0, next_look = '' WHERE failures > 0")
+
+
+def keep_only(tx: Tx, keys: Collection[WatchKey]) -> None:
+    """Forget the watches that are not among `keys`."""
+    for key in states(tx).keys() - set(keys):
+        tx.run("DELETE FROM watches WHERE pack = ? AND id = ? AND tenant = ?", *key)
+
+
+def _state(row: sqlite3.Row) -> WatchState:
+    return WatchState(
+        WatchKey(row["pack"], row["id"], row["tenant"]),
+        row["source"],
+        row["digest"],
+        row["seen"],
+        row["validator"],
+        row["next_look"],
+        row["failures"],
+        row["why"],
+    )

@@ -1,0 +1,187 @@
+"""Lets the agent look at `HEARTBEAT.md` now and then, and tell its owner what needs them.
+
+An empty file costs nothing: no model is asked. A tick and its job are one transaction, so that
+neither a restart nor a reload begins the interval anew.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import structlog
+
+from aouo.config.settings import Heartbeat as Settings
+from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.events import Inbound, Person, Report, Triggered
+from aouo.facts.ports import Clock, iso
+from aouo.facts.work import Job
+from aouo.store import jobs, ticks, usage
+from aouo.store.database import Database, Tx
+from aouo.triggers.runs import SILENT, RunEnd, report_of
+from aouo.triggers.ticking import Due
+
+log = structlog.get_logger()
+NAME = "heartbeat"
+OK = "HEARTBEAT_OK"
+"""An answer that is this alone is not sent."""
+FILE_BYTES = 16 * 1024
+"""What is read of the file."""
+Skipped: TypeAlias = Literal["", "busy", "cap"]
+
+_LANE = Lane(f"{NAME}:{NAME}")
+_COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
+_HEADING = re.compile(r"#{1,6}(\s.*)?")
+_AROUND = string.punctuation + string.whitespace + "…✅👍"
+_WHO = (
+    "[this is a heartbeat: you look by yourself, and nobody is there to answer questions. Below "
+    "are the notes of your owner on what to look at. Your answer goes to them. If nothing needs "
+    f"their attention now, answer {OK} and nothing else]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tick:
+    """What one tick came to."""
+
+    skipped: Skipped = ""
+    inbound: Inbound | None = None
+
+
+class Heartbeat:
+    """Files a job for each tick, in the owner's private `chat`, None = it is off.
+
+    `trigger` is `Inbox.trigger`; `capped` is told on each tick that the day's cap prevents.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        trigger: Callable[[Due], Awaitable[int]],
+        file: Path,
+        settings: Callable[[], Settings],
+        zone: Callable[[], tzinfo],
+        chat: Callable[[], ConversationAddress | None],
+        longest_s: Callable[[], float],
+        capped: Callable[[int], Awaitable[None]],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._trigger = trigger
+        self._file = file
+        self._settings = settings
+        self._zone = zone
+        self._chat = chat
+        self._longest_s = longest_s
+        self._capped = capped
+
+    @property
+    def state(self) -> str:
+        """Say in a few words whether it looks, for `aouo status`."""
+        settings = self._settings()
+        if not settings.enabled:
+            return "off"
+        if self._chat() is None:
+            return "off: the owner has no private chat with the bot"
+        if not to_do(self._read()):
+            return f"on, and there is nothing in {self._file.name}"
+        return f"on, every {settings.every}"
+
+    async def run(self) -> None:
+        """Tick, for ever."""
+        while True:
+            wait_s = self._longest_s()
+            if self._settings().enabled and self._chat():
+                due = await self._next()
+                wait_s = min(wait_s, (due - self._clock.now()).total_seconds())
+                if wait_s <= 0:
+                    await self._tick()
+                    continue
+            await self._clock.sleep(wait_s)
+
+    async def _next(self) -> datetime:
+        """Return when it is due next: an interval after the last time, and not in quiet hours."""
+        settings, now = self._settings(), self._clock.now()
+        last = await self._database.read(lambda tx: ticks.last(tx, NAME))
+        if not last or (since := datetime.fromisoformat(last)) > now:  # the clock was set back
+            since = now
+            await self._database.transact(lambda tx: ticks.note(tx, NAME, iso(now)))
+        due = since + timedelta(seconds=settings.every_s)
+        return due if due > now else settings.quiet.end(now, self._zone())
+
+    async def _tick(self) -> None:
+        notes = to_do(self._read())
+        found = _Tick()
+
+        def due(tx: Tx, now: datetime) -> list[Inbound]:
+            nonlocal found
+            if self._settings().quiet.is_quiet(now, self._zone()):  # since we looked
+                return []
+            ticks.note(tx, NAME, iso(now))
+            found = self._found(tx, notes, now) if notes else _Tick()
+            return [found.inbound] if found.inbound else []
+
+        await self._trigger(due)
+        if found.skipped == "busy":
+            log.info("heartbeat_busy", why="previous tick still running")
+        elif found.skipped == "cap":
+            log.info("heartbeat_capped", daily_tokens_max=self._settings().daily_tokens_max)
+            await self._capped(self._settings().daily_tokens_max)
+        else:
+            log.debug("heartbeat", asked=found.inbound is not None)
+
+    def _found(self, tx: Tx, notes: str, now: datetime) -> _Tick:
+        if jobs.any_open(tx, _LANE):
+            return _Tick("busy")
+        most, left = self._settings().daily_tokens_max, 0
+        if most:
+            day = now.astimezone(self._zone()).date().isoformat()
+            left = most - usage.tokens_of_origin(tx, day, NAME)
+            if left <= 0:
+                return _Tick("cap")
+        chat = self._chat()
+        if chat is None:
+            return _Tick()
+        content = Triggered(
+            NAME, "Heartbeat", notes, due_at=iso(now), about=(_WHO,), tokens_max=left
+        )
+        return _Tick(inbound=Inbound(chat, Person(chat.chat_id), content, origin=NAME))
+
+    def _read(self) -> str:
+        try:
+            with self._file.open("rb") as file:
+                return file.read(FILE_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+def to_do(text: str) -> str:
+    """Return the notes of a `HEARTBEAT.md`, "" = none: only headings, comments and blank lines."""
+    text = _COMMENT.sub("", text)
+    lines = (line.strip() for line in text.splitlines())
+    return text.strip() if any(line and not _HEADING.fullmatch(line) for line in lines) else ""
+
+
+def is_ok(text: str) -> bool:
+    """Whether an answer says only that all is well: the token, whatever marks stand around it."""
+    return text.strip() == SILENT or text.replace("\\", "").strip(_AROUND).upper() in ("", OK)
+
+
+def settle_heartbeat(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
+    """Settle a tick: silence is told to nobody, and a failure only if the tick before had none."""
+    del job, now
+    ok = end.status == "done" and not end.spoke and is_ok(end.text)
+    before = ticks.settle(tx, NAME, "silent" if ok else end.status)
+    log.info("heartbeat_done", state="silent" if ok else end.status)
+    if ok or end.status == "stopped" or (end.status == before == "failed"):
+        return None
+    text = "" if is_ok(end.text) else end.text
+    # History need not say each time what the notes are.
+    return report_of(replace(asked, prompt=""), replace(end, text=text))

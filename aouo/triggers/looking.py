@@ -1,0 +1,121 @@
+"""Looks at what a watch names: the pack's own rows, a file, or an address."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import iso
+from aouo.packs.data.storage import PackStore
+from aouo.packs.format.manifest import Manifest, Watch
+from aouo.web.client import Web
+from aouo.web.envelope import untrusted
+from aouo.web.probing import probe
+from aouo.web.targets import Permits
+
+ROWS = 100
+"""What is compared of a query's rows."""
+_SEEN_CHARS = 8_000
+_TOLD_CHARS = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen: its hash, the beginning of it in words, and what a server knows it by."""
+
+    digest: str
+    text: str
+    validator: str = ""
+
+
+class Looking:
+    """Looks at what packs may look at, and nothing else.
+
+    `refusal` says why a pack may not look at a file whose links are followed, "" = it may.
+    """
+
+    def __init__(
+        self,
+        *,
+        open_store: Callable[[str, str], PackStore],
+        web: Web,
+        refusal: Callable[[str, Path], str],
+    ) -> None:
+        self._open_store = open_store
+        self._web = web
+        self._refusal = refusal
+
+    async def look(
+        self, manifest: Manifest, watch: Watch, tenant: str, validator: str
+    ) -> Seen | None:
+        """Look once; None = the server says that nothing has changed since `validator`.
+
+        Raises:
+            ToolFailed: it cannot be seen, or may not be; says why.
+        """
+        if watch.url:
+            permits = Permits(manifest.name, manifest.permissions.network)
+            probed = await probe(self._web, watch.url, permits, validator)
+            return probed and Seen(probed.digest, "", probed.validator)
+        if watch.file:
+            return await asyncio.to_thread(self._file, manifest.name, watch.file)
+        return await asyncio.to_thread(self._rows, manifest.name, tenant, watch.sql)
+
+    def _rows(self, pack: str, tenant: str, sql: str) -> Seen:
+        found = self._open_store(pack, tenant).glance(sql, limit=ROWS)
+        lines = [json.dumps(row, ensure_ascii=False) for row in found.rows]
+        if found.more:
+            lines.append("…")
+        text = "\n".join(lines)
+        seen = text if len(text) <= _SEEN_CHARS else text[:_SEEN_CHARS].rpartition("\n")[0]
+        return Seen(_hash(text), seen)
+
+    def _file(self, pack: str, text: str) -> Seen:
+        try:
+            path = Path(text).expanduser().resolve()
+            if why := self._refusal(pack, path):
+                raise ToolFailed(why)
+            found = path.stat()
+        except FileNotFoundError:
+            return Seen(_hash(""), "no such file")
+        except (OSError, RuntimeError) as error:
+            raise ToolFailed(f"{text} cannot be looked at: {error}.") from error
+        return Seen(
+            _hash(f"{found.st_mtime_ns} {found.st_size}"),
+            f"{found.st_size:,} bytes, changed at {_moment(found.st_mtime)}",
+        )
+
+
+def change_line(watch: Watch, before: str, after: str) -> str:
+    """Say for the model what has changed; rows may be anybody's words, so they stand in marks."""
+    if watch.url:
+        return f"[what is at {watch.url} has changed]"
+    if watch.file:
+        return f"[{watch.file} has changed. Before: {before}. Now: {after}]"
+    old, new = before.splitlines(), after.splitlines()
+    gone = [f"- {line}" for line in old if line not in new]
+    came = [f"+ {line}" for line in new if line not in old]
+    told = "\n".join([*gone, *came] or ["the order of the rows"])
+    if len(told) > _TOLD_CHARS:
+        told = f"{told[:_TOLD_CHARS]}…"
+    rows = untrusted(told, "rows of the pack's data")
+    return f"[rows have changed: those with - are gone, those with + are new]\n{rows}"
+
+
+def source_of(watch: Watch) -> str:
+    """Return what identifies what a watch looks at."""
+    return _hash(json.dumps([watch.sql, watch.file, watch.url]))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _moment(seconds: float) -> str:
+    return iso(datetime.fromtimestamp(seconds, UTC))
