@@ -46,7 +46,7 @@ from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
 from aouo.triggers.heartbeat import settle_heartbeat
-from aouo.triggers.runs import settle_command, settle_schedule
+from aouo.triggers.runs import settle_asked, settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.watching import settle_watch
 
@@ -98,6 +98,7 @@ def flow_of(
         clock=clock,
         replies=replies,
         settles={
+            "api": settle_asked,
             "command": settle_command,
             "cron": settle_schedule,
             "heartbeat": settle_heartbeat,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ from aouo.app.shared import Shared
 from aouo.app.unasked import Unasked
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text, told
-from aouo.facts.ports import ChatModel, iso
+from aouo.facts.ids import SessionId
+from aouo.facts.ports import ChatModel, StreamRunner, iso
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.generation import Generation
 from aouo.outbound.terminal import TerminalMessenger
@@ -48,7 +50,19 @@ class Watch:
     session: str = ""
 
 
-def talking(shared: Shared, inbox: Inbox, terminal: TerminalMessenger) -> Verbs:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A program wants the answer to `prompt`: beside the terminal's conversation `chat`, or in the
+    `session` that goes on there."""
+
+    prompt: str
+    session: str = ""
+    chat: str = "local"
+
+
+def talking(
+    shared: Shared, inbox: Inbox, terminal: TerminalMessenger, runner: StreamRunner
+) -> Verbs:
     """The verbs that let a terminal talk and watch."""
 
     async def say(request: Say) -> Facts:
@@ -80,11 +94,20 @@ def talking(shared: Shared, inbox: Inbox, terminal: TerminalMessenger) -> Verbs:
         finally:
             leave()
 
+    async def run(request: Run) -> AsyncGenerator[Facts]:
+        """Yield the events of a turn to its end."""
+        beside = str(ConversationAddress("cli", request.chat))
+        session = request.session or str(SessionId.new("isolated", beside))
+        async with aclosing(runner.run_stream(request.prompt, session)) as events:
+            async for event in events:
+                yield told(event)
+
     return {
         "say": Verb(Say, say),
         "idle": Verb(Nothing, answered),
         "chat": Stream(Chat, chat),
         "watch": Stream(Watch, watch),
+        "run": Stream(Run, run),
     }
 
 

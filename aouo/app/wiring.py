@@ -26,6 +26,7 @@ from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
 from aouo.facts.work import Paused, Scheduled
+from aouo.flow.asking import Asking
 from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
@@ -106,6 +107,7 @@ class App:
     health: Health
     verbs: Verbs
     commands: Commands
+    asking: Asking
     state: Callable[[], Awaitable[Facts]]
 
 
@@ -291,6 +293,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner_notices=owner_notices,
         zone_of=zones,
     )
+    asking = Asking(database=database, inbox=inbox, bus=shared.bus, owner=owner)
     return App(
         shared=shared,
         generations=generations,
@@ -322,9 +325,10 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         parts=parts,
         health=Health(shared, bell, parts),
         verbs={
-            **talking(shared, inbox, terminal),
+            **talking(shared, inbox, terminal, asking),
             **home_verbs(packs, lambda: generations.library, schedules),
         },
+        asking=asking,
         commands=said.commands,
         state=lambda: state(
             shared, generations.now, known_models, bell, parts, said.problems, unasked

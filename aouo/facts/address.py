@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 Platform: TypeAlias = Literal["tg", "web", "cli"]
+_ADDRESS = re.compile(r"(tg|web|cli):(.+?)(?::thread:(.+?))?(?::user:(.+))?")
 
 
 class Lane(str):
@@ -55,6 +57,18 @@ class ConversationAddress:
     chat_id: str
     thread_id: str = ""
     user_id: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> ConversationAddress:
+        """The inverse of `str`.
+
+        Raises:
+            ValueError: it is no address.
+        """
+        found = _ADDRESS.fullmatch(text)
+        if not found:
+            raise ValueError(f"not a conversation's address: {text!r}")
+        return cls(cast("Platform", found[1]), found[2], found[3] or "", found[4] or "")
 
     @property
     def columns(self) -> tuple[Platform, str, str, str]:

@@ -78,6 +78,10 @@ class AouoError(Exception):
     """The root of everything we raise on purpose."""
 
 
+class TurnFailed(AouoError):
+    """A turn that somebody waits for has no answer; says why, as its history does."""
+
+
 class SetupError(AouoError):
     """The owner has to change something; `fix` is one line that says what.
 

@@ -18,10 +18,10 @@ from aouo.facts.taps import Tap, decode
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 AsChat: TypeAlias = Literal["", "group", "channel"]
 Origin: TypeAlias = Literal[
-    "chat", "web", "cli", "command", "cron", "heartbeat", "watch", "journal", "consolidate"
+    "chat", "web", "cli", "command", "api", "cron", "heartbeat", "watch", "journal", "consolidate"
 ]
 """What started something: people in chats, on the page or at a terminal, a command of theirs that
-runs apart, or a trigger."""
+runs apart, a program that waits for the answer, or a trigger."""
 
 
 FORWARDED = "[forwarded from "
@@ -204,7 +204,7 @@ class Triggered:
 
     `trigger` is its id, with `due_at` (UTC, ISO 8601) the id of this run; `name` is for people.
     `about` holds bracketed lines on the run itself. `timeout_s` and `tokens_max` bound it, 0 = as
-    any turn.
+    any turn. `session` is the id of the session to make for it, "" = any.
     """
 
     trigger: str
@@ -216,6 +216,7 @@ class Triggered:
     about: tuple[str, ...] = ()
     timeout_s: int = 0
     tokens_max: int = 0
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

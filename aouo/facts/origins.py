@@ -43,6 +43,7 @@ PROFILES: Mapping[Origin, Profile] = MappingProxyType(
         "chat": _PERSON,
         "web": Profile(attended=False),  # nothing shows its questions so far
         "cli": _PERSON,
+        "api": Profile("isolated", attended=False, without=CRON_TOOLS, goes="nowhere"),
         "command": _ALONE,
         "cron": _ALONE,
         "heartbeat": _ALONE,

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
+from aouo.facts.events import Event
 from aouo.facts.transcript import AsksAgain, ModelEvent, ModelRequest
 
 
@@ -230,6 +231,18 @@ class Sent:
     message_id: int = 0
     note: str = ""
     unknown: bool = False
+
+
+class TurnExecutor(Protocol):
+    """Runs turns for whoever waits for their text; raises `TurnFailed` (errors.py)."""
+
+    async def run_turn(self, prompt: str, session_id: str) -> str: ...
+
+
+class StreamRunner(Protocol):
+    """Runs turns for whoever shows their events as they come."""
+
+    def run_stream(self, prompt: str, session_id: str) -> AsyncGenerator[Event]: ...
 
 
 class TurnView(Protocol):

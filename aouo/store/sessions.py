@@ -36,9 +36,11 @@ def create(tx: Tx, address: ConversationAddress, pack: str, now: str) -> str:
     return session_id
 
 
-def create_isolated(tx: Tx, kind: SessionKind, address: ConversationAddress, now: str) -> str:
-    """Create the session of one triggered turn, which no route keeps; its key is its id."""
-    session_id = str(SessionId.new(kind, str(address)))
+def create_isolated(
+    tx: Tx, kind: SessionKind, address: ConversationAddress, now: str, *, wanted: str = ""
+) -> str:
+    """Create the session of one turn, which no route keeps; its key is its id, `wanted` or any."""
+    session_id = wanted or str(SessionId.new(kind, str(address)))
     tx.run(
         "INSERT INTO sessions (id, session_key, created_at, updated_at) VALUES (?, ?, ?, ?)",
         session_id,

@@ -115,6 +115,17 @@ def hide(tx: Tx, turn_id: str) -> None:
     tx.run("UPDATE messages SET visible = 0 WHERE turn_id = ?", turn_id)
 
 
+def outcome(tx: Tx, turn_id: str) -> tuple[str, str]:
+    """Return the answer of a turn, and why it has none; "" each where there is nothing."""
+    row = tx.one("SELECT reason FROM turns WHERE id = ?", turn_id)
+    said = tx.one(
+        "SELECT text FROM messages WHERE turn_id = ? AND role = 'assistant' ORDER BY id DESC "
+        "LIMIT 1",
+        turn_id,
+    )
+    return said["text"] if said else "", row["reason"] if row else ""
+
+
 def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
     """The turn of this job that has not ended."""
     row = tx.one("SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)

@@ -7,7 +7,7 @@ from typing import cast
 
 from aouo.facts import notices
 from aouo.facts.errors import ChosenBefore, NothingToRetry
-from aouo.facts.events import Button
+from aouo.facts.events import Button, Triggered
 from aouo.facts.ids import SessionKind
 from aouo.facts.origins import TRIGGERS
 from aouo.facts.work import Delivery, Job, OpenTurn
@@ -136,7 +136,9 @@ def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     """Begin a turn in a session of its own; nothing of the conversation changes."""
     origin = job.inbound.origin
     kind = cast("SessionKind", origin) if origin in TRIGGERS else "isolated"
-    session_id = sessions.create_isolated(tx, kind, job.inbound.address, now)
+    asked = job.inbound.content
+    wished = asked.session if isinstance(asked, Triggered) else ""
+    session_id = sessions.create_isolated(tx, kind, job.inbound.address, now, wanted=wished)
     turn = turns.open_turn(tx, job.id, session_id, wanted.pack, wanted.skill, wanted.said, now)
     return Begun(turn, session_id, tenant_of(tx, job.inbound))
 
