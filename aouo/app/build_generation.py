@@ -61,6 +61,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         servers=servers,
         voice=speech.voice,
         redact=redactor.text,
+        zone=partial(zone_of, settings.cron.timezone),
     )
     packs = await _scanned(settings, shared)
     model = shared.model or await _model(settings, shared)
@@ -78,6 +79,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         redactor=redactor,
         timezone=settings.cron.timezone,
         cron=settings.cron,
+        memory=settings.memory,
         library=packs,
         installable=_installable(settings, shared, registry_of),
         registry=registry_of(packs),

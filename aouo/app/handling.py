@@ -41,6 +41,8 @@ from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
+from aouo.triggers.consolidating import settle_consolidation
+from aouo.triggers.journaling import settle_journal
 from aouo.triggers.runs import settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 
@@ -88,7 +90,11 @@ def flow_of(
         database=database,
         clock=clock,
         replies=replies,
-        settles={"cron": settle_schedule},
+        settles={
+            "cron": settle_schedule,
+            "journal": settle_journal,
+            "consolidate": settle_consolidation,
+        },
         now=lambda: generations.now,
     )
     answering = Answering(

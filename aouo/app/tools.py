@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import tzinfo
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,9 +24,11 @@ from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.fetch import fetch
 from aouo.tools.files import check_room, list_dir, read_file, write_file
+from aouo.tools.journal import journal_add, journal_search
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.mcp_servers import Servers
 from aouo.tools.memory import memory
+from aouo.tools.memory_edits import memory_edits
 from aouo.tools.msg import msg
 from aouo.tools.onboarding import onboarding_done
 from aouo.tools.pack_tools import Workshop, pack_tools
@@ -55,6 +58,7 @@ def guarded_tools(
     servers: Servers,
     voice: Voice | Lack,
     redact: Callable[[str], str],
+    zone: Callable[[], tzinfo],
 ) -> tuple[Guard, RegistryOf]:
     """Build what the owner's settings and the packs' manifests ask for.
 
@@ -97,6 +101,9 @@ def guarded_tools(
         write_file(stores.folder, fence.root_of),
         list_dir(stores.folder),
         result_read(results),
+        journal_search(database),
+        journal_add(database, clock, zone),
+        memory_edits(database, shared.keeping),
         *shared.more_tools,
     ]
     return guard, lambda packs: Registry([*ours, *pack_tools(packs, shop)], servers.sources)

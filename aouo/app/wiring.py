@@ -13,6 +13,7 @@ import structlog
 from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
 from aouo.app.handling import flow_of
+from aouo.app.noting import noting
 from aouo.app.shared import Shared, share
 from aouo.app.verbs import state, talking
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
@@ -274,6 +275,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "index": indexing.run,
             "known_models": known_models.run,
             "schedules": ticking.run,
+            **noting(shared, generations, inbox),
         },
         verbs={
             **talking(shared, inbox, terminal),

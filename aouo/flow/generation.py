@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aouo.config.settings import Approvals, Cron, Retention
+from aouo.config.settings import Approvals, Cron, Memory, Retention
 from aouo.facts.notices import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
@@ -83,6 +83,7 @@ class Generation:
     redactor: Redactor
     timezone: str
     cron: Cron
+    memory: Memory
     library: Library
     installable: Installable
     registry: Registry

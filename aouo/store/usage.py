@@ -107,6 +107,18 @@ def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
+    """Input and output tokens that turns of a trigger took on one local day."""
+    row = tx.one(
+        "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
+        "WHERE day = ? AND substr(session_id, 1, length(?)) = ?",
+        day,
+        f"{origin}/",
+        f"{origin}/",
+    )
+    return row["n"] if row else 0
+
+
 def tokens_of_session(tx: Tx, session_id: str) -> int:
     row = tx.one(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "

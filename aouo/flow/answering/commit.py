@@ -12,7 +12,7 @@ from aouo.facts import notices
 from aouo.facts.accounts import Refusal
 from aouo.facts.address import Lane
 from aouo.facts.errors import ProviderError, StopAsked
-from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.ports import Clock, Rendered, iso, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow.answering.bringing import Bringing
@@ -38,6 +38,7 @@ from aouo.store import (
     deliveries,
     gates,
     jobs,
+    journal,
     off_record,
     onboarding,
     report_parts,
@@ -47,6 +48,7 @@ from aouo.store import (
 )
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
+from aouo.triggers.journaling import GAP
 from aouo.triggers.runs import RunEnd
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.journal import record_all
@@ -156,6 +158,9 @@ class Commit:
             said = AssistantSaid(text, native=answer.native)
             turns.close_ack(tx, facts.turn, said, turn.ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
+            if _is_noted(turn):
+                due = iso(self._clock.now() + GAP)
+                journal.wish(tx, facts.turn.session_id, facts.turn.id, due)
             if answer.shown or _said_already(tx, facts.turn.id, text):
                 return _queued(tx, turn, (), filled, now)
             skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
@@ -257,6 +262,17 @@ class Commit:
         rows = await self._database.transact(write, brief=True)
         self._outbox.put(*rows)
         return len(rows)
+
+
+def _is_noted(turn: Turn) -> bool:
+    """Whether the journal looks at what was said in this turn."""
+    facts = turn.ctx.facts
+    return (
+        turn.generation.memory.journal
+        and turn.plan.mode == "current"
+        and not facts.turn.off_record
+        and facts.pack.memory_policy == "full"
+    )
 
 
 def _line_of(ended: Nack | Abort | StopReason) -> _Line:

@@ -17,6 +17,7 @@ from aouo.store import (
     deliveries,
     edits,
     forgetting,
+    journal,
     media,
     memory_versions,
     reactions,
@@ -72,6 +73,7 @@ class Tidying:
                 before = iso(now - timedelta(days=days.messages_days))
                 gone["results"] = results.prune(tx, before)
                 gone["memory_versions"] = memory_versions.prune(tx, before)
+                gone["journal"] = journal.prune(tx, before)
             return gone
 
         gone = await self._database.transact(delete)

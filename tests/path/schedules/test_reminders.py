@@ -5,7 +5,6 @@ Source: issue 14 "Isolated turns", design §3.3.
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 
 from aouo.facts.address import ConversationAddress
@@ -13,8 +12,7 @@ from aouo.facts.ports import iso
 from aouo.facts.work import Scheduled
 from aouo.store import schedules
 from tests.fakes.clock import FastClock
-from tests.path.looking import settled
-from tests.path.world import ADA, Running, World, texts
+from tests.path.world import ADA, Running, World
 
 
 async def made(bot: Running, text: str = "1m", **more: object) -> Scheduled:
