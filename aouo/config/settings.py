@@ -399,7 +399,7 @@ class Memory(Section):
     daily_tokens_max: Count = 50_000
     """What the journal may take a day, and consolidation as much; 0 = off."""
     consolidate: Consolidate = Consolidate()
-    """Whether and when the journal is worked into `MEMORY.md`."""
+    """When the journal is worked into `MEMORY.md`."""
 
 
 class Budgets(Section):

@@ -5,45 +5,63 @@ Source: issue 14 "Isolated turns", design §3.3.
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
+from typing import Any
 
-from aouo.facts.address import ConversationAddress
-from aouo.facts.ports import iso
-from aouo.facts.work import Scheduled
-from aouo.store import schedules
+import pytest
+
+from aouo.emulator.models.replies import Fails
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
-from tests.path.world import ADA, Running, World
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
+from tests.path.looking import eventually, said, settled
+from tests.path.schedules.scheduled import answering, is_run, made, run_states
+from tests.path.world import ADA, Running, World, texts
 
 
-async def made(bot: Running, text: str = "1m", **more: object) -> Scheduled:
-    """A reminder that Ada made, due in a minute."""
-    now = bot.app.shared.clock.now()
-    fields: dict[str, object] = {
-        "id": schedules.new_id(),
-        "pack": "",
-        "key": "",
-        "origin": "person",
-        "address": ConversationAddress("tg", str(ADA)),
-        "chat_kind": "private",
-        "person": str(ADA),
-        "skill": "",
-        "prompt": "Remind me to water the plants",
-        "text": text,
-        "zone": "UTC",
-        "since": iso(now),
-        "enabled": True,
-        "paused": "",
-        "next_due": iso(now + timedelta(minutes=1)),
-        "name": "plants",
-        **more,
-    }
-    row = Scheduled(**fields)  # pyright: ignore[reportArgumentType]
-    await bot.app.shared.database.transact(lambda tx: schedules.add(tx, row, iso(now)))
-    return row
-
-
-async def test_a_reminder_comes_when_it_is_due_and_can_be_answered(world: World) -> None:
+@pytest.fixture(autouse=True)
+async def clock(world: World) -> FastClock:
+    """The time of the world; it jumps when a test says so."""
     world.clock = clock = FastClock(speed=1)
+    return clock
+
+
+class Nothing(Arguments):
+    pass
+
+
+def waiting(until: asyncio.Event, begun: asyncio.Event) -> Tool:
+    """A tool that takes as long as a test wants."""
+
+    async def wait(arguments: Nothing, context: ToolContext, call_id: str) -> str:
+        begun.set()
+        await until.wait()
+        return "done"
+
+    return tool("skill_wait", "Waits.", Nothing, wait, group="memory", timeout_s=None)
+
+
+def offered(body: Body) -> list[str]:
+    return [one["function"]["name"] for one in body["tools"]]
+
+
+def after_tool(body: Body) -> bool:
+    return body["messages"][-1]["role"] == "tool"
+
+
+async def ended(bot: Running, *states: str) -> None:
+    """Wait until the runs have ended so."""
+
+    async def look() -> bool:
+        return await run_states(bot) == list(states)
+
+    await eventually(look)
+
+
+async def test_a_reminder_comes_when_it_is_due_and_can_be_answered(
+    world: World, clock: FastClock
+) -> None:
     world.model.say("Water the plants!")
     world.model.say("You are welcome.")
     async with world.running() as bot:
@@ -51,10 +69,317 @@ async def test_a_reminder_comes_when_it_is_due_and_can_be_answered(world: World)
         clock.jump(61)
         shown = await bot.people.next_message(ADA, contains="Water")
         answer = await bot.ask("Thanks, done")
-        runs = await bot.rows("SELECT state FROM schedule_runs")
+        states = await run_states(bot)
 
     assert shown.text == "Water the plants!\n\n— ⏰ plants"
     assert answer.text == "You are welcome."
-    history = [m["content"] for m in world.model.requests[-1]["messages"][1:]]
-    assert "Water the plants!" in str(history)
-    assert runs == [{"state": "done"}]
+    history = [words_of(m) for m in world.model.requests[-1]["messages"]]
+    assert "Water the plants!" in history
+    assert states == ["done"]
+
+
+async def test_its_session_is_for_one_run_and_no_route_keeps_it(
+    world: World, clock: FastClock
+) -> None:
+    world.model.script = answering(lambda body: "Water the plants!", lambda body: "Hello, Ada.")
+    async with world.running() as bot:
+        await bot.ask("Hello")
+        await made(bot)
+        clock.jump(61)
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+        await settled(bot)
+        (run,) = await bot.rows(
+            "SELECT t.session_id FROM turns AS t JOIN jobs AS j "
+            "ON j.id = t.job_id WHERE j.origin = 'cron'"
+        )
+        (route,) = await bot.rows("SELECT session_id FROM conversation_routes")
+        listed = await bot.ask("/sessions")
+
+    assert run["session_id"].startswith("cron/")
+    assert route["session_id"].startswith("chat/")
+    (only,) = listed.buttons
+    assert "Hello" in only.text
+    asked = next(body for body in world.model.requests if is_run(body))
+    assert "Hello" not in str([words_of(m) for m in asked["messages"] if m["role"] == "user"])
+
+
+async def test_a_long_run_holds_up_nobody(world: World, clock: FastClock) -> None:
+    over, begun = asyncio.Event(), asyncio.Event()
+    world.tools, world.config = (
+        [waiting(over, begun)],
+        {"tools": {"enabled": ["core", "skill_wait"]}},
+    )
+
+    def run(body: Body) -> Reply | str:
+        return (
+            "Watered."
+            if body["messages"][-1]["role"] == "tool"
+            else Says(calls=(CallPart("skill_wait", {}),))
+        )
+
+    world.model.script = answering(run, lambda body: "Still here.")
+    async with world.running() as bot:
+        await made(bot)
+        clock.jump(61)
+        await begun.wait()
+        answer = await bot.ask("Are you there?")
+        over.set()
+        await said(world, "Watered.\n\n— ⏰ plants")
+
+    assert answer.text == "Still here."
+
+
+async def test_a_result_waits_for_the_turn_that_runs(world: World, clock: FastClock) -> None:
+    over, begun = asyncio.Event(), asyncio.Event()
+    world.tools, world.config = (
+        [waiting(over, begun)],
+        {"tools": {"enabled": ["core", "skill_wait"]}},
+    )
+
+    def person(body: Body) -> Reply | str:
+        return (
+            "Finished."
+            if body["messages"][-1]["role"] == "tool"
+            else Says(calls=(CallPart("skill_wait", {}),))
+        )
+
+    world.model.script = answering(lambda body: "Water the plants!", person)
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Do something long")
+        await begun.wait()
+        await made(bot)
+        clock.jump(61)
+        await ended(bot, "done")
+        before = texts(await bot.people.messages(ADA))
+        over.set()
+        await said(world, "Finished.")
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+        await settled(bot)
+        history = await bot.rows(
+            "SELECT text FROM messages WHERE visible = 1 "
+            "AND session_id LIKE 'chat/%' AND role = 'assistant' ORDER BY id"
+        )
+
+    assert not any("Water" in text for text in before)
+    assert [row["text"] for row in history][-2:] == ["Finished.", "Water the plants!"]
+
+
+async def test_a_result_does_not_wait_for_an_answer_to_a_question(
+    world: World, clock: FastClock
+) -> None:
+    """The question may stay open for a day; what was asked and answered stays history."""
+
+    def person(body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return "Blue it is."
+        if "again" in words_of(body["messages"][-1]):
+            return "It was blue."
+        question = {"message": "Which colour?", "options": ["red", "blue"]}
+        return Says(calls=(CallPart("clarify", question),))
+
+    world.model.script = answering(lambda body: "Water the plants!", person)
+    async with world.running() as bot:
+        await made(bot)
+        await bot.people.say(ADA, ADA, "Paint it")
+        shown = await bot.people.next_message(ADA, contains="Which colour?")
+        clock.jump(61)
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+        await bot.people.tap(ADA, ADA, shown.id, shown.buttons[1].data)
+        await said(world, "Blue it is.")
+        await settled(bot)
+        await bot.ask("Tell me again")
+
+    history = [words_of(m) for m in world.model.requests[-1]["messages"]]
+    assert history[-4:-1] == ["Blue it is.", *history[-3:-1]]
+    assert history[-2] == "Water the plants!"
+    assert "blue" in history
+
+
+async def test_a_result_that_waits_behind_a_turn_bypasses_its_question(
+    world: World, clock: FastClock
+) -> None:
+    over, begun = asyncio.Event(), asyncio.Event()
+    world.tools, world.config = (
+        [waiting(over, begun)],
+        {"tools": {"enabled": ["core", "skill_wait"]}},
+    )
+    question = {"message": "Which colour?", "options": ["red", "blue"]}
+
+    def person(body: Body) -> Reply | str:
+        calls = [m for m in body["messages"] if m["role"] == "tool"]
+        return Says(calls=(CallPart("clarify", question) if calls else CallPart("skill_wait", {}),))
+
+    world.model.script = answering(lambda body: "Water the plants!", person)
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Paint it")
+        await begun.wait()
+        await made(bot)
+        clock.jump(61)
+        await ended(bot, "done")
+        over.set()
+        await bot.people.next_message(ADA, contains="Which colour?")
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+
+
+async def test_a_silent_run_says_nothing(world: World, clock: FastClock) -> None:
+    world.model.script = answering(lambda body: "[SILENT]", lambda body: "Hello.")
+    async with world.running() as bot:
+        await made(bot)
+        clock.jump(61)
+        await ended(bot, "silent")
+        await bot.ask("Hello")
+        await settled(bot)
+        shown = texts(await bot.people.messages(ADA))
+        rows = await bot.rows("SELECT 1 FROM jobs WHERE origin = 'cron'")
+
+    assert shown == ["Hello."]
+    assert len(rows) == 1  # the run, and no report
+
+
+async def test_what_a_run_sends_goes_out_with_its_result(world: World, clock: FastClock) -> None:
+    quiz = {"type": "keyboard", "text": "der Baum?", "buttons": [["tree|a", "beam|b"]]}
+
+    def run(body: Body) -> Reply | str:
+        return (
+            "Good luck!"
+            if body["messages"][-1]["role"] == "tool"
+            else Says(calls=(CallPart("msg", quiz),))
+        )
+
+    world.model.script = answering(run, lambda body: "Right!")
+    async with world.running() as bot:
+        await made(bot, name="quiz")
+        clock.jump(61)
+        card = await bot.people.next_message(ADA, contains="der Baum?")
+        await said(world, "Good luck!\n\n— ⏰ quiz")
+        await bot.people.tap(ADA, ADA, card.id, card.buttons[0].data)
+        await said(world, "Right!")
+
+    result = words_of(world.model.requests[1]["messages"][-1])
+    assert '"ok": true' in result
+    assert "together with your answer" in result
+
+
+async def test_a_run_only_with_messages_needs_no_words(world: World, clock: FastClock) -> None:
+    card = {"type": "text", "text": "Word of the day: Baum"}
+
+    def run(body: Body) -> Reply | str:
+        return (
+            "[SILENT]"
+            if body["messages"][-1]["role"] == "tool"
+            else Says(calls=(CallPart("msg", card),))
+        )
+
+    world.model.script = answering(run, lambda body: "Tree.")
+    async with world.running() as bot:
+        await made(bot)
+        clock.jump(61)
+        await said(world, "Word of the day: Baum")
+        await settled(bot)
+        answer = await bot.ask("What does it mean?")
+        states = await run_states(bot)
+
+    assert (answer.text, states) == ("Tree.", ["done"])
+
+
+async def test_a_run_is_offered_nothing_that_asks(world: World, clock: FastClock) -> None:
+    world.model.script = answering(lambda body: "Water!", lambda body: "Hello.")
+    async with world.running() as bot:
+        await bot.ask("Hello")
+        await made(bot)
+        clock.jump(61)
+        await said(world, "Water!\n\n— ⏰ plants")
+
+    chat, run = world.model.requests[:2]
+    assert "clarify" in offered(chat)
+    assert "clarify" not in offered(run)
+
+
+async def test_a_failed_run_is_tried_again_and_told_once(world: World, clock: FastClock) -> None:
+    world.model.script = answering(lambda body: Fails(500, "broken"), lambda body: "Hello.")
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
+    async with world.running() as bot:
+        await made(bot, text="every 1h", in_s=3600, retries=1)
+        clock.jump(3601)
+        await ended(bot, "failed")
+        before = texts(await bot.people.messages(ADA))
+        clock.jump(61)
+        first = await bot.people.next_message(ADA, contains="did not work")
+        clock.jump(3600)
+        await ended(bot, "failed", "failed")
+        clock.jump(61)
+
+        async def twice() -> bool:
+            rows = await bot.rows("SELECT tries, retry_at FROM schedule_runs ORDER BY due_at")
+            return [tuple(row.values()) for row in rows] == [(2, None), (2, None)]
+
+        await eventually(twice)
+        await settled(bot)
+        shown = texts(await bot.people.messages(ADA))
+
+    assert before == []
+    assert shown == [first.text]
+    assert first.text.endswith("— ⏰ plants")
+
+
+async def test_a_stop_in_the_conversation_drops_no_result(world: World, clock: FastClock) -> None:
+    over, begun = asyncio.Event(), asyncio.Event()
+    world.tools, world.config = (
+        [waiting(over, begun)],
+        {"tools": {"enabled": ["core", "skill_wait"]}},
+    )
+    wait = Says(calls=(CallPart("skill_wait", {}),))
+    world.model.script = answering(lambda body: "Water the plants!", lambda body: wait)
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Do something long")
+        await begun.wait()
+        await made(bot)
+        clock.jump(61)
+        await ended(bot, "done")
+        await bot.people.say(ADA, ADA, "/stop")
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+
+
+async def test_a_due_time_that_was_missed_is_met_late(world: World, clock: FastClock) -> None:
+    world.model.say("Water the plants!")
+    async with world.running() as bot:
+        await made(bot)
+    clock.jump(7200)
+    async with world.running() as bot:
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+        (row,) = await bot.rows("SELECT enabled, paused FROM schedules")
+
+    asked = words_of(world.model.requests[0]["messages"][-1])
+    assert "[this was due " in asked
+    assert row == {"enabled": 0, "paused": "over"}
+
+
+async def test_missed_times_can_be_one_run_or_none(world: World, clock: FastClock) -> None:
+    world.model.script = answering(lambda body: "[SILENT]", lambda body: "Hello.")
+    async with world.running() as bot:
+        hourly: dict[str, Any] = {"text": "every 1h", "in_s": 3600}
+        one = await made(bot, **hourly, misfire="coalesce")
+        none = await made(bot, **hourly, misfire="skip")
+    clock.jump(timedelta(hours=5, minutes=30).total_seconds())
+    async with world.running() as bot:
+        await eventually(lambda: bot.rows("SELECT 1 FROM schedule_runs WHERE state = 'silent'"))
+        rows = await bot.rows("SELECT schedule_id, state, missed FROM schedule_runs")
+
+    found = {row["schedule_id"]: (row["state"], row["missed"]) for row in rows}
+    assert found == {one.id: ("silent", 4), none.id: ("missed", 4)}
+    assert "stands for the 5 times" in words_of(world.model.requests[0]["messages"][-1])
+
+
+async def test_a_schedule_that_no_parser_takes_is_told_and_off(
+    world: World, clock: FastClock
+) -> None:
+    async with world.running() as bot:
+        await made(bot, text="when the cows come home")
+        await made(bot, zone="Mars/Olympus", name="rover")
+        clock.jump(61)
+        await bot.people.next_message(ADA, contains="cows")
+        await bot.people.next_message(ADA, contains="Mars/Olympus")
+        rows = await bot.rows("SELECT paused FROM schedules")
+
+    assert [row["paused"] for row in rows] == ["unreadable", "unreadable"]
+    assert world.model.requests == []
