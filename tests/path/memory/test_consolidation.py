@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, text_of
 from tests.path.looking import eventually, settled
-from tests.path.memory.test_journal import line, noted, pass_s, said
+from tests.path.memory.test_journal import line, noted, over, pass_s, said
 from tests.path.memory.test_memory import card, memory_file, pack
+from tests.path.memory.test_retrieval import anew
 from tests.path.world import Running, World
 
 DAY_S = 86_400.0
@@ -37,12 +37,7 @@ async def noted_line(world: World, bot: Running, words: str, text: str, basis: s
 async def consolidated(world: World, bot: Running, count: int = 1) -> None:
     """Let days pass until so many consolidations are over."""
 
-    async def look() -> bool:
-        await pass_s(world, DAY_S / 4)
-        jobs = await bot.rows("SELECT state FROM jobs WHERE origin = 'consolidate'")
-        return len(jobs) >= count and all(one["state"] == "done" for one in jobs)
-
-    await eventually(look)
+    await over(world, bot, "consolidate", count, DAY_S / 4)
 
 
 def edit(do: str, sources: list[int], text: str = "", at: int = 0) -> dict[str, Any]:
@@ -140,6 +135,7 @@ async def test_what_was_said_never_gives_way_to_what_is_inferred(diary: World) -
         guess = await noted_line(diary, bot, "What a fog", "is sad", "inferred")
         edits(diary, edit("add", [said_one], "lives in Bremen"), edit("add", [guess], "is sad"))
         await consolidated(diary, bot)
+        await anew(diary, bot)  # a long session would ask for a title
         other = await noted_line(diary, bot, "The Spree is near", "lives in Berlin", "inferred")
         edits(diary, edit("replace", [other], "lives in Berlin", 1))
         await consolidated(diary, bot, 2)
@@ -165,7 +161,7 @@ async def test_a_file_that_is_changed_meanwhile_is_not_overwritten_and_the_lines
         call = CallPart("memory_edits", wrong)
         diary.model.reply(Says("Let me think", (call,), chunks=5, stall_after=1))
         diary.model.say("DONE")
-        await pass_until_stalled(diary)
+        await pass_until_stalled(diary, bot)
         memory_file(diary).write_text("- has a dog\n")
         diary.model.release.set()
         await consolidated(diary, bot)
@@ -175,9 +171,10 @@ async def test_a_file_that_is_changed_meanwhile_is_not_overwritten_and_the_lines
     assert memory_file(diary).read_text() == "- has a dog\n- lives in Bremen\n"
 
 
-async def pass_until_stalled(world: World) -> None:
+async def pass_until_stalled(world: World, bot: Running) -> None:
     async def look() -> bool:
-        cast("FastClock", world.clock).jump(DAY_S / 4)
+        if not await bot.rows("SELECT 1 FROM jobs WHERE origin = 'consolidate'"):
+            await pass_s(world, DAY_S / 4)
         return world.model.stalled.is_set()
 
     await eventually(look)
@@ -193,12 +190,6 @@ async def test_restarts_do_not_begin_the_time_anew(diary: World) -> None:
             await pass_s(diary, DAY_S / 4)
             await settled(bot)
     async with diary.running() as bot:
-
-        async def look() -> bool:
-            await pass_s(diary, 60)
-            jobs = await bot.rows("SELECT state FROM jobs WHERE origin = 'consolidate'")
-            return [job["state"] for job in jobs] == ["done"]
-
-        await eventually(look)
+        await over(diary, bot, "consolidate", 1, 60)
 
     assert memory_file(diary).read_text() == "- lives in Bremen\n"

@@ -45,13 +45,22 @@ async def said(world: World, bot: Running, text: str, answer: str = "Fine.") -> 
 async def noted(world: World, bot: Running, count: int = 1) -> list[dict[str, Any]]:
     """Let time pass until so many looks are over; return the journal's lines."""
 
+    await over(world, bot, "journal", count, 120)
+    return await bot.rows("SELECT day, text, basis, message_id, owner FROM journal ORDER BY id")
+
+
+async def over(world: World, bot: Running, origin: str, count: int, step_s: float) -> None:
+    """Let time pass until so many turns of an origin are over, but not while one is at work."""
+
     async def look() -> bool:
-        await pass_s(world, 120)
-        jobs = await bot.rows("SELECT state FROM jobs WHERE origin = 'journal'")
-        return len(jobs) >= count and all(one["state"] == "done" for one in jobs)
+        jobs = await bot.rows("SELECT state FROM jobs WHERE origin = ?", origin)
+        if any(one["state"] != "done" for one in jobs):
+            return False
+        if len(jobs) < count:
+            await pass_s(world, step_s)
+        return len(jobs) >= count
 
     await eventually(look)
-    return await bot.rows("SELECT day, text, basis, message_id, owner FROM journal ORDER BY id")
 
 
 def line(text: str, message: int, basis: str = "said") -> CallPart:
