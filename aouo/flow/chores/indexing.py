@@ -49,6 +49,6 @@ class Indexing:
             await self._database.read(lambda tx, one=one: sessions.key_of(tx, one))
             for one in session_ids
         }
-        for key in keys - {""}:
+        for key in keys - session_ids - {""}:  # a triggered turn's session is its own key
             while await self._database.transact(lambda tx, key=key: search.catch_up(tx, key)):
                 pass
