@@ -102,6 +102,7 @@ async def _built(
         heartbeat=settings.heartbeat,
         attention=settings.attention.rules,
         looking=looking,
+        memory=settings.memory,
         library=packs,
         installable=_installable(settings, shared, registry_of),
         registry=registry_of(packs),

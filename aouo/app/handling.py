@@ -45,7 +45,9 @@ from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
 from aouo.telegram.channel import CAPABILITIES
+from aouo.triggers.consolidating import settle_consolidation
 from aouo.triggers.heartbeat import settle_heartbeat
+from aouo.triggers.journaling import settle_journal
 from aouo.triggers.runs import settle_asked, settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.watching import settle_watch
@@ -103,6 +105,8 @@ def flow_of(
             "cron": settle_schedule,
             "heartbeat": settle_heartbeat,
             "watch": settle_watch,
+            "journal": settle_journal,
+            "consolidate": settle_consolidation,
         },
         now=lambda: generations.now,
         attention=Attention(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,9 +26,11 @@ from aouo.tools.cron import cron
 from aouo.tools.db import db
 from aouo.tools.fetch import fetch
 from aouo.tools.files import check_room, list_dir, read_file, write_file
+from aouo.tools.journal import journal_add, journal_search
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.mcp_servers import Servers
 from aouo.tools.memory import memory
+from aouo.tools.memory_edits import memory_edits
 from aouo.tools.msg import msg
 from aouo.tools.onboarding import onboarding_done
 from aouo.tools.pack_tools import Workshop, pack_tools
@@ -114,6 +117,9 @@ def guarded_tools(
         write_file(stores.folder, fence.root_of),
         list_dir(stores.folder),
         result_read(results),
+        journal_search(database),
+        journal_add(database, clock, partial(zone_of, "")),
+        memory_edits(database, shared.keeping),
         *shared.more_tools,
     ]
 

@@ -14,6 +14,7 @@ from aouo.app.build_generation import build_generation
 from aouo.app.commanding import commanding
 from aouo.app.handling import flow_of
 from aouo.app.health import Health
+from aouo.app.noting import noting
 from aouo.app.shared import Shared, share
 from aouo.app.unasked import Unasked
 from aouo.app.verbs import state, talking
@@ -320,6 +321,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             "schedules": ticking.run,
             "generations": generations.run,
             **unasked.background,
+            **noting(shared, generations, inbox),
             **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),
         },
         parts=parts,

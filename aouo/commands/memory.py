@@ -66,9 +66,10 @@ def _change(
         datetime.fromisoformat(version.at).astimezone(zone),
         _new_in(after, before),
         _new_in(before, after),
-        versions.words_of(tx, version) if cause.origin == "tool" else "",
+        versions.words_of(tx, version) if cause.origin in ("tool", "consolidate") else "",
         "somebody" if cause.person and cause.person != person else "",
         emptied=cause.origin == "hand" and bool(cause.person),
+        inferred=bool(cause.sources) and all(one.basis == "inferred" for one in cause.sources),
     )
 
 

@@ -55,7 +55,7 @@ BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 
 NOT_YET = (
     *("security.policy", "security.judge"),
-    *("memory", "dashboard", "store.url"),
+    *("dashboard", "store.url"),
 )
 """Keys and sections that are accepted but have no effect yet."""
 
@@ -439,16 +439,23 @@ class Attention(Section):
 
 class Consolidate(Section):
     enabled: bool = False
-    """Whether memory files are tidied by the model."""
+    """Whether the model works the journal's new lines into `MEMORY.md`."""
     every: Span = "24h"
     """How often."""
+
+    @property
+    def every_s(self) -> float:
+        """`every` in seconds."""
+        return float(self.every[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[self.every[-1]]
 
 
 class Memory(Section):
     journal: bool = False
     """Whether a shadow journal is kept of what was talked about."""
+    daily_tokens_max: Count = 50_000
+    """What the journal may take a day, and consolidation as much; 0 = off."""
     consolidate: Consolidate = Consolidate()
-    """Tidying of memory files."""
+    """When the journal is worked into `MEMORY.md`."""
 
 
 class Budgets(Section):

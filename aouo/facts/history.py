@@ -11,8 +11,11 @@ NEWEST = 2**63 - 1
 """The highest possible row id: a stretch up to it has no end."""
 
 
-CauseOrigin = Literal["tool", "summary", "hand", "undo"]
-"""A call of the memory tool; facts of a summary; an edit of the file itself; an undo."""
+CauseOrigin = Literal["tool", "summary", "hand", "undo", "consolidate"]
+"""A call of the memory tool; facts of a summary; an edit of the file itself; an undo; the
+journal."""
+Basis = Literal["said", "inferred"]
+"""Whether a person said it, or it was concluded from what was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,29 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
+class JournalLine:
+    """One line of the journal, of a local day; `message_id` is the row of the message behind it."""
+
+    id: int
+    day: str
+    text: str
+    basis: Basis
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The lines of the journal that a line of MEMORY.md comes from."""
+
+    line: str
+    basis: Basis
+    journal_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
-    """The origin of a change; `message_id` 0 = its message is unknown or gone."""
+    """The origin of a change; `message_id` 0 = its message is unknown or gone; `sources` tell of
+    each line that came from the journal."""
 
     origin: CauseOrigin
     turn_id: str = ""
@@ -105,6 +129,7 @@ class Cause:
     platform: str = ""
     chat_id: str = ""
     message_id: int = 0
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -527,18 +527,20 @@ class MemoryChange:
     """One change of a memory file, in the bot owner's local time.
 
     `added` and `removed` are lines; `words` is the message that it came from, "" = unknown;
-    `by` names its writer where several people write; `emptied`: a person emptied the file here.
+    `by` names its writer where several people write; `emptied`: a person emptied the file here;
+    `inferred`: what came from the journal was concluded, and nobody said it.
     """
 
     version: int
     file: str
-    origin: Literal["tool", "summary", "hand", "undo"]
+    origin: Literal["tool", "summary", "hand", "undo", "consolidate"]
     at: datetime
     added: tuple[str, ...]
     removed: tuple[str, ...]
     words: str = ""
     by: str = ""
     emptied: bool = False
+    inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,10 @@ SessionMode: TypeAlias = Literal["current", "isolated"]
 Goes: TypeAlias = Literal["here", "report", "nowhere"]
 """Where an answer goes: into the chat as it grows, into it once the turn is over, or nowhere."""
 
+JOURNAL_TOOLS = ("journal_search", "journal_add")
+CONSOLIDATE_TOOLS = ("memory_edits",)
+RESERVED = (*JOURNAL_TOOLS, *CONSOLIDATE_TOOLS)
+"""Tools that only turns of their origin may call, whatever a pack permits."""
 CRON_TOOLS = ("clarify",)
 """Nobody is there to answer."""
 
@@ -48,7 +52,7 @@ PROFILES: Mapping[Origin, Profile] = MappingProxyType(
         "cron": _ALONE,
         "heartbeat": _ALONE,
         "watch": _ALONE,
-        "journal": Profile("isolated", attended=False, tools=(), goes="nowhere"),
-        "consolidate": Profile("isolated", attended=False, tools=(), goes="nowhere"),
+        "journal": Profile("isolated", attended=False, tools=JOURNAL_TOOLS, goes="nowhere"),
+        "consolidate": Profile("isolated", attended=False, tools=CONSOLIDATE_TOOLS, goes="nowhere"),
     }
 )

@@ -22,7 +22,7 @@ from aouo.packs.shipping.archive import content_hash
 from aouo.packs.shipping.place import Places
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
-from aouo.store import installs, memory_versions, onboarding, schedules
+from aouo.store import installs, journal, memory_versions, onboarding, schedules
 from aouo.store.database import Tx
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place
@@ -122,6 +122,7 @@ class PackChanges:
         def write(tx: Tx) -> tuple[str, ...]:
             if change.purge:
                 memory_versions.forget(tx, change.pack)
+                journal.forget(tx, change.pack)
                 onboarding.forget(tx, change.pack)
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)

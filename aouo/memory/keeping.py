@@ -9,8 +9,9 @@ from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from aouo.facts.errors import ToolFailed
-from aouo.facts.history import Cause
+from aouo.facts.history import Cause, Source
 from aouo.facts.ports import Clock, stamp
+from aouo.memory.edits import Edited
 from aouo.memory.files import MemoryFiles, holds_nothing
 from aouo.plumbing.shield import finish
 from aouo.store import memory_versions as versions
@@ -89,6 +90,34 @@ class Keeping:
             name,
             lambda before: after,
             lambda tx: versions.cause_of_call(tx, turn_id, call_id),
+            call_id,
+        )
+
+    async def edit(
+        self,
+        pack: str,
+        tenant: str,
+        name: str,
+        make: Callable[[str], Edited],
+        *,
+        turn_id: str,
+        call_id: str,
+    ) -> bool:
+        """Make what `make` makes of the file's text, from the journal; False = it is as it was.
+        Otherwise as `append`; what `make` raises changes nothing."""
+        files, found = self._files_of(pack, tenant), list[Source]()
+
+        def change(before: str) -> str:
+            edited = make(before)
+            found[:] = edited.sources
+            return before if edited.text == before else files.replaced(name, edited.text)
+
+        return await self._change(
+            pack,
+            tenant,
+            name,
+            change,
+            lambda tx: Cause("consolidate", turn_id, sources=tuple(found)),
             call_id,
         )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Literal, cast
 
-from aouo.facts.history import Cause, CauseOrigin, Version
+from aouo.facts.history import Basis, Cause, CauseOrigin, Source, Version
+from aouo.store import journal
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
 
@@ -123,8 +125,26 @@ def newest(tx: Tx, pack: str, tenant: str, limit: int) -> list[Version]:
     return [_version(row) for row in rows]
 
 
+def inferred(tx: Tx, pack: str, tenant: str, file: str) -> frozenset[str]:
+    """Return the lines that the newest version which tells of them took from the journal without
+    that anybody had said so."""
+    bases: dict[str, Basis] = {}
+    rows = tx.all(
+        "SELECT sources FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? "
+        "AND state = 'done' AND sources <> '' ORDER BY id",
+        pack,
+        tenant,
+        file,
+    )
+    for row in rows:
+        bases |= {source.line: source.basis for source in _loaded(row["sources"])}
+    return frozenset(line for line, basis in bases.items() if basis == "inferred")
+
+
 def words_of(tx: Tx, version: Version) -> str:
     """The words of the message that a change came from, "" = they are not kept (any more)."""
+    if version.cause.sources:
+        return journal.words_of(tx, version.cause.sources[0].journal_ids)
     row = tx.one(
         "SELECT text FROM messages WHERE turn_id = ? AND role = 'user' ORDER BY id LIMIT 1",
         version.cause.turn_id,
@@ -185,8 +205,8 @@ def _add(tx: Tx, pack: str, tenant: str, state: Literal["intent", "done"], versi
     cause = version.cause
     return tx.insert(
         "INSERT INTO memory_versions (pack, owner, file, origin, state, before, after, call_id, "
-        "undoes, turn_id, person, platform, chat_id, message_id, at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "undoes, turn_id, person, platform, chat_id, message_id, at, sources) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         pack,
         tenant,
         version.file,
@@ -202,7 +222,18 @@ def _add(tx: Tx, pack: str, tenant: str, state: Literal["intent", "done"], versi
         cause.chat_id,
         cause.message_id,
         version.at,
+        _dumped(cause.sources),
     )
+
+
+def _dumped(sources: tuple[Source, ...]) -> str:
+    rows = [[one.line, one.basis, one.journal_ids] for one in sources]
+    return json.dumps(rows, ensure_ascii=False) if rows else ""
+
+
+def _loaded(sources: str) -> tuple[Source, ...]:
+    rows = cast("list[tuple[str, Basis, list[int]]]", json.loads(sources) if sources else [])
+    return tuple(Source(line, basis, tuple(ids)) for line, basis, ids in rows)
 
 
 def _version(row: sqlite3.Row) -> Version:
@@ -218,6 +249,7 @@ def _version(row: sqlite3.Row) -> Version:
             row["platform"],
             row["chat_id"],
             row["message_id"],
+            _loaded(row["sources"]),
         ),
         row["at"],
         row["call_id"],

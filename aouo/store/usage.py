@@ -97,18 +97,6 @@ def tokens_of_day(tx: Tx, day: str) -> int:
     return row["n"] if row else 0
 
 
-def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
-    """Input and output tokens of one local day, of turns that began by `origin`."""
-    row = tx.one(
-        "SELECT coalesce(sum(u.input_tokens + u.output_tokens), 0) AS n FROM usage_events AS u "
-        "JOIN turns AS t ON t.id = u.turn_id JOIN jobs AS j ON j.id = t.job_id "
-        "WHERE u.day = ? AND j.origin = ?",
-        day,
-        origin,
-    )
-    return row["n"] if row else 0
-
-
 def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
     """(pack, input and output tokens) of one local day."""
     rows = tx.all(
@@ -117,6 +105,18 @@ def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
         day,
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
+    """Input and output tokens that turns of a trigger took on one local day."""
+    row = tx.one(
+        "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
+        "WHERE day = ? AND substr(session_id, 1, length(?)) = ?",
+        day,
+        f"{origin}/",
+        f"{origin}/",
+    )
+    return row["n"] if row else 0
 
 
 def tokens_of_session(tx: Tx, session_id: str) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
+from aouo.facts.history import JournalLine
 from aouo.store.search import NEWEST_OF_WORD, STEM_CHARS, Hit, Place, is_unspaced
 from aouo.turn.stop_words import STOP_WORDS
 from aouo.turn.tokens import Scale
@@ -21,6 +22,8 @@ from aouo.web.envelope import still_untrusted
 TOKENS_MAX = 600
 WORDS_MAX = 6
 LOOKED_AT, MESSAGES_MAX, NOTES_MAX = 48, 8, 6
+JOURNAL_LINES = 200
+"""So many of the newest lines of the journal are looked at."""
 RARE = 3
 """A word in at most so many messages may bring one by itself, if it is a long one or a number."""
 _HALF_LIFE_DAYS = 30.0
@@ -38,9 +41,9 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A line of a memory file that shares words with what is said now."""
+    """A line that shares words with what is said now, and where it stands."""
 
-    file: str
+    where: str
     text: str
     shared: int
 
@@ -113,12 +116,21 @@ def best(weights: dict[int, float], places: Iterable[Place], now: datetime) -> l
 
 def notes_with(words: Sequence[str], file: str, text: str) -> list[Noted]:
     """Return the lines of a memory file that share words, the ones that share most first."""
+    return _sharing(words, [(file, line.strip()) for line in text.splitlines()])
+
+
+def journal_with(words: Sequence[str], lines: Iterable[JournalLine]) -> list[Noted]:
+    """Return the lines of the journal that share words, the ones that share most first."""
+    return _sharing(words, [(f"{line.day}, journal, {line.basis}", line.text) for line in lines])
+
+
+def _sharing(words: Sequence[str], lines: Iterable[tuple[str, str]]) -> list[Noted]:
     stems = [_folded(word)[:STEM_CHARS] for word in words]
     found: list[Noted] = []
-    for line in text.splitlines():
+    for where, line in lines:
         low = _folded(line)
         if shared := sum(stem in low for stem in stems):
-            found.append(Noted(file, line.strip(), shared))
+            found.append(Noted(where, line, shared))
     return sorted(found, key=lambda noted: noted.shared, reverse=True)[:NOTES_MAX]
 
 
@@ -129,7 +141,7 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
     """
     told: dict[str, str] = {_folded(said): ""}
     for noted in notes:
-        told.setdefault(_folded(noted.text), f"- {noted.file}: {noted.text[:_NOTE_CHARS]}")
+        told.setdefault(_folded(noted.text), f"- {noted.where}: {noted.text[:_NOTE_CHARS]}")
     for hit in hits:
         told.setdefault(_folded(hit.snippet), line_of(hit))
     part = _HEAD

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from aouo.facts.errors import ToolFailed, ToolsNotReady
+from aouo.facts.origins import RESERVED
 from aouo.facts.transcript import ToolSpec
 from aouo.guard.action import Blocked
 from aouo.guard.chain import Run
@@ -68,10 +69,13 @@ class Toolbox:
             tools |= {item.name: item for item in registry.allowed((ONBOARDING,), ())}
         if "skill_view" not in tools or not self._skills:
             tools.pop(LOAD_SKILLS, None)
-        if only is not None:
-            tools = {item.name: item for item in registry.allowed(only, ())}
+        if only is None:
+            without = (*without, *RESERVED)
+        else:
+            found = registry.allowed(only, ())
+            tools = {item.name: item for item in found if item.name in only}
         self._tools = {name: item for name, item in tools.items() if name not in without}
-        self._revealed: set[str] = set()
+        self._revealed: set[str] = set(only or ())
         self._examples: Mapping[str, Sequence[Mapping[str, object]]] = {}
         self._brief = False
         self.shown: tuple[ToolSpec, ...] = ()

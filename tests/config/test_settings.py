@@ -544,7 +544,7 @@ def test_a_key_that_does_nothing_says_so_in_the_schema() -> None:
     made = schema()["$defs"]
 
     assert "Does nothing yet" in made["Dashboard"]["properties"]["enabled"]["description"]
-    assert "Does nothing yet" in made["Consolidate"]["properties"]["every"]["description"]
+    assert "Does nothing yet" in made["Security"]["properties"]["policy"]["description"]
     assert "Does nothing yet" not in str(made["Telegram"])
 
 

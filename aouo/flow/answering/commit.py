@@ -14,7 +14,7 @@ from aouo.facts.accounts import Refusal
 from aouo.facts.address import Lane
 from aouo.facts.errors import PostActionFailed, ProviderError, StopAsked
 from aouo.facts.notices import Notice
-from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.ports import Clock, Rendered, iso, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow.answering.bringing import Bringing
@@ -41,6 +41,7 @@ from aouo.store import (
     deliveries,
     gates,
     jobs,
+    journal,
     off_record,
     onboarding,
     report_parts,
@@ -50,6 +51,7 @@ from aouo.store import (
 )
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
+from aouo.triggers.journaling import GAP
 from aouo.triggers.runs import RunEnd
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.journal import record_all
@@ -167,6 +169,9 @@ class Commit:
             said = AssistantSaid(text, native=answer.native)
             turns.close_ack(tx, facts.turn, said, turn.ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
+            if _is_noted(turn):
+                due = iso(self._clock.now() + GAP)
+                journal.wish(tx, facts.turn.session_id, facts.turn.id, due)
             rows = self._also(tx, turn, text, now)
             if answer.shown or _said_already(tx, facts.turn.id, text):
                 return [*_queued(tx, turn, (), filled, now), *rows]
@@ -285,6 +290,17 @@ class Commit:
         rows = await self._database.transact(write, brief=job.carried is None)
         self._outbox.put(*rows)
         return len(rows)
+
+
+def _is_noted(turn: Turn) -> bool:
+    """Whether the journal looks at what was said in this turn."""
+    facts = turn.ctx.facts
+    return (
+        turn.generation.memory.journal
+        and turn.plan.mode == "current"
+        and not facts.turn.off_record
+        and facts.pack.memory_policy == "full"
+    )
 
 
 def _line_of(ended: Nack | Abort | StopReason) -> _Line:

@@ -17,6 +17,7 @@ from aouo.store import (
     deliveries,
     edits,
     forgetting,
+    journal,
     kept_reports,
     media,
     memory_versions,
@@ -74,6 +75,7 @@ class Tidying:
                 before = iso(now - timedelta(days=days.messages_days))
                 gone["memory_versions"] = memory_versions.prune(tx, before)
                 gone["digests"] = gone.get("digests", 0) + kept_reports.prune(tx, before)
+                gone["journal"] = journal.prune(tx, before)
             return gone
 
         gone = await self._database.transact(delete)

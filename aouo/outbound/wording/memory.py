@@ -93,6 +93,11 @@ def _change(change: MemoryChange) -> str:
             return f"· {change.file}, {verb} {when}{source}: {what}"
         case "summary":
             return f"· {change.file}, {when}, kept when older messages were summarised: {what}"
+        case "consolidate":
+            words = _cut(change.words, _WORDS_CHARS)
+            how = "concluded from" if change.inferred else "gathered from"
+            source = f"{how} “{words}”" if words else f"{how} what was said"
+            return f"· {change.file}, {when}, {source}: {what}"
         case "hand" if change.emptied:
             return f"· {change.file}, emptied by {change.by or 'you'} {when}: {what}"
         case "hand":

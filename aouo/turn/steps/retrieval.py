@@ -8,7 +8,7 @@ from datetime import datetime
 from aouo.facts.history import Stretch
 from aouo.facts.ports import Clock
 from aouo.facts.transcript import UserSaid
-from aouo.store import search
+from aouo.store import journal, search
 from aouo.store.database import Database, Tx
 from aouo.turn import retrieval as choose
 from aouo.turn.context import TurnContext
@@ -33,6 +33,7 @@ def retrieval(database: Database, clock: Clock, estimator: Estimator) -> Step[Tu
                 for file in ctx.left_out
                 for noted in choose.notes_with(words, file, ctx.memory.get(file, ""))
             ]
+            notes += await database.read(lambda tx: _journal(tx, ctx, words))
             scale = estimator.scale(ctx.model.provider, ctx.model.model)
             if part := choose.reminder(notes, hits, said, scale):
                 ctx.changing = f"{ctx.changing}\n\n{part}"
@@ -46,7 +47,17 @@ def _said(ctx: TurnContext) -> str:
     """The words to look for, "" = nothing is looked for in this turn."""
     facts, first = ctx.facts, ctx.said[0] if ctx.said else None
     quiet = facts.turn.off_record or ctx.model.brief or facts.pack.memory_policy == "none"
+    quiet = quiet or facts.origin in ("journal", "consolidate")
     return first.text if isinstance(first, UserSaid) and not quiet else ""
+
+
+def _journal(tx: Tx, ctx: TurnContext, words: Sequence[str]) -> list[choose.Noted]:
+    """Return the newest lines of the journal that fit the words."""
+    if ctx.facts.pack.memory_policy != "full":
+        return []
+    return choose.journal_with(
+        words, journal.newest(tx, ctx.facts.pack.name, ctx.facts.tenant, choose.JOURNAL_LINES)
+    )
 
 
 def fitting(

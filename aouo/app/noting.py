@@ -1,0 +1,55 @@
+"""Joins what notes of conversations and memory by itself: the journal, and its consolidation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from aouo.app.shared import Shared
+from aouo.facts.events import Inbound, Origin
+from aouo.flow.generations import Generations
+from aouo.queue.inbox import Inbox
+from aouo.store import usage
+from aouo.store.database import Tx
+from aouo.triggers.consolidating import Consolidating
+from aouo.triggers.journaling import Journaling
+
+
+def noting(
+    shared: Shared, generations: Generations, inbox: Inbox
+) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
+    """Return what runs in the background, by name."""
+
+    def may(pack: str, inbound: Inbound) -> bool:
+        now, found = generations.now, generations.library.get(pack)
+        if now.model.brief or (pack and not found):
+            return False
+        person, platform = inbound.person.id, inbound.address.platform
+        listed = platform != "tg" or now.admission.lists(person, now.owner.id)
+        return listed and (not found or found.manifest.context.memory_policy == "full")
+
+    def left(origin: Origin, tx: Tx) -> int:
+        cap = generations.now.memory.daily_tokens_max
+        day = generations.now.quota.day()
+        return max(0, cap - usage.tokens_of_origin(tx, day, origin)) if cap else -1
+
+    journaling = Journaling(
+        database=shared.database,
+        clock=shared.clock,
+        trigger=inbox.trigger,
+        may=may,
+        left=partial(left, "journal"),
+        enabled=lambda: generations.now.memory.journal,
+    )
+    consolidating = Consolidating(
+        database=shared.database,
+        clock=shared.clock,
+        trigger=inbox.trigger,
+        keeping=shared.keeping,
+        may=may,
+        left=partial(left, "consolidate"),
+        enabled=lambda: generations.now.memory.consolidate.enabled,
+        every_s=lambda: generations.now.memory.consolidate.every_s,
+    )
+    return {"journal": journaling.run, "consolidation": consolidating.run}

@@ -1,0 +1,108 @@
+"""Applies proposed edits to a memory file, or says what is wrong with them. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Literal
+
+from aouo.facts.errors import ToolFailed
+from aouo.facts.history import Basis, Source
+
+LINE_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit: `line` is the number of the line it replaces or drops, from 1; `sources` are the
+    lines of the journal that it comes from."""
+
+    do: Literal["add", "replace", "drop"]
+    sources: tuple[int, ...]
+    line: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A file's new text, and where its new lines come from."""
+
+    text: str
+    sources: tuple[Source, ...]
+
+
+def digest(text: str) -> str:
+    """Return what tells a text from every other."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def edited(
+    text: str,
+    edits: Sequence[Edit],
+    journal: Mapping[int, Basis],
+    inferred: Set[str],
+    append: Callable[[str, str], str],
+) -> Edited:
+    """Apply all edits to a file's text, or none.
+
+    A new line was said if one of its sources was, else it is inferred. Only an `inferred` line may
+    give way to what is inferred; whatever else stands there was said, or written by a person.
+    `append` adds a line to a text.
+
+    Raises:
+        ToolFailed: names everything that is wrong with them.
+    """
+    lines = text.splitlines()
+    wrong = [
+        f"edit {number}: {problem}."
+        for number, edit in enumerate(edits, start=1)
+        if (problem := _problem(edit, lines, journal, inferred))
+    ]
+    touched = [edit.line for edit in edits if edit.do != "add"]
+    if len(set(touched)) < len(touched):
+        wrong.append("A line may be edited once only.")
+    if wrong:
+        raise ToolFailed(" ".join(wrong) + " Nothing was changed.")
+    new: dict[int, str | None] = {
+        edit.line: _line(edit) if edit.do == "replace" else None
+        for edit in edits
+        if edit.do != "add"
+    }
+    kept = [new.get(number, line) for number, line in enumerate(lines, start=1)]
+    after = "".join(f"{line}\n" for line in kept if line is not None) if new else text
+    for edit in edits:
+        if edit.do == "add" and _line(edit) not in after.splitlines():
+            after = append(after, _line(edit))
+    sources = [
+        Source(_line(edit), _basis(edit, journal), edit.sources)
+        for edit in edits
+        if edit.do != "drop"
+    ]
+    return Edited(after, tuple(sources))
+
+
+def _line(edit: Edit) -> str:
+    return f"- {' '.join(edit.text.split()).lstrip('-* ')}"
+
+
+def _basis(edit: Edit, journal: Mapping[int, Basis]) -> Basis:
+    return "said" if any(journal.get(one) == "said" for one in edit.sources) else "inferred"
+
+
+def _problem(
+    edit: Edit, lines: Sequence[str], journal: Mapping[int, Basis], inferred: Set[str]
+) -> str:
+    """What is wrong with one edit, "" = nothing."""
+    if not edit.sources or not set(edit.sources) <= journal.keys():
+        return "its sources have to be numbers of the journal's lines above"
+    if edit.do != "drop" and not 2 < len(_line(edit)) <= LINE_CHARS:
+        return f"its text has to be one line of up to {LINE_CHARS} characters"
+    if edit.do == "add":
+        return ""
+    there = lines[edit.line - 1].strip() if 0 < edit.line <= len(lines) else ""
+    if not there or there.startswith("#"):
+        return f"there is no note in line {edit.line}"
+    if _basis(edit, journal) == "inferred" and there not in inferred:
+        return f"line {edit.line} was said, so nothing that is only inferred may change it"
+    return ""

@@ -1,0 +1,216 @@
+"""Stores the journal's lines, and which sessions have something to note."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from aouo.facts.events import Inbound, Triggered
+from aouo.facts.history import Basis, JournalLine
+from aouo.store.database import Tx
+from aouo.store.jobs import inbound_of
+
+KEPT = 1_000
+"""Lines of one tenant with one pack; older ones are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToNote:
+    """A session with something to note, after the message `after`; `inbound` is of its newest
+    turn, with `pack`."""
+
+    session_id: str
+    after: int
+    pack: str
+    inbound: Inbound
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message to look at."""
+
+    id: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The message that a line comes from."""
+
+    role: str
+    text: str
+    job_id: int
+
+
+def wish(tx: Tx, session_id: str, turn_id: str, due: str) -> None:
+    """Have a session looked at when it is due, unless that is wished for already; the first time
+    from this turn on."""
+    tx.run(
+        "UPDATE sessions SET journal_due = ?, journal_upto = CASE WHEN journal_upto > 0 "
+        "THEN journal_upto ELSE coalesce((SELECT min(id) - 1 FROM messages WHERE turn_id = ?), 0) "
+        "END WHERE id = ? AND journal_due = ''",
+        due,
+        turn_id,
+        session_id,
+    )
+
+
+def next_due(tx: Tx) -> str:
+    """When the first session is due, "" = there is none."""
+    row = tx.one("SELECT min(journal_due) AS due FROM sessions WHERE journal_due <> ''")
+    return (row["due"] or "") if row else ""
+
+
+def due(tx: Tx, now: str, limit: int) -> list[ToNote]:
+    """Return sessions that are due, the longest due first."""
+    rows = tx.all(
+        "SELECT s.id AS session_id, s.journal_upto, t.pack, j.* FROM sessions AS s JOIN turns AS t "
+        "ON t.id = (SELECT id FROM turns WHERE session_id = s.id ORDER BY id DESC LIMIT 1) "
+        "JOIN jobs AS j ON j.id = t.job_id WHERE s.journal_due <> '' AND s.journal_due <= ? "
+        "ORDER BY s.journal_due LIMIT ?",
+        now,
+        limit,
+    )
+    return [
+        ToNote(row["session_id"], row["journal_upto"], row["pack"], inbound_of(row)) for row in rows
+    ]
+
+
+def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[Said]:
+    """Return the oldest `limit` messages after `after`, without results of tools."""
+    rows = tx.all(
+        "SELECT id, role, text FROM messages WHERE session_id = ? AND visible = 1 AND id > ? "
+        "AND role <> 'tool' AND text <> '' ORDER BY id LIMIT ?",
+        session_id,
+        after,
+        limit,
+    )
+    return [Said(row["id"], row["role"], row["text"]) for row in rows]
+
+
+def ask(tx: Tx, session_id: str, upto: int, due: str) -> None:
+    """Remember that a turn looks at the messages up to `upto`; the session is due again then, ""
+    = once more is said."""
+    tx.run(
+        "UPDATE sessions SET journal_asked = ?, journal_due = ? WHERE id = ?",
+        upto,
+        due,
+        session_id,
+    )
+
+
+def postpone(tx: Tx, session_id: str, due: str) -> None:
+    """Make a session due later, "" = once more is said."""
+    tx.run("UPDATE sessions SET journal_due = ? WHERE id = ?", due, session_id)
+
+
+def done(tx: Tx, session_id: str) -> None:
+    """Mark the messages that were looked at as done with."""
+    tx.run(
+        "UPDATE sessions SET journal_upto = max(journal_upto, journal_asked) WHERE id = ?",
+        session_id,
+    )
+
+
+def origin_of(tx: Tx, turn_id: str, message_id: int) -> Origin | None:
+    """Return a message that this turn of the journal was asked to look at, None = it was not."""
+    row = tx.one(
+        "SELECT j.* FROM turns AS t JOIN jobs AS j ON j.id = t.job_id WHERE t.id = ?", turn_id
+    )
+    asked = inbound_of(row).content if row else None
+    if not isinstance(asked, Triggered):
+        return None
+    found = tx.one(
+        "SELECT m.role, m.text, coalesce(t.job_id, 0) AS job_id FROM messages AS m "
+        "JOIN sessions AS s ON s.id = m.session_id LEFT JOIN turns AS t ON t.id = m.turn_id "
+        "WHERE m.id = ? AND m.session_id = ? AND m.visible = 1 AND m.role <> 'tool' "
+        "AND m.id > s.journal_upto AND m.id <= s.journal_asked",
+        message_id,
+        asked.trigger,
+    )
+    return Origin(found["role"], found["text"], found["job_id"]) if found else None
+
+
+def add(
+    tx: Tx, pack: str, owner: str, line: JournalLine, origin: Origin, call_id: str, now: str
+) -> None:
+    """Add a line, once for a call; forget the oldest."""
+    tx.run(
+        "INSERT INTO journal (pack, owner, day, text, basis, message_id, job_id, call_id, "
+        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (call_id) DO NOTHING",
+        pack,
+        owner,
+        line.day,
+        line.text,
+        line.basis,
+        line.message_id,
+        origin.job_id,
+        call_id,
+        now,
+    )
+    tx.run(
+        "DELETE FROM journal WHERE pack = ? AND owner = ? AND id <= (SELECT id FROM journal "
+        "WHERE pack = ? AND owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+        pack,
+        owner,
+        pack,
+        owner,
+        KEPT,
+    )
+
+
+def newest(tx: Tx, pack: str, owner: str, limit: int) -> list[JournalLine]:
+    """Return the newest lines, newest first."""
+    rows = tx.all(
+        "SELECT id, day, text, basis, message_id FROM journal WHERE pack = ? AND owner = ? "
+        "ORDER BY id DESC LIMIT ?",
+        pack,
+        owner,
+        limit,
+    )
+    return _lines(rows)
+
+
+def oldest(tx: Tx, pack: str, owner: str, limit: int, *, after: int) -> list[JournalLine]:
+    """Return the oldest lines after the line `after`, oldest first."""
+    rows = tx.all(
+        "SELECT id, day, text, basis, message_id FROM journal WHERE pack = ? AND owner = ? "
+        "AND id > ? ORDER BY id LIMIT ?",
+        pack,
+        owner,
+        after,
+        limit,
+    )
+    return _lines(rows)
+
+
+def _lines(rows: Sequence[sqlite3.Row]) -> list[JournalLine]:
+    return [JournalLine(row[0], row[1], row[2], cast("Basis", row[3]), row[4]) for row in rows]
+
+
+def words_of(tx: Tx, line_ids: Sequence[int]) -> str:
+    """The words of the first message that these lines come from, "" = they are gone."""
+    for line_id in line_ids:
+        row = tx.one(
+            "SELECT m.text FROM journal AS j JOIN messages AS m ON m.id = j.message_id "
+            "WHERE j.id = ?",
+            line_id,
+        )
+        if row:
+            return row["text"]
+    return ""
+
+
+def forget(tx: Tx, pack: str) -> None:
+    """Delete a pack's journal, and what was made of it."""
+    tx.forget()
+    tx.run("DELETE FROM journal WHERE pack = ?", pack)
+    tx.run("DELETE FROM consolidations WHERE pack = ?", pack)
+
+
+def prune(tx: Tx, before: str) -> int:
+    """Delete lines from before `before`, as messages are deleted; return how many."""
+    return tx.run("DELETE FROM journal WHERE created_at < ?", before)
