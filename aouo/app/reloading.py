@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
 
 from aouo.app.build_generation import build_generation
 from aouo.app.shared import Shared
-from aouo.config.file import ConfigBroken, Loaded, Look, look_of, remember, reread
+from aouo.config.file import ConfigBroken, Loaded, remember, reread
 from aouo.config.keys import differing, until_restart
 from aouo.config.settings import does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
@@ -20,7 +20,7 @@ from aouo.installer.refreshing import Refreshing
 from aouo.outbound.owner_notices import OwnerNotices
 from aouo.outbound.wording import sentences
 from aouo.plumbing import failpoint
-from aouo.plumbing.changes import changes
+from aouo.plumbing.changes import Look, changes, look_of
 
 log = structlog.get_logger()
 LOOK_EVERY_S = 0.5
@@ -132,6 +132,9 @@ class Reloading:
             return await self._reject((f"it could not be used: {type(error).__name__}",))
         failpoint.reached("after a configuration has its generation")
         self._file, self._running = loaded, wanted
+        pending = self._pending()
+        later = tuple(key for key in result.after_restart if key in pending)
+        result = replace(result, after_restart=later)
         await asyncio.to_thread(remember, self._shared.home.path, text)
         failpoint.reached("after a configuration is remembered")
         if _people(before) - _people(loaded):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from aouo.config.keys import Tree, get, join, plain, put, unknown
 from aouo.config.settings import BUILT_IN_BACKENDS, Settings
 from aouo.facts.errors import SetupError
+from aouo.plumbing.changes import Look, look_of
 from aouo.plumbing.home import write_atomically
 
 FILE = "config.json"
@@ -36,8 +37,6 @@ _USUAL_NAMES = {
     "groq.api_key": ("GROQ_API_KEY",),
     "gemini.api_key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-Look: TypeAlias = tuple[int, int, int] | None
-"""The inode, size and modification time of a file, None = there is none."""
 _PREFIX = "AOUO_"
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CONTAINERS = ("{", "[")
@@ -111,15 +110,6 @@ def reread(home: Path, then: Loaded) -> tuple[str, Loaded]:
     if news := tuple(str(one) for one in loaded.settings.refusals() if str(one) not in known):
         raise ConfigBroken(news, file)
     return text, replace(loaded, look=look)
-
-
-def look_of(file: Path) -> Look:
-    """Return how a file looks from the outside; any save changes that."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loaded:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 from aouo.facts.ports import Clock
 
 T = TypeVar("T")
+Look: TypeAlias = tuple[int, int, int] | None
+"""The inode, size and modification time of a file, None = there is none."""
 
 
 async def changes(
@@ -33,3 +36,12 @@ async def changes(
             now = await look()
         seen = now
         yield now
+
+
+def look_of(file: Path) -> Look:
+    """Return how a file looks from the outside; any save changes that."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -151,6 +151,10 @@ async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: Wor
         heard = await bot.ask("hello")
         state = (await ask_for(world, "status"))["config"]
         parts = bot.app.generations.now.showing.max_parts
+        save(world, telegram={"api_base_url": world.emulator.base_url}, log={"format": "auto"})
+        await bot.runtime._reloading.reload()
+        left = (await ask_for(world, "status"))["config"]["after_restart"]
+        notes = [one for one in await answers(world) if "after a restart" in one]
 
     later = ["telegram.api_base_url", "log.format"]
     assert found == {
@@ -159,6 +163,7 @@ async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: Wor
         "without_effect": ["dashboard.port"],
         "problems": [],
     }
+    assert (left, notes) == ([], [note])
     assert all(key in note for key in later)
     assert (heard.text, parts, state["after_restart"]) == ("hello", 3, later)
 
