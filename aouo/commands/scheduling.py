@@ -83,10 +83,12 @@ class Scheduling:
             case "add":
                 return self._add(tx, call, library, rest, flags)
             case "on" | "off" if wanted:
-                self._switch(tx, call, library, wanted, on=verb == "on")
-                return self.listed(tx, call, library, at=wanted)
+                at = _found(tx, call, wanted).id
+                self._switch(tx, call, library, at, on=verb == "on")
+                return self.listed(tx, call, library, at=at)
             case "run" if wanted:
-                return self.listed(tx, call, library, said=self._run(tx, call, wanted), at=wanted)
+                at = _found(tx, call, wanted).id
+                return self.listed(tx, call, library, said=self._run(tx, call, at), at=at)
             case "remove" if wanted:
                 return self.listed(tx, call, library, said=self._remove(tx, call, wanted))
             case "history" if wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, TypeAlias, get_args
 
 from aouo.facts.address import ConversationAddress, Platform
@@ -210,7 +210,7 @@ def _of_backup(pack: str, each: dict[str, Any]) -> Scheduled:
             prompt=each["prompt"],
             text=each["text"],
             zone=each["zone"],
-            since=datetime.fromisoformat(each["since"]).astimezone(UTC).isoformat(),
+            since=iso(datetime.fromisoformat(each["since"])),
             enabled=not paused,
             paused=paused,
             next_due="",

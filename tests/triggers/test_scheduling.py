@@ -7,12 +7,15 @@ and a pack's changes never arrived.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock
@@ -23,7 +26,7 @@ from aouo.packs.library import Library
 from aouo.store import chats, schedules
 from aouo.store.database import Database
 from aouo.store.opening import migrate
-from aouo.triggers import scheduling
+from aouo.triggers import changing, scheduling
 from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.scheduling import Place, Reconciled
@@ -31,6 +34,8 @@ from aouo.triggers.scheduling import Place, Reconciled
 BERLIN = ZoneInfo("Europe/Berlin")
 PRIVATE = Place(ConversationAddress("tg", "1001"), "private", "1001")
 GROUP = Place(ConversationAddress("tg", "-5"), "group", "1001", "America/New_York")
+NEW = {"name", "misfire", "timeout_s", "tokens_max", "retries"}
+"""What a backup of an earlier version lacks."""
 DAILY = CronDefault("daily-study", "0 8 * * *", "study")
 WEEKLY = CronDefault("weekly", "0 10 * * 0", "vocab:report", enabled_by_default=False, prompt="Go")
 
@@ -293,3 +298,52 @@ def test_a_manifest_whose_schedule_is_none_says_so_with_its_line(
         9, "cron_defaults[0].schedule", severity,
     )  # fmt: skip
     assert "is not a schedule: write" in problem.message
+
+
+async def test_a_backup_carries_how_a_schedule_is_run(port: Schedules) -> None:
+    wish = Wish(
+        "every 2h", "Look", "Watch", misfire="skip", timeout_s=60, tokens_max=500, retries=2
+    )
+    await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    kept = await port.exported("vocab")
+    made = await port.create(wish, PRIVATE, "", Library({}, {}, {}))
+    general = await port.exported("")
+    await port.restore("", general)
+    (back,) = await port.of_pack("")
+
+    assert replace(back, id=made.id) == made
+    old = [{key: value for key, value in kept[0].items() if key not in NEW} | {"paused": ""}]
+    assert await port.restore("vocab", old) == 1
+    assert [(row.name, row.misfire, row.retries) for row in await port.of_pack("vocab")] == [
+        ("", "run_once", 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("misfire", "never"), ("name", 5), ("timeout_s", "x"), ("retries", -1), ("tokens_max", True)],
+)
+async def test_a_backup_with_something_else_changes_nothing(
+    port: Schedules, key: str, value: object
+) -> None:
+    await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    kept = await port.exported("vocab")
+
+    with pytest.raises(ValueError, match="of the backup"):
+        await port.restore("vocab", [kept[0] | {key: value}])
+    assert await port.exported("vocab") == kept
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=30), zone=st.text(max_size=12), prompt=st.text(max_size=12))
+def test_any_wish_is_granted_or_refused_with_a_sentence(text: str, zone: str, prompt: str) -> None:
+    """Checked as `create` does, without a database."""
+    row = Scheduled(
+        "x", "", "", "person", PRIVATE.address, "private", "1001", "", "", "", "",
+        "2026-03-02T12:00:00.000+00:00", True, "", "",
+    )  # fmt: skip
+    now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    with suppress(ScheduleRefused):
+        made = changing._due(changing._with(row, Wish(text, prompt, "", zone), now), now, zone_of)
+        assert made.next_due
+        assert made.name

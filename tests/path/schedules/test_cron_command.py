@@ -202,11 +202,13 @@ async def test_many_are_shown_page_by_page(world: World) -> None:
         second = await tapped(bot, first, "▶", "(2 of 3)")
         third = await tapped(bot, second, "▶", "(3 of 3)")
         off = await tapped(bot, third, "17: Switch off", "17. N17, every day at 09:00: off")
+        typed = await bot.ask("/cron off 10")
 
     assert "(1 of 3)" in first.text
     assert "8. N8" in first.text
     assert "9. N9" not in first.text
     assert labels(off)[-1] == "◀"
+    assert "10. N10, every day at 09:00: off" in typed.text
     assert len(first.buttons) <= 100
 
 

@@ -281,7 +281,7 @@ async def test_a_call_that_runs_twice_makes_one_schedule(world: World) -> None:
                 schedule_id=_id_of(call["turn_id"], call["id"]),
             )
         )
-        rows = await bot.rows("SELECT id FROM schedules")
+        rows = await bot.rows("SELECT id, since FROM schedules")
 
     assert again.id == row["id"]
-    assert len(rows) == 1
+    assert rows == [{"id": again.id, "since": again.since}]
