@@ -118,7 +118,7 @@ def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime |
             # Around a change of the clock cronsim may yield `moment` again, or an earlier time.
             for found in CronSim(expression, moment.astimezone(zone)):
                 if (due := found.astimezone(UTC)) > moment:
-                    return due
+                    return _flowing(expression, moment, due, zone)
             return None
         case _:
             assert_never(schedule)
@@ -129,6 +129,33 @@ def _today(now: datetime, zone: tzinfo) -> date:
         return now.astimezone(zone).date()
     except OverflowError:
         return now.date()
+
+
+def _flowing(expression: str, moment: datetime, due: datetime, zone: tzinfo) -> datetime:
+    """Return the due time after `moment`, for which cronsim says `due`.
+
+    Where a clock changes by half an hour, cronsim leaves out times of schedules that follow
+    elapsed time: these are looked for on each side of the change, where the clock is even.
+    """
+    minute, hour = expression.split()[:2]
+    before, after = moment.astimezone(zone).utcoffset(), due.astimezone(zone).utcoffset()
+    if before is None or after is None or before == after or "*" not in (minute[0], hour[0]):
+        return due
+    change, high = moment.astimezone(UTC), due
+    while high - change > timedelta(seconds=1):
+        middle = change + (high - change) / 2
+        if middle.astimezone(zone).utcoffset() == before:
+            change = middle
+        else:
+            high = middle
+    for start, offset, end in ((moment, before, high), (high - timedelta(minutes=1), after, due)):
+        wall = start.astimezone(UTC).replace(tzinfo=None) + offset
+        for found in CronSim(expression, wall):
+            at = (found - offset).replace(tzinfo=UTC)
+            if moment < at < end and at.astimezone(zone).utcoffset() == offset:
+                return at
+            break
+    return due
 
 
 def _minutes(span: str, text: str, *, most_days: int = MAX_DAYS) -> int:

@@ -77,7 +77,7 @@ class Ticking:
             self._changed.clear()
             now = self._clock.now()
             if self._enabled() and (due := await self._database.read(partial(_next, now=now))):
-                wait_s = (datetime.fromisoformat(due) - now).total_seconds()
+                wait_s = (datetime.fromisoformat(due) - self._clock.now()).total_seconds()
                 if wait_s <= 0:
                     await self._trigger(self._due)
                     await asyncio.sleep(0)

@@ -76,7 +76,7 @@ def _start(bench: Bench, *, quick: bool) -> list[Row]:
     seconds: dict[str, list[float]] = {"aouo": [], "floor": []}
     pair = _pair(bench)
     for turn in range(4 if quick else 8):
-        for name, bot in pair.items():
+        for name, bot in sorted(pair.items(), reverse=bool(turn % 2)):  # who is first is slower
             with bench.running(bot) as running:
                 if turn:
                     seconds[name].append(running.start_s)

@@ -18,7 +18,8 @@ from tests.triggers.ticks import LeapingClock, let_run, ticks_in
 
 BEGIN, END = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
 LIMIT_S = 30
-ZONES = ("Europe/Berlin", "America/New_York", "Australia/Sydney")
+ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
+"""The last one lies in the south and changes its clock by half an hour."""
 Day: TypeAlias = Callable[[datetime], bool]
 
 

@@ -53,9 +53,9 @@ async def test_of_a_person_taken_off_the_list_no_run_goes_on_and_none_begins(
     world.config = {"telegram": {"allowed_user_ids": [BEN]}}
     async with world.running() as bot:
         first = await run_states(bot)
+        await bot.ask("Hello", user=BEN)
         clock.jump(125)
         await eventually(lambda: bot.rows("SELECT 1 FROM schedules WHERE paused = 'unlisted'"))
-        await bot.ask("Hello", user=BEN)
         await settled(bot)
         states, parts = await run_states(bot), await bot.rows("SELECT * FROM report_parts")
 
