@@ -120,19 +120,24 @@ class Laws:
             newest[key] = max((before, mark), (first[text.mark], text.mark))
 
     def _foreign_sessions(self) -> Iterator[str]:
-        """A prompt holds the texts of one session; with bursts a person may overtake a /new."""
+        """A prompt holds the texts of one session, and is reminded of that pack's only; with bursts
+        a person may overtake a /new."""
         if self.play.script.burst_ms:
             return
         for asked in self.play.model.asked:
-            sessions = {
-                text.session: text.mark
+            read = {
+                mark: text
                 for mark in asked.read
                 if (text := self.book.of(mark))
                 and self._is_plain(text)
                 and self._has_certain_session(text.place)
             }
+            sessions = {read[mark].session: mark for mark in asked.held if mark in read}
             if len(sessions) > 1:
                 yield f"{asked.nonce} reads of several sessions: {sessions}"
+            packs = {text.session.partition("#")[0]: mark for mark, text in read.items()}
+            if len(packs) > 1:
+                yield f"{asked.nonce} reads of several packs: {packs}"
 
     def _answers_of_others(self) -> Iterator[str]:
         """A question is answered once, by whom it was put to: a tap on it, or their next words."""

@@ -41,14 +41,22 @@ Mark: TypeAlias = str
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request: the marks to answer, those that came as answers, and all that were there."""
+    """One request: the marks to answer, those that came as answers, and all that were there.
+
+    `held` are those but for what it is reminded of, which may be of earlier sessions.
+    """
 
     nonce: str
     at_s: float
     marks: tuple[Mark, ...]
     told: tuple[Mark, ...]
     read: frozenset[Mark]
+    held: frozenset[Mark]
     kind: str
+
+
+REMINDED = "# From before\n"
+"""The head of what a turn is reminded of (`turn/retrieval.py`)."""
 
 
 @dataclass
@@ -80,12 +88,14 @@ class MarkModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         everything = _marks(request.messages, request.system, request.context)
+        context, _, _ = request.context.partition(REMINDED)
+        held = _marks(request.messages, request.system, context)
         self.read.append(everything)
         if not request.tools:  # a title
             yield Finished(AssistantSaid("A title"), Usage(10, 0, 5), "stop")
             return
         turn = _this_turn(request.messages)
-        asked = self._note(turn, everything)
+        asked = self._note(turn, everything, held)
         # A button of a topic that was closed may be tapped in the chat around it: not counted.
         place = next((mark[:3] for mark in asked.marks if int(mark[-1]) < TAPPED), "")
         at_work = self.at_work  # of this life
@@ -100,7 +110,9 @@ class MarkModel:
         finally:
             at_work[place] -= 1
 
-    def _note(self, turn: list[Message], everything: frozenset[Mark]) -> Asked:
+    def _note(
+        self, turn: list[Message], everything: frozenset[Mark], held: frozenset[Mark]
+    ) -> Asked:
         marks: dict[str, Mark] = {}  # the newest words of each text
         told: list[Mark] = []
         kind = "plain"
@@ -120,6 +132,7 @@ class MarkModel:
             tuple(marks.values()),
             tuple(told),
             everything,
+            held,
             kind,
         )
         self.asked.append(asked)
