@@ -168,7 +168,7 @@ class MarkModel:
         yield Finished(AssistantSaid(text), Usage(10, 0, 5), "stop")
 
     def _answer(self, asked: Asked) -> str:
-        known = sorted(asked.read - {*asked.marks, *asked.told})[-3:]
+        known = sorted(asked.held - {*asked.marks, *asked.told})[-3:]
         lines = [f"begin {asked.nonce}", *(f"re {mark}" for mark in asked.marks)]
         lines += [f"by {mark}" for mark in dict.fromkeys(asked.told)]
         lines += [f"had {mark}" for mark in known]
