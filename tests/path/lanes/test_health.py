@@ -220,12 +220,19 @@ async def test_a_poll_that_hangs_gives_no_sign_of_life(
 ) -> None:
     """It keeps no limit of its own, so the watchdog has to end the process."""
     clock = world.clock = FastClock()
+    hung = asyncio.Event()
+
+    async def hangs(*args: object, **named: object) -> Any:
+        hung.set()
+        await hang(*args, **named)
+
     async with world.running() as bot:
         await bot.ask("hello")
         before = bot.app.health.listens
         with monkeypatch.context() as patch:
-            patch.setattr(TelegramApi, "call", hang)
+            patch.setattr(TelegramApi, "call", hangs)
             await bot.people.say(ADA, ADA, "one more, so that the next poll begins")
+            await hung.wait()
             await settled(bot)
             clock.jump(200)
             told, after = await health(world), bot.app.health.listens

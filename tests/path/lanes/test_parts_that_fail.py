@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from aouo.app import wiring
 from aouo.app.reloading import Reloading
+from aouo.flow.chores.digests import Digests
 from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
@@ -21,7 +22,11 @@ from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.plumbing.client import answers as asked
 from aouo.queue.inbox import Inbox
 from aouo.telegram.channel import TelegramChannel
+from aouo.triggers.consolidating import Consolidating
+from aouo.triggers.heartbeat import Heartbeat
+from aouo.triggers.journaling import Journaling
 from aouo.triggers.ticking import Ticking
+from aouo.triggers.watching import Watching
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, WAIT_S, World
 
@@ -33,10 +38,15 @@ OPTIONAL: dict[str, tuple[object, str]] = {
     "waking": (wiring, "watch"),
     "menu": (TelegramChannel, "set_menu"),
     "config": (Reloading, "run"),
+    "consolidation": (Consolidating, "run"),
+    "digests": (Digests, "run"),
     "generations": (Generations, "run"),
+    "heartbeat": (Heartbeat, "run"),
     "index": (Indexing, "run"),
+    "journal": (Journaling, "run"),
     "schedules": (Ticking, "run"),
     "subscribers": (Subscribers, "run"),
+    "watches": (Watching, "run"),
 }
 ESSENTIAL: dict[str, tuple[object, str]] = {
     "bursts": (Inbox, "close_bursts"),

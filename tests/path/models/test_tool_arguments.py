@@ -32,14 +32,14 @@ from tests.path.world import ADA, Running, World
 
 EXAMPLES = 400
 A_TURN = 25
-ELSEWHERE = ("onboarding_done", "load_skills")
+ELSEWHERE = ("onboarding_done", "load_skills", "journal_search", "journal_add", "memory_edits")
 """There for turns of another kind: here they are names that a model made up."""
-GROUPS = ["files", "documents", "voice", "web", "sessions"]
+GROUPS = ["files", "documents", "voice", "web", "sessions", "schedule"]
 MANIFEST = (
     "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\ndescription: Does everything\n"
     "schema: {owned_tables: [items]}\n"
     "permissions:\n  tools: [core, msg, persist, db, memory, clarify, skill_view, files, documents,"
-    " voice, web, sessions]\n"
+    " voice, web, sessions, schedule]\n  cron: true\n"
 )
 SCHEMA = "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL);\n"
 NASTY = [
