@@ -29,14 +29,20 @@ class Subscription:
         self._waiting: deque[Event] = deque()
         self._missed = 0
         self._changed = asyncio.Event()
-        self._closed = closed
+        self._closing = asyncio.Event()
+        if closed:
+            self._closing.set()
+
+    async def closed(self) -> None:
+        """Wait until no more events come."""
+        await self._closing.wait()
 
     def __aiter__(self) -> Subscription:
         return self
 
     async def __anext__(self) -> Event:
         while self.empty():
-            if self._closed:
+            if self._closing.is_set():
                 raise StopAsyncIteration
             self._changed.clear()
             await self._changed.wait()
@@ -75,7 +81,7 @@ class Subscription:
 
     def close(self) -> None:
         """End it once what waits is taken."""
-        self._closed = True
+        self._closing.set()
         self._changed.set()
 
 

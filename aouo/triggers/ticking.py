@@ -21,6 +21,7 @@ from aouo.facts.ports import Clock, iso
 from aouo.facts.schedule import NotASchedule, Once, Schedule, next_after, parse
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Paused, RunState, Scheduled, ScheduleRun
+from aouo.plumbing.first import first
 from aouo.plumbing.zones import is_known
 from aouo.store import jobs, routes, schedule_runs, schedules
 from aouo.store.database import Database, Tx
@@ -84,16 +85,10 @@ class Ticking:
                     continue
             else:
                 wait_s = self._longest_s()
-            await self._sleep(min(wait_s, self._longest_s()))
+            await first(self._clock.sleep(min(wait_s, self._longest_s())), self._until_changed())
 
-    async def _sleep(self, seconds: float) -> None:
-        """Sleep, but not longer than until a schedule changes."""
-        async with asyncio.TaskGroup() as group:
-            waits = (self._clock.sleep(seconds), self._changed.wait())
-            tasks = [group.create_task(_awaited(one)) for one in waits]
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                task.cancel()
+    async def _until_changed(self) -> None:
+        await self._changed.wait()
 
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
         enough_s = self._clock.monotonic_s() + _ENOUGH_S
@@ -268,7 +263,3 @@ def _next(tx: Tx, now: datetime) -> str:
     if schedules.ahead(tx, iso(now), 1):
         return iso(now)
     return min(filter(None, (schedules.next_due(tx), schedule_runs.next_retry(tx))), default="")
-
-
-async def _awaited(one: Awaitable[object]) -> None:
-    await one

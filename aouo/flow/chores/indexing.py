@@ -7,6 +7,7 @@ import structlog
 from aouo.facts.events import TurnSettled
 from aouo.facts.ports import Clock
 from aouo.plumbing.bus import Bus
+from aouo.plumbing.first import first
 from aouo.store import search, sessions
 from aouo.store.database import Database
 
@@ -33,7 +34,7 @@ class Indexing:
         try:
             async for event in events:
                 said_in = {event.session_id}
-                await self._clock.sleep(QUIET_S)
+                await first(self._clock.sleep(QUIET_S), events.closed())
                 while not events.empty():
                     said_in.add(events.get_nowait().session_id)
                 try:
