@@ -19,6 +19,7 @@ from aouo.flow.attention import Attention
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.answers import messages_of_answer
+from aouo.outbound.clean import without_secrets
 from aouo.outbound.wording import sentences
 from aouo.queue import reports
 from aouo.routing.decisions import BringIn
@@ -114,9 +115,8 @@ class Bringing:
         text = sentences.run_failed(report.text) if report.failed else report.text
         max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
         parts = report_parts.take(tx, report.turn_id)
-        if not text:
-            return parts
-        return [*parts, *messages_of_answer(text, tail=tail, max_parts=max_parts)]
+        answer = messages_of_answer(text, tail=tail, max_parts=max_parts) if text else ()
+        return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
 
     def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
         route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
