@@ -15,7 +15,7 @@ from aouo.emulator.models.replies import Fails
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.looking import eventually, said, settled
+from tests.path.looking import answers, eventually, said, settled
 from tests.path.schedules.scheduled import answering, is_run, made, run_states
 from tests.path.world import ADA, Running, World, texts
 
@@ -280,6 +280,29 @@ async def test_a_run_only_with_messages_needs_no_words(world: World, clock: Fast
         states = await run_states(bot)
 
     assert (answer.text, states) == ("Tree.", ["done"])
+
+
+async def test_a_run_that_answers_what_it_has_sent_says_it_once(
+    world: World, clock: FastClock
+) -> None:
+    card = {"type": "keyboard", "text": "Water the *plants*?", "buttons": [["Done|done"]]}
+
+    def run(body: Body) -> Reply | str:
+        sent = body["messages"][-1]["role"] == "tool"
+        return "Water the  plants?" if sent else Says(calls=(CallPart("msg", card),))
+
+    world.model.script = answering(run, lambda body: "Good.")
+    async with world.running() as bot:
+        await made(bot)
+        clock.jump(61)
+        await said(world, "Water the plants?")
+        await settled(bot)
+        await bot.ask("Thanks")
+        shown = await answers(world)
+        kept = await bot.rows("SELECT text FROM messages WHERE text = 'Water the  plants?'")
+
+    assert shown == ["Water the plants?", "Good."]
+    assert kept
 
 
 async def test_a_run_is_offered_nothing_that_asks(world: World, clock: FastClock) -> None:
