@@ -38,6 +38,7 @@ USAGE = (
 HISTORY = 10
 _WORDS_MAX = 12
 _FLAGS = {"name", "zone", "timezone", "misfire"}
+_EXAMPLE = 'What is to be done follows: /cron add "every day at 9:00" Water the plants'
 _OFF_RECORD = "This conversation is off the record, so nothing new is kept: /otr ends that."
 
 
@@ -161,9 +162,6 @@ class Scheduling:
         words: Sequence[str],
         flags: Mapping[str, str],
     ) -> Result:
-        pack = pack_here(tx, call, library)
-        if pack is None:
-            return pick(tx, call, library)
         route = routes.find(tx, call.inbound.address)
         if route and route.off_record:
             raise ScheduleRefused(_OFF_RECORD)
@@ -174,8 +172,11 @@ class Scheduling:
             raise ScheduleRefused(f"--misfire is one of {', '.join(get_args(Misfire))}.")
         if not words:
             return Result(notices.UsageOf(USAGE))
-        changing.check_pack(pack, library)
         text, prompt = _parted(words)
+        pack = pack_here(tx, call, library)
+        if pack is None:
+            return pick(tx, call, library)
+        changing.check_pack(pack, library)
         inbound, now = call.inbound, datetime.fromisoformat(call.now)
         wish = Wish(
             text=text,
@@ -276,7 +277,11 @@ def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
 
 
 def _parted(words: Sequence[str]) -> tuple[str, str]:
-    """Part the schedule from what to do: a quoted first word, or the most words that make one."""
+    """Part the schedule from what to do: a quoted first word, or the most words that make one.
+
+    Raises:
+        ScheduleRefused: nothing is to be done, and what stands there is no schedule.
+    """
     if " " not in words[0]:
         for count in range(min(len(words), _WORDS_MAX), 0, -1):
             text = " ".join(words[:count])
@@ -285,6 +290,11 @@ def _parted(words: Sequence[str]) -> tuple[str, str]:
             except NotASchedule:
                 continue
             return text, " ".join(words[count:])
+    if len(words) == 1:
+        try:
+            check(words[0])
+        except NotASchedule as error:
+            raise ScheduleRefused(f"{error} {_EXAMPLE}") from None
     return words[0], " ".join(words[1:])
 
 
