@@ -9,6 +9,7 @@ from typing import cast, get_args
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices_schedules import (
     PAGE,
@@ -38,6 +39,7 @@ USAGE = (
 HISTORY = 10
 _WORDS_MAX = 12
 _FLAGS = {"name", "zone", "timezone", "misfire"}
+_EXAMPLE = 'What is to be done follows: /cron add "every day at 9:00" Water the plants'
 _OFF_RECORD = "This conversation is off the record, so nothing new is kept: /otr ends that."
 
 
@@ -144,7 +146,7 @@ class Scheduling:
         if pack is not None:  # its defaults can be switched on wherever the pack is used
             place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
             scheduling.propose(tx, pack.manifest, place, now, self._zone_of, consent=False)
-        rows = schedules.of_conversation(tx, inbound.address)
+        rows = _listed(tx, inbound.address)
         here = pack.name if pack else ""
         lines = tuple(line_of(row, self._zone_of, here=here) for row in rows)
         forbidden = ""
@@ -161,9 +163,6 @@ class Scheduling:
         words: Sequence[str],
         flags: Mapping[str, str],
     ) -> Result:
-        pack = pack_here(tx, call, library)
-        if pack is None:
-            return pick(tx, call, library)
         route = routes.find(tx, call.inbound.address)
         if route and route.off_record:
             raise ScheduleRefused(_OFF_RECORD)
@@ -174,8 +173,11 @@ class Scheduling:
             raise ScheduleRefused(f"--misfire is one of {', '.join(get_args(Misfire))}.")
         if not words:
             return Result(notices.UsageOf(USAGE))
-        changing.check_pack(pack, library)
         text, prompt = _parted(words)
+        pack = pack_here(tx, call, library)
+        if pack is None:
+            return pick(tx, call, library)
+        changing.check_pack(pack, library)
         inbound, now = call.inbound, datetime.fromisoformat(call.now)
         wish = Wish(
             text=text,
@@ -263,12 +265,18 @@ def _said_at(stored: str, zone: tzinfo) -> str:
     return moment_in_words(datetime.fromisoformat(stored), zone) if stored else ""
 
 
+def _listed(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
+    """Return the conversation's schedules that are not over."""
+    return [row for row in schedules.of_conversation(tx, address) if row.paused != "over"]
+
+
 def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
     """Return a schedule of this conversation by its id, its number in the list, or its name."""
-    rows = schedules.of_conversation(tx, call.inbound.address)
+    rows = _listed(tx, call.inbound.address)
     named = [row for row in rows if name_of(row).casefold() == wanted.casefold()]
     numbered = rows[int(wanted) - 1 : int(wanted)] if wanted.isdecimal() and wanted != "0" else []
-    for found in ([row for row in rows if row.id == wanted], numbered, named):
+    every = schedules.of_conversation(tx, call.inbound.address)
+    for found in ([row for row in every if row.id == wanted], numbered, named):
         if len(found) == 1:
             return found[0]
     shown = wanted if len(wanted) <= 40 else f"{wanted[:39]}…"
@@ -276,7 +284,11 @@ def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
 
 
 def _parted(words: Sequence[str]) -> tuple[str, str]:
-    """Part the schedule from what to do: a quoted first word, or the most words that make one."""
+    """Part the schedule from what to do: a quoted first word, or the most words that make one.
+
+    Raises:
+        ScheduleRefused: nothing is to be done, and what stands there is no schedule.
+    """
     if " " not in words[0]:
         for count in range(min(len(words), _WORDS_MAX), 0, -1):
             text = " ".join(words[:count])
@@ -285,6 +297,11 @@ def _parted(words: Sequence[str]) -> tuple[str, str]:
             except NotASchedule:
                 continue
             return text, " ".join(words[count:])
+    if len(words) == 1:
+        try:
+            check(words[0])
+        except NotASchedule as error:
+            raise ScheduleRefused(f"{error} {_EXAMPLE}") from None
     return words[0], " ".join(words[1:])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from aouo.facts.attachments import safe_name
 from aouo.facts.ports import Media, Rendered
@@ -44,6 +45,16 @@ def file_name(markdown: str) -> str:
         title = title[:_TITLE_CHARS].rpartition(" ")[0] or title[:_TITLE_CHARS]
     plain = " ".join(re.sub(r"[^\w .()+,=@-]", " ", title).split())
     return f"{safe_name(plain) or 'answer'}.md"
+
+
+def is_among(text: str, said: Sequence[str]) -> bool:
+    """Whether one of these texts is the very text, but for space and case, that an answer shows."""
+    wanted = _normal(" ".join(part.text for part in render(text)))
+    return any(_normal(one) == wanted for one in said)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _message(part: Part) -> Rendered:

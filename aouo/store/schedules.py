@@ -91,10 +91,10 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
 
 
 def count_made(tx: Tx, address: ConversationAddress) -> int:
-    """Return how many schedules of a conversation were made by people and models."""
+    """Return how many schedules of a conversation, made by people and models, are not over."""
     row = tx.one(
         "SELECT count(*) AS n FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
-        "AND origin <> 'default'",
+        "AND origin <> 'default' AND paused <> 'over'",
         address.platform,
         address.chat_id,
         address.thread_id,
@@ -224,6 +224,16 @@ def settled(tx: Tx, schedule_id: str, state: RunState) -> None:
         "WHERE id = ? AND next_due IS NULL AND enabled = 1",
         schedule_id,
     )
+
+
+def prune(tx: Tx, before: str) -> int:
+    """Delete schedules that were over before that time, and their runs; return how many."""
+    tx.run(
+        "DELETE FROM schedule_runs WHERE schedule_id IN "
+        "(SELECT id FROM schedules WHERE paused = 'over' AND last_due < ?)",
+        before,
+    )
+    return tx.run("DELETE FROM schedules WHERE paused = 'over' AND last_due < ?", before)
 
 
 def remove(tx: Tx, schedule_id: str) -> bool:

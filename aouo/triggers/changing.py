@@ -182,9 +182,10 @@ def upcoming(row: Scheduled, now: datetime, zone_of: ZoneOf, most: int = 3) -> l
 def zone_name(row: Scheduled, zone_of: ZoneOf) -> str:
     """Return the name of a schedule's zone: what is there, also if the one it names is gone."""
     zone = zone_of(row.zone)
-    return getattr(zone, "key", None) or datetime.fromisoformat(row.since).astimezone(
-        zone
-    ).strftime("UTC%z")
+    if name := getattr(zone, "key", None):
+        return name
+    offset = datetime.fromisoformat(row.since).astimezone(zone).strftime("%z")
+    return "UTC" if offset == "+0000" else f"UTC{offset[:3]}:{offset[3:]}"
 
 
 def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:

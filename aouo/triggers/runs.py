@@ -39,7 +39,7 @@ Settle: TypeAlias = Callable[[Tx, Job, Triggered, RunEnd, str], Report | None]
 
 def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
     """Settle the run of a schedule: its answer is told, a failure only after the last try, and
-    only if the run before it did not fail, too."""
+    only if the run before it did not fail, too. A schedule that is off is not tried again."""
     run = schedule_runs.get(tx, asked.trigger, asked.due_at)
     row = schedules.get(tx, asked.trigger)
     if run is None or row is None:  # removed meanwhile
@@ -49,7 +49,7 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
         return None
     if end.status == "failed":
         retry_at = ""
-        if end.may_retry and run.tries <= row.retries:
+        if end.may_retry and row.enabled and run.tries <= row.retries:
             later = RETRY_AFTER * 2 ** (run.tries - 1)
             retry_at = iso(datetime.fromisoformat(now) + later)
         schedule_runs.settle(tx, run, "failed", now, job_id=job.id, why=end.text, retry_at=retry_at)

@@ -113,8 +113,9 @@ class Ticking:
         log.warning("schedule_turned_back", schedule=row.id, from_=row.next_due, to=due)
 
     def _retry(self, tx: Tx, run: ScheduleRun, now: datetime) -> list[Inbound]:
-        row = schedules.get(tx, run.schedule_id)
-        if row and row.enabled and not self._is_off(tx, row, now):
+        """Begin a further try, or the first of a run that was asked for, also while it is off."""
+        row, is_asked = schedules.get(tx, run.schedule_id), run.tries == 0
+        if row and (row.enabled or is_asked) and not self._is_off(tx, row, now):
             schedule_runs.begin(tx, row.id, run.due_at)
             return [run_of(row, run.due_at)]
         schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=_OFF)

@@ -286,6 +286,32 @@ async def test_a_person_taken_off_the_list_gets_no_further_try(ticks: Ticks) -> 
     assert [(run["state"], run["retry_at"]) for run in runs] == [("failed", None)]
 
 
+async def test_one_that_is_off_runs_when_it_is_asked_for_and_is_not_tried_again(
+    ticks: Ticks,
+) -> None:
+    """So does what is over; a failure is told at once."""
+    off = await ticks.add("0 9 * * *", enabled=False, paused="person", retries=3)
+    over = await ticks.add("0 9 * * *", enabled=False, paused="over")
+    async with asyncio.TaskGroup() as group:
+        playing = Playing(ticks)
+        playing.start(group, ticks.ticking())
+        await ticks.run_now(over)
+        await playing.quiet()
+        ticks.ends = False
+        await ticks.run_now(off)
+        await playing.quiet()
+        await ticks.end("failed", "The model is away.", may_retry=True)
+        ticks.clock.go_on(300)
+        await playing.quiet()
+        await playing.stop()
+    states = [run["state"] for row in (over, off) for run in await ticks.runs(row)]
+
+    assert [fired for fired, _ in ticks.fired] == [over.id, off.id]
+    assert states == ["done", "failed"]
+    assert [report.text for report in ticks.told][-1:] == ["The model is away."]
+    assert [(await ticks.get(row)).paused for row in (over, off)] == ["over", "person"]
+
+
 async def test_a_closed_topic_counts_what_it_missed(ticks: Ticks) -> None:
     topic = ConversationAddress("tg", "-5", "7")
     row = await ticks.add("* * * * *", address=topic)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -262,6 +262,21 @@ async def test_one_that_is_gone_cannot_be_switched(port: Schedules) -> None:
     assert await port.pause(row.id) is None
     assert await port.resume(row.id, nobody) is None
     assert await port.run_now(row.id) is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "name"),
+    [
+        (ZoneInfo("Europe/Berlin"), "Europe/Berlin"),
+        (UTC, "UTC"),
+        (timezone(timedelta(hours=-3, minutes=-30)), "UTC-03:30"),
+    ],
+)
+async def test_a_zone_has_a_name_that_people_read(port: Schedules, zone: tzinfo, name: str) -> None:
+    """This machine's has none of its own."""
+    row = await port.create(Wish("every 2h", "Look"), PRIVATE, "", Library({}, {}, {}))
+
+    assert changing.zone_name(row, lambda _: zone) == name
 
 
 async def test_what_comes_with_a_pack_is_not_removed(port: Schedules) -> None:

@@ -21,6 +21,7 @@ from aouo.facts.work import Job, Misfire, Paused, Scheduled
 from aouo.plumbing.zones import zone_of
 from aouo.store import jobs, schedules
 from aouo.store.database import Database, Tx
+from aouo.triggers import changing
 from aouo.triggers.runs import RunEnd, settle_schedule
 from aouo.triggers.ticking import Due, Ticking
 from tests.fakes.databases import put_database
@@ -158,6 +159,10 @@ class Ticks:
         found = await self.database.read(lambda tx: schedules.get(tx, row.id))
         assert found
         return found
+
+    async def run_now(self, row: Scheduled) -> None:
+        """Have one run as its person asks."""
+        await self.database.transact(lambda tx: changing.run_now(tx, row, self.clock.now()))
 
     async def end(self, status: Any = "done", text: str = "Said.", **more: Any) -> None:
         """End the runs that are open."""

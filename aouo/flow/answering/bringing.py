@@ -7,7 +7,7 @@ and queues its messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from aouo.facts.address import Lane
@@ -18,7 +18,7 @@ from aouo.flow import ending
 from aouo.flow.attention import Attention
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
-from aouo.outbound.answers import messages_of_answer
+from aouo.outbound.answers import is_among, messages_of_answer
 from aouo.outbound.clean import without_secrets
 from aouo.outbound.wording import sentences
 from aouo.queue import reports
@@ -115,7 +115,9 @@ class Bringing:
         text = sentences.run_failed(report.text) if report.failed else report.text
         max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
         parts = report_parts.take(tx, report.turn_id)
-        answer = messages_of_answer(text, tail=tail, max_parts=max_parts) if text else ()
+        if not text or _is_said(text, parts):
+            return parts
+        answer = messages_of_answer(text, tail=tail, max_parts=max_parts)
         return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
 
     def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
@@ -128,3 +130,9 @@ class Bringing:
         text = report.text or sentences.run_sent_in_history()
         turns.append_report(tx, session_id, report.turn_id, about, text, now)
         sessions.touch(tx, session_id, now)
+
+
+def _is_said(text: str, parts: Sequence[Rendered]) -> bool:
+    """Whether the messages that a run has sent say its answer, so that it is not said twice."""
+    texts = [part.text for part in parts]
+    return is_among(text, [*texts, " ".join(texts)])

@@ -27,9 +27,8 @@ from aouo.flow.generation import Generation
 from aouo.flow.handlers.budget_refusals import Asking, BudgetRefusals, refusal_by
 from aouo.flow.handlers.editing import offer_untold
 from aouo.flow.questions import settled_cards
-from aouo.outbound.answers import messages_of_answer
+from aouo.outbound.answers import is_among, messages_of_answer
 from aouo.outbound.clean import without_secrets
-from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.outbound.wording import sentences
@@ -396,12 +395,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
 
 def _said_already(tx: Tx, turn_id: str, text: str) -> bool:
     """Only the very same text is not said twice."""
-    wanted = _normal(" ".join(part.text for part in render(text)))
-    return any(_normal(said) == wanted for said in deliveries.texts_of(tx, turn_id))
-
-
-def _normal(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return is_among(text, deliveries.texts_of(tx, turn_id))
 
 
 def _seen(filled: Filled) -> str:

@@ -23,6 +23,7 @@ from aouo.store import (
     memory_versions,
     reactions,
     results,
+    schedules,
     search,
     updates,
 )
@@ -71,6 +72,7 @@ class Tidying:
                 gone["deliveries"] = deliveries.prune(tx, before)
                 gone["reactions"] = reactions.prune(tx, before)
                 gone["digests"] = kept_reports.prune(tx, before)
+                gone["schedules"] = schedules.prune(tx, before)
             if days.messages_days:
                 before = iso(now - timedelta(days=days.messages_days))
                 gone["memory_versions"] = memory_versions.prune(tx, before)

@@ -115,10 +115,12 @@ async def test_a_zone_of_its_own_a_name_and_words_without_quotes(world: World) -
         ),
         ('add "today at 9:00" Too late', "now in Europe/Berlin."),
         ('add "water the plants every day" Now', "is not a schedule: write"),
+        ('add "water the plants every day"', "is not a schedule: write"),
+        ('add "water the plants every day"', 'follows: /cron add "every day at 9:00" Water'),
         ("add water the plants every day", "is not a schedule: write"),
         ('add --zone Berln "every day at 9" Rise', "Did you mean Europe/Berlin?"),
         ('add "every day at 9"', "a schedule needs a prompt"),
-        ("add every day at 9 Ben's birthday", "The quote ' is not closed."),
+        ("add every day at 9 Ben's birthday", "the quote ' is not closed."),
         ("add --often 3m Rise", "does not know --often"),
         ("add --misfire never 3m Rise", "--misfire is one of run_once, skip, coalesce."),
         (f'add "3m" {"x" * 4001}', "A prompt may have 4,000 characters"),
@@ -137,6 +139,18 @@ async def test_what_cannot_be_done_is_refused_with_why(world: World, words: str,
 
     assert why in answer.text
     assert rows == []
+
+
+async def test_it_names_what_is_wrong_before_it_asks_for_a_pack(world: World) -> None:
+    world.install("notes", "vocab")
+    async with world.running() as bot:
+        usage = await bot.ask("/cron add")
+        wrong = await bot.ask('/cron add "water the plants every day"')
+        asked = await bot.ask('/cron add "every day at 9:00" Water the plants')
+
+    assert usage.text.startswith("Write it like this: /cron")
+    assert "is not a schedule" in wrong.text
+    assert asked.text == "Which pack shall answer here?"
 
 
 async def test_the_buttons_switch_run_show_and_remove(world: World, clock: FastClock) -> None:

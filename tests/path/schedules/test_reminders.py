@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from aouo.emulator.models.replies import Fails
+from aouo.store import schedules
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.looking import eventually, said, settled
+from tests.path.looking import answers, eventually, said, settled
 from tests.path.schedules.scheduled import answering, is_run, made, run_states
 from tests.path.world import ADA, Running, World, texts
 
@@ -282,6 +283,29 @@ async def test_a_run_only_with_messages_needs_no_words(world: World, clock: Fast
     assert (answer.text, states) == ("Tree.", ["done"])
 
 
+async def test_a_run_that_answers_what_it_has_sent_says_it_once(
+    world: World, clock: FastClock
+) -> None:
+    card = {"type": "keyboard", "text": "Water the *plants*?", "buttons": [["Done|done"]]}
+
+    def run(body: Body) -> Reply | str:
+        sent = body["messages"][-1]["role"] == "tool"
+        return "Water the  plants?" if sent else Says(calls=(CallPart("msg", card),))
+
+    world.model.script = answering(run, lambda body: "Good.")
+    async with world.running() as bot:
+        await made(bot)
+        clock.jump(61)
+        await said(world, "Water the plants?")
+        await settled(bot)
+        await bot.ask("Thanks")
+        shown = await answers(world)
+        kept = await bot.rows("SELECT text FROM messages WHERE text = 'Water the  plants?'")
+
+    assert shown == ["Water the plants?", "Good."]
+    assert kept
+
+
 async def test_a_run_is_offered_nothing_that_asks(world: World, clock: FastClock) -> None:
     world.model.script = answering(lambda body: "Water!", lambda body: "Hello.")
     async with world.running() as bot:
@@ -383,3 +407,24 @@ async def test_a_schedule_that_no_parser_takes_is_told_and_off(
 
     assert [row["paused"] for row in rows] == ["unreadable", "unreadable"]
     assert world.model.requests == []
+
+
+async def test_what_was_for_once_leaves_the_list_and_the_count(
+    world: World, clock: FastClock
+) -> None:
+    world.model.script = answering(lambda body: "Water!", lambda body: "Hello.")
+    async with world.running() as bot:
+        row = await made(bot)
+        clock.jump(61)
+        await said(world, "Water!\n\n— ⏰ plants")
+        await ended(bot, "done")
+        listed = await bot.ask("/cron")
+        history = await bot.ask(f"/cron history {row.id}")
+        database = bot.app.shared.database
+        counted = await database.read(lambda tx: schedules.count_made(tx, row.address))
+        gone = await database.transact(lambda tx: schedules.prune(tx, "2027"))
+        rows = await bot.rows("SELECT 1 FROM schedules UNION ALL SELECT 1 FROM schedule_runs")
+
+    assert listed.text.startswith("There are no schedules here.")
+    assert "plants" in history.text
+    assert (counted, gone, rows) == (0, 1, [])
