@@ -118,8 +118,9 @@ class Ticking:
         log.warning("schedule_turned_back", schedule=row.id, from_=row.next_due, to=due)
 
     def _retry(self, tx: Tx, run: ScheduleRun, now: datetime) -> list[Inbound]:
+        """Try a run anew; one that was never tried is one that a person asks for, on or off."""
         row = schedules.get(tx, run.schedule_id)
-        if row and row.enabled and not self._is_off(tx, row, now):
+        if row and (row.enabled or not run.tries) and not self._is_off(tx, row, now):
             schedule_runs.begin(tx, row.id, run.due_at)
             return [run_of(row, run.due_at)]
         schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=_OFF)

@@ -118,7 +118,7 @@ async def test_a_zone_of_its_own_a_name_and_words_without_quotes(world: World) -
         ("add water the plants every day", "is not a schedule: write"),
         ('add --zone Berln "every day at 9" Rise', "Did you mean Europe/Berlin?"),
         ('add "every day at 9"', "a schedule needs a prompt"),
-        ("add every day at 9 Ben's birthday", "The quote ' is not closed."),
+        ("add every day at 9 Ben's birthday", "the quote ' is not closed."),
         ("add --often 3m Rise", "does not know --often"),
         ("add --misfire never 3m Rise", "--misfire is one of run_once, skip, coalesce."),
         (f'add "3m" {"x" * 4001}', "A prompt may have 4,000 characters"),
@@ -244,3 +244,21 @@ async def test_one_that_runs_already_is_not_run_again(world: World, clock: FastC
 
     assert "begins now" in first.text
     assert rows[0]["next_due"].startswith("2026-03-02T20:00")
+
+
+async def test_one_that_is_off_runs_when_a_person_says_so_and_stays_off(world: World) -> None:
+    world.model.say("Half past one.")
+    async with world.running() as bot:
+        await bot.ask("/cron add --name Clock every day at 21:00 What time is it?")
+        await bot.ask("/cron off Clock")
+        told = await bot.ask("/cron run Clock")
+        await eventually(
+            lambda: bot.rows("SELECT 1 FROM schedule_runs WHERE state IN ('done', 'failed')")
+        )
+        await settled(bot)
+        (run,) = await bot.rows("SELECT state, why FROM schedule_runs")
+        (row,) = await bot.rows("SELECT enabled, paused, next_due FROM schedules")
+
+    assert "begins now" in told.text
+    assert dict(run) == {"state": "done", "why": ""}
+    assert dict(row) == {"enabled": 0, "paused": "person", "next_due": None}
