@@ -95,6 +95,8 @@ class Bringing:
                 jobs.add(tx, job.lane.bypassed, later, now)
             else:
                 self._remember(tx, job.inbound, report, now)
+            told = replace(report, prompt="", text="")  # the words are kept there, and nowhere else
+            jobs.rewrite(tx, job.id, replace(job.inbound, content=told))
             return said
 
         await self._replies.settle(
