@@ -114,6 +114,7 @@ def flow_of(
             zone=partial(zone_of, ""),
             library=lambda: generations.library,
         ),
+        publish=shared.bus.publish,
     )
     answering = Answering(
         generations=generations,
@@ -121,7 +122,7 @@ def flow_of(
         replies=replies,
         budget_refusals=budget_refusals,
         intake=intake,
-        words=Words(replies=replies, running=running, intake=intake),
+        words=Words(replies=replies, running=running, intake=intake, bringing=bringing),
         renewing=Renewing(
             database=database,
             clock=clock,

@@ -58,7 +58,7 @@ class Asking:
                     turn_id, status = event.turn_id, event.status
         text, reason = await self._database.read(lambda tx: turns.outcome(tx, turn_id))
         if status != "ack":
-            raise TurnFailed(reason)
+            raise TurnFailed(reason or status)
         return text
 
     async def run_stream(self, prompt: str, session_id: str) -> AsyncGenerator[Event]:

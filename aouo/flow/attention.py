@@ -64,7 +64,9 @@ class Attention:
 
 
 def _is_asked_for(tx: Tx, inbound: Inbound, report: Report) -> bool:
-    """Whether a person wanted this at this time: it comes from a schedule that was made for them,
-    not from one that a pack brought."""
+    """Whether a person wanted this at this time: it answers their command, or comes from a schedule
+    that was made for them, not from one that a pack brought."""
+    if inbound.origin == "command":
+        return True
     row = schedules.get(tx, report.trigger) if inbound.origin == "cron" else None
     return row is not None and row.origin != "default"

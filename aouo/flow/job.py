@@ -124,6 +124,9 @@ class Flow:
 
     async def _end_stopped(self, job: Job) -> None:
         """End a job whose person said /stop, wherever that met it."""
+        if job.isolated:
+            await self._bringing.give_up(job, StopReason.PERSON.value, "stopped")
+            return
         await self._replies.end_stopped(job, StopReason.PERSON)
         self._forget(job)
 

@@ -13,7 +13,7 @@ def running(tx: Tx) -> list[Working]:
     rows = tx.all(
         "SELECT j.*, coalesce(t.started_at, j.created_at) AS since FROM jobs AS j "
         "LEFT JOIN turns AS t ON t.job_id = j.id AND t.status = 'open' "
-        "WHERE j.state = 'running' ORDER BY j.id"
+        "WHERE j.state = 'running' ORDER BY +j.id"  # by its id it walks all jobs
     )
     return [
         Working(row["id"], Lane(row["lane"]), inbound_of(row), row["since"])

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from aouo.facts.events import Inbound, Text
 from aouo.store import media, results
 from aouo.store.database import Tx
+from aouo.store.turns import REPORT
 
 MESSAGES_AT_ONCE = 40
 TURNS_AT_ONCE = 40
@@ -28,7 +29,8 @@ class Forgotten:
 
 
 def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
-    """Empty whole turns that ended before `before`, among the next messages after `after`.
+    """Empty whole turns that ended before `before`, among the next messages after `after`, and
+    delete what triggered turns brought in by then.
 
     A turn that is open, or has messages to be sent, keeps its words.
     """
@@ -43,13 +45,17 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
     for turn, job in over.items():
         _forget_turn(tx, turn)
         _forget_job(tx, job)
-    for session in {found[turn] for turn in over}:
+    brought = [turn for turn in found if turn.startswith(REPORT)]
+    for turn in brought:
+        tx.run("DELETE FROM messages WHERE turn_id = ?", turn)
+    for session in {found[turn] for turn in (*over, *brought)}:
         tx.run(
             "UPDATE sessions SET title = '', titling = 'done' WHERE id = ? "
             "AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)",
             session,
         )
-    return Forgotten(len(over), old[-1]["id"] if old and len(old) == len(rows) else 0)
+    upto = old[-1]["id"] if old and len(old) == len(rows) else 0
+    return Forgotten(len(over) + len(brought), upto)
 
 
 def end_sessions(tx: Tx, before: str) -> int:

@@ -24,6 +24,8 @@ from aouo.facts.work import OpenTurn
 from aouo.store.database import Tx
 
 Status = Literal["ack", "nack", "aborted"]
+REPORT = "report:"
+"""In place of a turn's id: what a turn with the id after it brought into a conversation."""
 _LOOKED_BACK = 200
 """How many of a session's newest turns are searched for one that answers a given person."""
 
@@ -71,7 +73,7 @@ def append_report(tx: Tx, session_id: str, turn_id: str, about: str, text: str, 
     `about` says what was asked of that turn.
     """
     rows = [
-        _append(tx, session_id, f"report:{turn_id}", role, words, now)
+        _append(tx, session_id, f"{REPORT}{turn_id}", role, words, now)
         for role, words in (("user", about), ("assistant", text))
     ]
     tx.run("UPDATE messages SET visible = 1 WHERE id IN (?, ?)", *rows)

@@ -9,10 +9,12 @@ from aouo.facts import notices
 from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel
 from aouo.facts.work import Job
+from aouo.flow.answering.bringing import Bringing
 from aouo.flow.files.intake import Audience, Intake, has_files
 from aouo.flow.files.media_reach import openers_of
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
+from aouo.outbound.wording import sentences
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import RunTurn
 
@@ -23,7 +25,10 @@ _READS_NO_SKILLS = "the model reads no skills"
 class Words:
     """Takes in what turns are to answer."""
 
-    def __init__(self, *, replies: Replies, running: Running, intake: Intake) -> None:
+    def __init__(
+        self, *, replies: Replies, running: Running, intake: Intake, bringing: Bringing
+    ) -> None:
+        self._bringing = bringing
         self._replies = replies
         self._running = running
         self._intake = intake
@@ -39,6 +44,8 @@ class Words:
         if has_files(job) and not wanted.again:
             return await self._with_files(job, wanted, model, generation)
         if not wanted.said.strip() and not wanted.again:
+            if job.isolated:
+                return await self._give_up(job, notices.Plain.EMPTY_MESSAGE, "")
             await self._replies.answer(job, notices.Plain.EMPTY_MESSAGE)
             return None
         return wanted
@@ -72,5 +79,8 @@ class Words:
                 return await self._give_up(job, notice, _MISSED)
 
     async def _give_up(self, job: Job, notice: Notice, why: str) -> None:
+        if job.isolated:
+            await self._bringing.give_up(job, sentences.word(notice).text)
+            return
         await self._replies.give_up(job, notice, state="done", why=why)
         self._intake.forget(job)

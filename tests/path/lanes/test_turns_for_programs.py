@@ -5,15 +5,18 @@ Source: seed 000 "Contract", issue 14 "Plan".
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from aouo.facts.errors import TurnFailed
 from aouo.facts.events import LlmToken, ResponseComplete, TurnStarted
 from aouo.facts.ids import SessionId
+from aouo.flow.answering.turns import Turns
 from aouo.plumbing.client import answers
 from tests.fakes.model_server import Fails, words_of
 from tests.path.looking import settled
-from tests.path.world import ADA, World, texts
+from tests.path.world import ADA, WAIT_S, World, texts
 
 
 def beside(conversation: str = "cli:local") -> str:
@@ -64,6 +67,20 @@ async def test_a_turn_without_an_answer_says_why(world: World) -> None:
 
 def _broken(body: dict[str, object]) -> Fails:
     return Fails(500, "broken")
+
+
+async def test_whoever_waits_for_a_turn_that_breaks_before_it_begins_is_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(Turns, "begin", breaks)
+    async with world.running() as bot, asyncio.timeout(WAIT_S):
+        with pytest.raises(TurnFailed, match="aborted"):
+            await bot.app.asking.run_turn("2 + 2?", beside())
+        with pytest.raises(TurnFailed, match="aborted"):
+            await bot.app.asking.run_turn(" ", beside())
 
 
 async def test_the_socket_streams_a_turn(world: World) -> None:

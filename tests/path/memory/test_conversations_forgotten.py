@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound, Person, Text
+from aouo.facts.events import Inbound, Person, Report, Text
 from aouo.store import forgetting, jobs, search
 from aouo.store.database import Database, Tx
 from tests.fakes.clock import FastClock
@@ -295,3 +295,25 @@ def old_talk(tx: Tx) -> None:
                 role,
                 LONG_AGO,
             )
+
+
+async def test_what_a_run_brought_in_is_forgotten_like_all_else(world: World) -> None:
+    """Issue 14 "Memory": `retention.messages_days` ends conversations."""
+    clock = world.clock = FastClock()
+    world.config = {"retention": {"messages_days": 7, "deliveries_days": 1}}
+    content = Report("t" * 26, "zoo", "count the rhino", "one elephant")
+    run = Inbound(ConversationAddress("tg", str(ADA)), Person(str(ADA)), content, origin="watch")
+    async with world.running() as bot:
+        await bot.app.inbox.trigger(lambda tx, now: [run])
+        await bot.people.next_message(ADA)
+        await settled(bot)
+        clock.jump(6 * DAY_S)
+        await bot.app.tidying.prune()
+        kept = [word for word in ("rhino", "elephant") if stored(world, word)]
+        clock.jump(2 * DAY_S)
+        await bot.app.tidying.prune()
+        left = [word for word in ("rhino", "elephant") if stored(world, word)]
+        sessions = await bot.rows("SELECT id FROM sessions")
+
+    assert kept == ["rhino", "elephant"]
+    assert (left, sessions) == ([], [])

@@ -258,3 +258,21 @@ async def test_one_that_runs_already_is_not_run_again(world: World, clock: FastC
 
     assert "begins now" in first.text
     assert rows[0]["next_due"].startswith("2026-03-02T20:00")
+
+
+async def test_one_that_is_off_runs_when_a_person_says_so_and_stays_off(world: World) -> None:
+    world.model.say("Half past one.")
+    async with world.running() as bot:
+        await bot.ask("/cron add --name Clock every day at 21:00 What time is it?")
+        await bot.ask("/cron off Clock")
+        told = await bot.ask("/cron run Clock")
+        await eventually(
+            lambda: bot.rows("SELECT 1 FROM schedule_runs WHERE state IN ('done', 'failed')")
+        )
+        await settled(bot)
+        (run,) = await bot.rows("SELECT state, why FROM schedule_runs")
+        (row,) = await bot.rows("SELECT enabled, paused, next_due FROM schedules")
+
+    assert "begins now" in told.text
+    assert dict(run) == {"state": "done", "why": ""}
+    assert dict(row) == {"enabled": 0, "paused": "person", "next_due": None}

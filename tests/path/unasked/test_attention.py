@@ -12,7 +12,7 @@ import pytest
 
 from aouo.emulator import ChatMessage
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound, Person, Report
+from aouo.facts.events import Inbound, Origin, Person, Report
 from aouo.facts.ports import iso
 from aouo.facts.work import Scheduled
 from aouo.store import schedules
@@ -32,12 +32,18 @@ async def clock(world: World) -> FastClock:
 
 
 async def report(
-    bot: Running, text: str, *, name: str = "pump", user: int = ADA, trigger: str = ""
+    bot: Running,
+    text: str,
+    *,
+    name: str = "pump",
+    user: int = ADA,
+    trigger: str = "",
+    origin: Origin = "heartbeat",
 ) -> None:
     """Bring in a result as a triggered turn files it."""
     content = Report("t" * 26, name, "", text, trigger=trigger)
     chat = ConversationAddress("tg", str(user))
-    inbound = Inbound(chat, Person(str(user)), content, origin="cron" if trigger else "heartbeat")
+    inbound = Inbound(chat, Person(str(user)), content, origin="cron" if trigger else origin)
     await bot.app.inbox.trigger(lambda tx, now: [inbound])
     await settled(bot)
 
@@ -100,6 +106,15 @@ async def test_the_allowance_is_each_persons_own(world: World, clock: FastClock)
 
         assert len(await told(bot)) == 2
         assert await told(bot, BEN) == ["Ben's"]
+
+
+async def test_what_a_command_brings_is_an_answer_and_never_held_back(world: World) -> None:
+    world.config["attention"] = {"quiet_hours": "12:00-13:00"}
+    async with world.running() as bot:
+        await report(bot, "All quiet.", origin="command")
+
+        assert await told(bot) == ["All quiet."]
+        assert await bot.rows("SELECT person FROM attention") == []
 
 
 @pytest.mark.parametrize(
