@@ -80,10 +80,11 @@ def due(tx: Tx, now: str, limit: int) -> list[ToNote]:
 
 
 def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[Said]:
-    """Return the oldest `limit` messages after `after`, without results of tools."""
+    """Return the oldest `limit` messages after `after`, without results of tools, and without what
+    began by itself: nobody said that."""
     rows = tx.all(
         "SELECT id, role, text FROM messages WHERE session_id = ? AND visible = 1 AND id > ? "
-        "AND role <> 'tool' AND text <> '' ORDER BY id LIMIT ?",
+        "AND role <> 'tool' AND text <> '' AND turn_id NOT LIKE 'report:%' ORDER BY id LIMIT ?",
         session_id,
         after,
         limit,

@@ -60,6 +60,11 @@ def put(tx: Tx, state: WatchState) -> None:
     )
 
 
+def forget_seen(tx: Tx, pack: str, watch: str) -> None:
+    """Have a watch take what it sees next as what it saw before."""
+    tx.run("UPDATE watches SET digest = '' WHERE pack = ? AND id = ?", pack, watch)
+
+
 def forgive(tx: Tx) -> None:
     """Let watches that failed too often look again."""
     tx.run("UPDATE watches SET failures = 0, next_look = '' WHERE failures > 0")

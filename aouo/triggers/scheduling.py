@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, get_args
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ports import iso
-from aouo.facts.schedule import NotASchedule, is_from_now, next_after, parse
+from aouo.facts.schedule import is_from_now, next_after, parse
 from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin
 from aouo.packs.format.manifest import CronDefault, Manifest
 from aouo.store import schedules
@@ -135,7 +135,7 @@ def due_after(row: Scheduled, now: datetime, zone_of: ZoneOf) -> str | None:
     zone = zone_of(row.zone)
     try:
         schedule = parse(row.text, datetime.fromisoformat(row.since), zone)
-    except NotASchedule:
+    except ValueError:  # also a moment that is none
         return None
     due = next_after(schedule, now, zone)
     return iso(due) if due else ""

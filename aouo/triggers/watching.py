@@ -23,7 +23,7 @@ from aouo.facts.spans import span_s
 from aouo.facts.work import Job
 from aouo.packs.format.manifest import Manifest, Watch
 from aouo.packs.library import Library
-from aouo.store import jobs, routes, watches
+from aouo.store import jobs, routes, turns, watches
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
 from aouo.store.watches import WatchKey, WatchState
@@ -247,8 +247,14 @@ def trigger_of(pack: str, watch: str) -> str:
 
 
 def settle_watch(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
-    """Settle the turn of a change: silence is told to nobody, nor is that a person stopped it."""
-    del tx, job, now
+    """Settle the turn of a change: silence is told to nobody, nor is that a person stopped it.
+
+    A turn that changed something itself may have changed what is looked at, and would begin the
+    next one, without end: then what is seen next is no change.
+    """
+    del job, now
+    if turns.effects(tx, end.turn_id):
+        watches.forget_seen(tx, *asked.trigger.split(":", 1))
     is_silent = end.status == "done" and not end.spoke and end.text.strip() in ("", SILENT)
     if is_silent or end.status == "stopped":
         return None

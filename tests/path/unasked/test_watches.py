@@ -351,3 +351,28 @@ async def test_what_a_pack_saw_is_forgotten_with_it(world: World, clock: FastClo
             return not await bot.rows("SELECT id FROM watches")
 
         await eventually(forgotten)
+
+
+async def test_what_its_own_turn_changes_begins_no_further_turn(
+    world: World, clock: FastClock
+) -> None:
+    """Else a turn that writes down what it saw would begin the next one, and so on."""
+    lab(world)
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+        await keep(world, "Haus")
+        world.model.call("persist", {"action": "save", "data": {"word": "seen", "meaning": "x"}})
+        world.model.say("Noted.")
+        await looked(bot, clock)
+        asked = len(world.model.requests)
+        await looked(bot, clock)
+        await looked(bot, clock)
+        assert len(world.model.requests) == asked
+
+        await keep(world, "Garten")
+        await looked(bot, clock)
+        told = texts(await bot.people.messages(ADA))[-1]
+
+    assert '{"word": "Garten"}' in told
+    assert told.endswith("— ⏰ look here")
