@@ -33,6 +33,11 @@ class Subscription:
         if closed:
             self._closing.set()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no more events come."""
+        return self._closing.is_set()
+
     async def closed(self) -> None:
         """Wait until no more events come."""
         await self._closing.wait()

@@ -35,6 +35,8 @@ class Indexing:
             async for event in events:
                 said_in = {event.session_id}
                 await first(self._clock.sleep(QUIET_S), events.closed())
+                if events.is_closed:  # the next turn there has it indexed
+                    return
                 while not events.empty():
                     said_in.add(events.get_nowait().session_id)
                 try:

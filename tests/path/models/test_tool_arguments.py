@@ -293,8 +293,9 @@ async def test_every_clarify_is_refused_in_words_or_waits_for_its_answer(
     async with world.running() as bot:
         [tool] = bot.app.generations.now.registry.allowed(["clarify"], [])
         odd = arguments(tool.spec())
-        calls = st.one_of(odd, QUESTIONS, QUESTIONS).map(lambda text: CallPart("clarify", text))
-        for number, call in enumerate(examples(calls, ASKED)):
+        kinds = [one.map(lambda text: CallPart("clarify", text)) for one in (odd, QUESTIONS)]
+        calls = [call for kind in kinds for call in examples(kind, ASKED // 2)]
+        for number, call in enumerate(calls):
             end = f"end of turn {number}"
             lines.extend((Says(calls=(call,)), Says(end)))
             await bot.people.say(ADA, ADA, "/new")
