@@ -19,6 +19,7 @@ from aouo.outbound.live import LiveView
 from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.silent import SilentView
+from aouo.plumbing.shield import finish
 from aouo.queue import reports
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
@@ -156,7 +157,8 @@ class PersonWait:
 
         def write(tx: Tx) -> tuple[Gate, Delivery | None]:
             settled = gate if reached else _settled(tx, gate, "closed", NOT_REACHED)
-            if tells is None:
+            now_is = gates.get(tx, gate.id)
+            if tells is None or (reached and now_is and now_is.state != "open"):  # answered by now
                 return settled, None
             now, said = iso(self.clock.now()), tells(reached)
             key = settled_cards.waits_key(gate)
@@ -164,11 +166,14 @@ class PersonWait:
                 tx, self._address, "notice", said, now, turn_id=self._turn_id, key=key
             )
 
-        settled, told = await self.database.transact(write)
-        if told:
-            self.put(told)
-        if settled.state != "open":
-            self._waiting.tell(settled)
+        async def tell() -> None:
+            settled, told = await self.database.transact(write)
+            if told:
+                self.put(told)
+            if settled.state != "open":
+                self._waiting.tell(settled)
+
+        await finish(tell())  # an answer ends this task, and what is written has to be sent
 
     async def _arrived(self, card: Delivery) -> Delivery:
         """The card once it is sent, refused or unknown."""

@@ -38,7 +38,13 @@ async def shown(bot: Running, message: ChatMessage, text: str) -> ChatMessage:
 
 
 async def tapped(bot: Running, message: ChatMessage, label: str, text: str) -> ChatMessage:
-    """Ada taps a button; returns the message that stands there then, with the text."""
+    """Ada taps a button; returns the message that stands there then, with the text.
+
+    She takes her time: the same tap again at once would be a double one.
+    """
+    clock = bot.app.shared.clock
+    assert isinstance(clock, FastClock)
+    clock.jump(3)
     data = next(button.data for button in message.buttons if button.text == label)
     await bot.people.tap(ADA, message.chat_id, message.id, data)
     return await shown(bot, message, text)
@@ -167,7 +173,6 @@ async def test_the_buttons_switch_run_show_and_remove(world: World, clock: FastC
         back = await tapped(bot, past, "All schedules", "Schedules here:")
         asked = await tapped(bot, back, "1: Remove", "and its history?")
         kept = await tapped(bot, asked, "Keep it", "Schedules here:")
-        clock.jump(3)  # sooner, the same tap would be a double one
         asked = await tapped(bot, kept, "1: Remove", "and its history?")
         gone = await tapped(bot, asked, "Remove it", "is removed")
         rows = await bot.rows("SELECT id FROM schedules")
