@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from aouo.commands.registry import CommandCall, Result
 from aouo.commands.scheduling import Scheduling
@@ -11,8 +12,12 @@ from aouo.facts import taps
 from aouo.facts.work import Job
 from aouo.flow.handlers.table import Handlers, on
 from aouo.flow.replies import Replies
+from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
 from aouo.store.database import Tx
+
+_OfOne: TypeAlias = taps.RunSchedule | taps.AskRemoval | taps.RemoveSchedule | taps.ShowHistory
+_Act: TypeAlias = Callable[[Tx, CommandCall, Library, str], Result]
 
 
 class ScheduleTaps:
@@ -32,10 +37,10 @@ class ScheduleTaps:
         return [
             on(taps.SwitchOn, self._switch),
             on(taps.SwitchOff, self._switch),
-            on(taps.RunSchedule, self._run),
-            on(taps.AskRemoval, self._ask_removal),
-            on(taps.RemoveSchedule, self._remove),
-            on(taps.ShowHistory, self._history),
+            on(taps.RunSchedule, self._by_id(self._scheduling.ran)),
+            on(taps.AskRemoval, self._by_id(self._scheduling.ask_removal)),
+            on(taps.RemoveSchedule, self._by_id(self._scheduling.removed)),
+            on(taps.ShowHistory, self._by_id(self._scheduling.history)),
             on(taps.ShowSchedules, self._page),
             on(taps.StopJob, self._stop),
         ]
@@ -47,21 +52,12 @@ class ScheduleTaps:
             job, lambda tx, call: act(tx, call, library, tap.schedule_id, on=switch_on)
         )
 
-    async def _run(self, job: Job, tap: taps.RunSchedule) -> None:
-        act, library = self._scheduling.ran, self._replies.library
-        await self._show(job, lambda tx, call: act(tx, call, library, tap.schedule_id))
+    def _by_id(self, act: _Act) -> Callable[[Job, _OfOne], Awaitable[None]]:
+        async def obey(job: Job, tap: _OfOne) -> None:
+            library = self._replies.library
+            await self._show(job, lambda tx, call: act(tx, call, library, tap.schedule_id))
 
-    async def _ask_removal(self, job: Job, tap: taps.AskRemoval) -> None:
-        act, library = self._scheduling.ask_removal, self._replies.library
-        await self._show(job, lambda tx, call: act(tx, call, library, tap.schedule_id))
-
-    async def _remove(self, job: Job, tap: taps.RemoveSchedule) -> None:
-        act, library = self._scheduling.removed, self._replies.library
-        await self._show(job, lambda tx, call: act(tx, call, library, tap.schedule_id))
-
-    async def _history(self, job: Job, tap: taps.ShowHistory) -> None:
-        act, library = self._scheduling.history, self._replies.library
-        await self._show(job, lambda tx, call: act(tx, call, library, tap.schedule_id))
+        return obey
 
     async def _page(self, job: Job, tap: taps.ShowSchedules) -> None:
         act, library = self._scheduling.listed, self._replies.library
