@@ -7,7 +7,6 @@ first call imports this module, since importing the SDK takes most of a second.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import cast
 
@@ -15,6 +14,8 @@ import httpx2
 import openai
 
 from aouo.providers.http import Session, shared_client
+
+import_module("httpx")  # whole: the SDK would take one that a thread has half imported
 
 _NO_KEY = "none"  # the SDK requires a key even where the header is left out
 
@@ -36,7 +37,6 @@ class OpenAILine:
     """A `Line` over the SDK; without a key it sends no Authorization header."""
 
     def __init__(self, *, base_url: str, api_key: str, session: Session) -> None:
-        wait_for_httpx()
         self._client = _Client(
             api_key=api_key or _NO_KEY,
             base_url=base_url,
@@ -59,7 +59,6 @@ class OpenAILine:
 
     async def _begin(self, path: str, body: bytes | None) -> object:
         """Return the raw response once it begins, without the SDK's stream object around it."""
-        wait_for_httpx()
         stream_cls, raw = openai.AsyncStream[object], httpx2.Response
         if body is None:
             return await self._client.get(
@@ -73,10 +72,3 @@ class OpenAILine:
             stream=True,
             stream_cls=stream_cls,
         )
-
-
-def wait_for_httpx() -> None:
-    """Wait for the thread that imports `httpx`, if one has begun to: the channel does at a start,
-    when what is due may be asked already, and the SDK takes a half-made module as whole."""
-    if "httpx" in sys.modules:
-        import_module("httpx")

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -151,6 +152,8 @@ class SpeechService:
         """Make the SDK's client; it does not retry, since the caller decides about that."""
         if self.backend == "openai":
             import openai
+
+            import_module("httpx")  # as `providers/openai_line` does
 
             self._client = openai.AsyncOpenAI(
                 api_key=self._key,
