@@ -48,7 +48,7 @@ from aouo.telegram.channel import CAPABILITIES
 from aouo.triggers.consolidating import settle_consolidation
 from aouo.triggers.heartbeat import settle_heartbeat
 from aouo.triggers.journaling import settle_journal
-from aouo.triggers.runs import settle_asked, settle_command, settle_schedule
+from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.watching import settle_watch
 
@@ -100,7 +100,6 @@ def flow_of(
         clock=clock,
         replies=replies,
         settles={
-            "api": settle_asked,
             "command": settle_command,
             "cron": settle_schedule,
             "heartbeat": settle_heartbeat,

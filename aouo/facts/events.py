@@ -363,11 +363,26 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class Hints:
+    """What is known of an inbound besides its words; "" and 0 where there is nothing.
+
+    `force_sync`: nothing of the answer is shown before it is whole. Source: seed, "Classification".
+    """
+
+    builtin_command: str = ""
+    slash_command: str = ""
+    slash_args: str = ""
+    message_id: int = 0
+    force_sync: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StreamBegin:
     """The chat is about to see a turn's words as they come."""
 
     turn_id: str
     session_id: str
+    hints: Hints
 
 
 @dataclass(frozen=True, slots=True)

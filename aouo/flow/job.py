@@ -250,7 +250,7 @@ class Answering:
             if pictured:
                 ctx.images = await self._intake.images_of(job, ctx.model)
             limit_s = turn.plan.timeout_s or generation.limits.turn_timeout_s
-            with Stream(self._bus, ctx, streams=turn.view.streams) as stream:
+            with Stream(self._bus, ctx, turn.plan.hints, streams=turn.view.streams) as stream:
                 ended = await self._running.run(job.id, limit_s, work)
                 stream.ended = ended
             if ended is StopReason.SHUTDOWN:

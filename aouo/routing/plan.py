@@ -5,22 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aouo.facts.commands import COMMANDS
-from aouo.facts.events import Album, Attached, Command, Content, Origin, Triggered
+from aouo.facts.events import Album, Attached, Command, Content, Hints, Origin, Triggered
 from aouo.facts.origins import PROFILES, Goes, SessionMode
-
-
-@dataclass(frozen=True, slots=True)
-class Hints:
-    """What is known of an inbound besides its words; "" and 0 where there is nothing.
-
-    `force_sync`: nothing of the answer is shown before it is whole. Source: seed, "Classification".
-    """
-
-    builtin_command: str = ""
-    slash_command: str = ""
-    slash_args: str = ""
-    message_id: int = 0
-    force_sync: bool = False
 
 
 @dataclass(frozen=True, slots=True)

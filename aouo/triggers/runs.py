@@ -68,12 +68,6 @@ def settle_command(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) ->
     return None if end.status == "stopped" else report_of(asked, end)
 
 
-def settle_asked(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
-    """Settle the turn of a program, which reads the answer itself: nobody else is told."""
-    del tx, job, asked, end, now
-    return None
-
-
 def report_of(asked: Triggered, end: RunEnd) -> Report:
     """Return the report of a run that is to be told."""
     text = end.text.strip()

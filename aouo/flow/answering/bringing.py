@@ -13,6 +13,7 @@ from typing import Literal
 
 from aouo.facts.address import Lane
 from aouo.facts.events import Event, Inbound, Origin, Report, Triggered, TurnSettled
+from aouo.facts.origins import PROFILES
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow import ending
@@ -59,8 +60,10 @@ class Bringing:
         there is nothing to tell."""
         asked = job.inbound.content
         assert isinstance(asked, Triggered)
-        report = self._settles[job.inbound.origin](tx, job, asked, end, now)
-        if report is None:
+        origin = job.inbound.origin
+        settle = self._settles.get(origin)
+        report = settle(tx, job, asked, end, now) if settle else None
+        if report is None or PROFILES[origin].goes == "nowhere":
             report_parts.take(tx, end.turn_id)
             return None
         return reports.file(tx, replace(job.inbound, content=report), now)

@@ -102,7 +102,8 @@ class Commit:
         if isinstance(ended, Ack):
             self._otr_memory.add(turn.ctx.facts, said_by_person(turn.ctx), ended.text)
         ms = (time.perf_counter() - begun_s) * 1000
-        tell(self._bus, turn.ctx, ended, shown=shown, ms=ms, now=stamp(self._clock))
+        command, now = turn.plan.slash_name, stamp(self._clock)
+        tell(self._bus, turn.ctx, ended, command=command, shown=shown, ms=ms, now=now)
         await settle(turn.generation.pipelines.settled, turn.ctx, status_of(ended))
 
     async def _write(self, turn: Turn, ended: Ending | StopReason, filled: Filled) -> int:
@@ -112,7 +113,7 @@ class Commit:
             StopAsked: it ends by its person's /stop, and by nothing else.
             PostActionFailed: what its command wanted done with the answer failed.
         """
-        if turn.job.isolated:
+        if turn.plan.goes != "here":
             return await self._end_run(turn, ended)
         match ended:
             case Ack():

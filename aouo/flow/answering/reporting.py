@@ -9,6 +9,7 @@ import structlog
 
 from aouo.facts.errors import BudgetExceeded, ProviderError, QuotaExceededError, Refused
 from aouo.facts.events import (
+    Hints,
     ResponseComplete,
     StreamBegin,
     StreamEnd,
@@ -33,16 +34,17 @@ class Stream:
     The end is published however the block is left; `ended` is set once the turn has ended.
     """
 
-    def __init__(self, bus: Bus, ctx: TurnContext, *, streams: bool) -> None:
+    def __init__(self, bus: Bus, ctx: TurnContext, hints: Hints, *, streams: bool) -> None:
         self._bus = bus
         self._facts = ctx.facts
+        self._hints = hints
         self._streams = streams
         self.ended: Ending | StopReason = StopReason.SHUTDOWN
 
     def __enter__(self) -> Stream:
         if self._streams:
             turn = self._facts.turn
-            self._bus.publish(StreamBegin(turn.id, turn.session_id))
+            self._bus.publish(StreamBegin(turn.id, turn.session_id, self._hints))
         return self
 
     def __exit__(
@@ -76,15 +78,26 @@ def _stopped_by(ended: Ending | StopReason) -> str:
 
 
 def tell(
-    bus: Bus, ctx: TurnContext, ended: Ending | StopReason, *, shown: int, ms: float, now: str
+    bus: Bus,
+    ctx: TurnContext,
+    ended: Ending | StopReason,
+    *,
+    command: str,
+    shown: int,
+    ms: float,
+    now: str,
 ) -> None:
-    """Tell of a turn whose end is committed; `shown` is how many messages its commit queued."""
+    """Tell of a turn whose end is committed; `shown` is how many messages its commit queued.
+
+    `command` is the name of the command that began it, "" = none did.
+    """
     facts, total, turn = ctx.facts, ctx.total, ctx.facts.turn
     log.info(
         "turn_done",
         turn_id=turn.id,
         pack=facts.pack.name,
         origin=facts.origin,
+        **({"command": command} if command and not turn.off_record else {}),
         status=status_of(ended),
         duration_ms=round(ms),
         provider_ms=round(ctx.provider_ms),

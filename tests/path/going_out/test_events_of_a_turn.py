@@ -58,8 +58,9 @@ async def test_a_stream_begins_before_its_words_and_ends_after_them(world: World
         events, _ = bot.app.shared.bus.subscribe()
         await bot.ask("count")
         await settled(bot)
-        kinds = [type(event) for event in drained(events)]
+        told = drained(events)
 
+    kinds = [type(event) for event in told]
     assert list(dict.fromkeys(kinds)) == [
         TurnStarted,
         StreamBegin,
@@ -69,6 +70,8 @@ async def test_a_stream_begins_before_its_words_and_ends_after_them(world: World
         ResponseComplete,
         TurnCompleted,
     ]
+    [begun] = (event for event in told if isinstance(event, StreamBegin))
+    assert begun.hints.message_id
 
 
 async def test_where_nothing_is_streamed_no_stream_is_told_of(world: World) -> None:
