@@ -39,7 +39,8 @@ Settle: TypeAlias = Callable[[Tx, Job, Triggered, RunEnd, str], Report | None]
 
 def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
     """Settle the run of a schedule: its answer is told, a failure only after the last try, and
-    only if the run before it did not fail, too. A schedule that is off is not tried again."""
+    only if the run before it did not fail, too. What a person asked for now is told at once and
+    not tried again, and neither is a schedule that is off."""
     run = schedule_runs.get(tx, asked.trigger, asked.due_at)
     row = schedules.get(tx, asked.trigger)
     if run is None or row is None:  # removed meanwhile
@@ -49,11 +50,12 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
         return None
     if end.status == "failed":
         retry_at = ""
-        if end.may_retry and row.enabled and run.tries <= row.retries:
+        may_retry = end.may_retry and row.enabled and not asked.asked_for
+        if may_retry and run.tries <= row.retries:
             later = RETRY_AFTER * 2 ** (run.tries - 1)
             retry_at = iso(datetime.fromisoformat(now) + later)
         schedule_runs.settle(tx, run, "failed", now, job_id=job.id, why=end.text, retry_at=retry_at)
-        if retry_at or row.last_state == "failed":
+        if retry_at or (row.last_state == "failed" and not asked.asked_for):
             return None
         return report_of(asked, end)
     is_silent = end.text.strip() in ("", SILENT) and not end.spoke
@@ -85,4 +87,5 @@ def report_of(asked: Triggered, end: RunEnd) -> Report:
         pack=asked.pack,
         trigger=asked.trigger,
         failed=end.status == "failed",
+        asked_for=asked.asked_for,
     )

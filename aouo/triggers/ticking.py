@@ -119,7 +119,7 @@ class Ticking:
             why = _OFF
         elif not (why := _closed(tx, row, is_last=asked_for or not row.next_due)):
             schedule_runs.begin(tx, row.id, run.due_at)
-            return [run_of(row, run.due_at)]
+            return [run_of(row, run.due_at, asked_for=asked_for)]
         why = f"{run.why} It was not tried again: {why}." if run.why else why
         schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=why)
         return []
@@ -202,8 +202,10 @@ def lane_of(row: Scheduled) -> Lane:
     return Lane(f"cron:{row.id}")
 
 
-def run_of(row: Scheduled, due_at: str, about: tuple[str, ...] = ()) -> Inbound:
-    """Return what a run of a schedule asks for."""
+def run_of(
+    row: Scheduled, due_at: str, about: tuple[str, ...] = (), *, asked_for: bool = False
+) -> Inbound:
+    """Return what a run of a schedule asks for; `asked_for` as in `Triggered`."""
     skill = row.skill.partition(":")[2]
     content = Triggered(
         trigger=row.id,
@@ -215,6 +217,7 @@ def run_of(row: Scheduled, due_at: str, about: tuple[str, ...] = ()) -> Inbound:
         about=(_WHO, *about),
         timeout_s=row.timeout_s,
         tokens_max=row.tokens_max,
+        asked_for=asked_for,
     )
     return _inbound(row, content)
 

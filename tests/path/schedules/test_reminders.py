@@ -346,6 +346,25 @@ async def test_a_failed_run_is_tried_again_and_told_once(world: World, clock: Fa
     assert first.text.endswith("— ⏰ plants")
 
 
+async def test_whoever_asks_for_a_run_now_is_told_each_time_it_fails(
+    world: World, clock: FastClock
+) -> None:
+    world.model.script = answering(lambda body: Fails(500, "broken"), lambda body: "Hello.")
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
+    async with world.running() as bot:
+        await made(bot, text="every 1h", in_s=3600, retries=3)
+        for count in (1, 2):
+            clock.jump(3)
+            await bot.ask("/cron run plants")
+            await ended(bot, *["failed"] * count)
+            await settled(bot)
+        shown = texts(await bot.people.messages(ADA))
+        to_come = await bot.rows("SELECT 1 FROM schedule_runs WHERE retry_at IS NOT NULL")
+
+    assert len([text for text in shown if "did not work" in text]) == 2
+    assert to_come == []  # they can ask again
+
+
 async def test_a_stop_in_the_conversation_drops_no_result(world: World, clock: FastClock) -> None:
     over, begun = asyncio.Event(), asyncio.Event()
     world.tools, world.config = (
