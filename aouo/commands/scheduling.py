@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import cast, get_args
 
-from aouo.commands.builtin import pack_here, pick
+from aouo.commands.builtin import pack_here, unchosen
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
@@ -176,7 +176,7 @@ class Scheduling:
         text, prompt = _parted(words)
         pack = pack_here(tx, call, library)
         if pack is None:
-            return pick(tx, call, library)
+            raise unchosen(tx, call, library)
         changing.check_pack(pack, library)
         inbound, now = call.inbound, datetime.fromisoformat(call.now)
         wish = Wish(
