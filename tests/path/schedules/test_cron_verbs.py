@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aouo.cli.main import aouo
+from aouo.emulator import HOUSEHOLD
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, World
@@ -138,6 +139,28 @@ async def test_what_cannot_be_done_is_refused_with_why(
     result = await cli(*words)
 
     assert (result.exit_code, why in result.output) == (code, True), result.output
+
+
+async def test_a_topic_that_nobody_has_written_in_is_refused_with_those_that_are_known(
+    world: World, cli: Cli
+) -> None:
+    where = ("--chat", str(HOUSEHOLD), "--person", str(ADA), "--thread")
+    before = await cli("add", *where, "77", "3m", "Now")
+    async with world.running() as bot:
+        topic = str(await bot.people.topic_created(ADA, HOUSEHOLD, "kitchen"))
+        await bot.ask("/pack", chat=HOUSEHOLD, thread=int(topic))
+        await settled(bot)
+    unknown = await cli("add", *where, "77", "3m", "Now")
+    known = await cli("add", *where, topic, "--json", "3m", "Now")
+    terminal = await cli("add", "--chat", "desk", "--thread", "7", "3m", "Now")
+
+    here = f"I know no topic '77' in the chat {HOUSEHOLD}."
+    assert f"{here} I know none there; " in before.output
+    assert f"{here} I know {topic} “kitchen”; " in unknown.output
+    assert (before.exit_code, unknown.exit_code, terminal.exit_code) == (1, 1, 1)
+    assert facts(known)["schedule"]["address"]["thread_id"] == topic
+    assert "The terminal 'desk' has no topics" in terminal.output
+    assert len(facts(await cli("list", "--json"))["schedules"]) == 1
 
 
 async def test_a_chat_of_the_configuration_is_the_default(world: World, cli: Cli) -> None:
