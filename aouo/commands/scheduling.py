@@ -272,15 +272,25 @@ def _listed(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
 
 def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
     """Return a schedule of this conversation by its id, its number in the list, or its name."""
-    rows = _listed(tx, call.inbound.address)
-    named = [row for row in rows if name_of(row).casefold() == wanted.casefold()]
-    numbered = rows[int(wanted) - 1 : int(wanted)] if wanted.isdecimal() and wanted != "0" else []
-    every = schedules.of_conversation(tx, call.inbound.address)
-    for found in ([row for row in every if row.id == wanted], numbered, named):
-        if len(found) == 1:
-            return found[0]
+    listed = _listed(tx, call.inbound.address)
+    if wanted.isdecimal() and 0 < int(wanted) <= len(listed):
+        return listed[int(wanted) - 1]
     shown = wanted if len(wanted) <= 40 else f"{wanted[:39]}…"
-    raise ScheduleRefused(f"There is no schedule “{shown}” here. /cron lists what there is.")
+    match changing.matching(schedules.of_conversation(tx, call.inbound.address), wanted):
+        case [row]:
+            return row
+        case []:
+            raise ScheduleRefused(
+                f"There is no schedule “{shown}” here. /cron lists what there is."
+            )
+        case several:
+            numbers = [str(listed.index(row) + 1) for row in several if row in listed]
+            which = f"by its number in /cron: {', '.join(numbers)}"
+            ids = ", ".join(row.id for row in several)
+            raise ScheduleRefused(
+                f"{len(several)} schedules here are called “{shown}”: say which one "
+                f"{which if numbers else f'by its id: {ids}'}."
+            )
 
 
 def _parted(words: Sequence[str]) -> tuple[str, str]:

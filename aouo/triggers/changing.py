@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -151,6 +152,16 @@ def run_now(tx: Tx, row: Scheduled, now: datetime) -> None:
         raise ScheduleRefused(f"“{name_of(row)}” runs already, or is about to.")
     schedule_runs.settle(tx, run, "waiting", iso(now), retry_at=iso(now))
     schedules.advance(tx, row.id, run.due_at, row.next_due)
+
+
+def matching(rows: Sequence[Scheduled], wanted: str) -> list[Scheduled]:
+    """Return the schedules that a person may mean: the one with this id, else those of this name;
+    of these, those that are over only if none else has it."""
+    if by_id := [row for row in rows if row.id == wanted]:
+        return by_id
+    name = " ".join(wanted.split()).casefold()
+    named = [row for row in rows if name_of(row).casefold() == name]
+    return [row for row in named if row.paused != "over"] or named
 
 
 def check_pack(pack: str, library: Library) -> None:

@@ -192,6 +192,22 @@ async def test_the_buttons_switch_run_show_and_remove(world: World, clock: FastC
     assert (rows, runs) == ([], [])
 
 
+async def test_a_name_that_several_have_is_asked_about(world: World) -> None:
+    async with world.running() as bot:
+        for text in ("every day at 9", "every day at 10", "every day at 11"):
+            await bot.ask(f"/cron add --name {'Rise' if text[-1] != '1' else 'Eat'} {text} Up")
+        several = await bot.ask("/cron off rise")
+        one = await bot.ask("/cron off eat")
+        removed = await bot.ask("/cron remove 2")
+        left = await bot.ask("/cron off Rise")
+
+    which = "2 schedules here are called “rise”: say which one by its number in /cron: 1, 2."
+    assert several.text == which
+    assert "3. Eat, every day at 11:00: off" in one.text
+    assert removed.text.startswith("“Rise” is removed.")
+    assert "1. Rise, every day at 09:00: off" in left.text
+
+
 async def test_each_name_of_the_command_does_the_same(world: World) -> None:
     """A menu of Telegram holds no dash; what is typed may."""
     async with world.running() as bot:
