@@ -12,7 +12,8 @@ import click
 from aouo.cli.asking import asked
 from aouo.cli.columns import aligned
 from aouo.cli.context import NotThere, current_home, json_option, load, print_json
-from aouo.commands.scheduling import HISTORY, line_of, made_of, past_of
+from aouo.commands.schedule_lines import line_of, made_of, past_of
+from aouo.commands.scheduling import HISTORY
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.work import Misfire, Scheduled
