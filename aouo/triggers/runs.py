@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from aouo.store.database import Tx
 
 SILENT = "[SILENT]"
 """An answer that is this alone is not sent. Source: contract."""
+_NOTHING_TO_TELL = "There was nothing to tell."
 RETRY_AFTER = timedelta(minutes=1)
 """After the first failure; twice as long after each further one."""
 
@@ -39,8 +40,8 @@ Settle: TypeAlias = Callable[[Tx, Job, Triggered, RunEnd, str], Report | None]
 
 def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
     """Settle the run of a schedule: its answer is told, a failure only after the last try, and
-    only if the run before it did not fail, too. What a person asked for now is told at once and
-    not tried again, and neither is a schedule that is off."""
+    only if the run before it did not fail, too. Of what a person asked for now they are always
+    told, and it is not tried again; neither is a schedule that is off."""
     run = schedule_runs.get(tx, asked.trigger, asked.due_at)
     row = schedules.get(tx, asked.trigger)
     if run is None or row is None:  # removed meanwhile
@@ -60,7 +61,9 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
         return report_of(asked, end)
     is_silent = end.text.strip() in ("", SILENT) and not end.spoke
     schedule_runs.settle(tx, run, "silent" if is_silent else "done", now, job_id=job.id)
-    return None if is_silent else report_of(asked, end)
+    if is_silent and not asked.asked_for:
+        return None
+    return report_of(asked, replace(end, text=_NOTHING_TO_TELL) if is_silent else end)
 
 
 def settle_command(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

@@ -237,6 +237,17 @@ async def test_a_silent_run_says_nothing(world: World, clock: FastClock) -> None
     assert len(rows) == 1  # the run, and no report
 
 
+async def test_whoever_asks_for_a_run_now_is_told_that_there_was_nothing_to_tell(
+    world: World, clock: FastClock
+) -> None:
+    world.model.script = answering(lambda body: "[SILENT]", lambda body: "Hello.")
+    async with world.running() as bot:
+        await made(bot, in_s=3600)
+        await bot.ask("/cron run plants")
+        await said(world, "There was nothing to tell.\n\n— ⏰ plants")
+        await ended(bot, "silent")
+
+
 async def test_what_a_run_sends_goes_out_with_its_result(world: World, clock: FastClock) -> None:
     quiz = {"type": "keyboard", "text": "der Baum?", "buttons": [["tree|a", "beam|b"]]}
 
