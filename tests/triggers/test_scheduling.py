@@ -287,6 +287,16 @@ async def test_what_comes_with_a_pack_is_not_removed(port: Schedules) -> None:
         await port.remove(rows[0].id)
 
 
+async def test_what_its_pack_may_not_have_is_not_run_now_either(
+    port: Schedules, database: Database
+) -> None:
+    (row,) = await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    await database.transact(lambda tx: schedules.switch(tx, row.id, "permission", "", "2026"))
+
+    with pytest.raises(ScheduleRefused, match="“daily study” cannot run: its pack may not use"):
+        await port.run_now(row.id)
+
+
 async def test_a_group_with_another_id_takes_its_schedules_along(
     port: Schedules, database: Database
 ) -> None:
