@@ -10,8 +10,10 @@ from typing import get_args
 import click
 
 from aouo.cli.asking import asked
+from aouo.cli.columns import aligned
 from aouo.cli.context import NotThere, current_home, json_option, load, print_json
-from aouo.commands.scheduling import HISTORY, line_of, made_of, past_of
+from aouo.commands.schedule_lines import line_of, made_of, past_of
+from aouo.commands.scheduling import HISTORY
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.work import Misfire, Scheduled
@@ -26,7 +28,14 @@ from aouo.outbound.wording.schedules import (
 from aouo.plumbing.home import is_locked
 from aouo.store import schedule_runs, schedules
 from aouo.store.reading import reading
+from aouo.triggers.changing import matching
 from aouo.triggers.scheduling import ZoneOf
+
+_LIMITS = (0, 16, 30, 50, 50, 30, 0)
+"""How wide the columns of the list may be: id, pack, name, when, state, last, conversation."""
+
+
+_which = click.argument("which", metavar="ID|NAME")
 
 
 @click.group()
@@ -46,13 +55,14 @@ def list_(every: bool, as_json: bool) -> None:
         print_json({"running": runs, "schedules": [asdict(row) for row in found]})
         return
     zones = _zones(settings)
+    cells = list[tuple[str, ...]]()
     for row in found:
         line = line_of(row, zones)
-        last = f"  last {past_state(line.last_state)}" if line.last_state else ""
-        click.echo(
-            f"{row.id}  {row.pack or '–':<12} {line.name:<20} {line.when}  {state(line)}{last}  "
-            f"{row.address}"
-        )
+        last = f"last {past_state(line.last_state)}" if line.last_state else ""
+        words = (line.name, line.when, state(line), last)
+        cells.append((row.id, row.pack or "–", *words, str(row.address)))
+    for text in aligned(cells, _LIMITS):
+        click.echo(text)
     hidden = len(_all()) - len(found)
     if hidden:
         click.echo(f"{hidden} more {'is' if hidden == 1 else 'are'} off or over: --all")
@@ -124,29 +134,29 @@ def add(
 
 
 @cron.command()
-@click.argument("schedule_id", metavar="ID")
+@_which
 @json_option
-def pause(schedule_id: str, as_json: bool) -> None:
+def pause(which: str, as_json: bool) -> None:
     """Switch a schedule off."""
-    _switch(schedule_id, as_json, on=False)
+    _switch(which, as_json, on=False)
 
 
 @cron.command()
-@click.argument("schedule_id", metavar="ID")
+@_which
 @json_option
-def resume(schedule_id: str, as_json: bool) -> None:
+def resume(which: str, as_json: bool) -> None:
     """Switch a schedule on."""
-    _switch(schedule_id, as_json, on=True)
+    _switch(which, as_json, on=True)
 
 
 @cron.command()
-@click.argument("schedule_id", metavar="ID")
+@_which
 @json_option
-def run(schedule_id: str, as_json: bool) -> None:
+def run(which: str, as_json: bool) -> None:
     """Run a schedule now; when it comes by itself stays as it is."""
-    _done("cron_run", schedule_id)
+    row = _done("cron_run", _row(which))
     settings = _settings()
-    row, begins = _row(schedule_id), settings.cron.enabled and is_locked(current_home())
+    row, begins = _row(row.id), settings.cron.enabled and is_locked(current_home())
     if as_json:
         print_json({"schedule": asdict(row), "begins": begins})
         return
@@ -155,12 +165,11 @@ def run(schedule_id: str, as_json: bool) -> None:
 
 
 @cron.command()
-@click.argument("schedule_id", metavar="ID")
+@_which
 @json_option
-def remove(schedule_id: str, as_json: bool) -> None:
+def remove(which: str, as_json: bool) -> None:
     """Remove a schedule and its history."""
-    settings, row = _settings(), _row(schedule_id)
-    _done("cron_remove", schedule_id)
+    settings, row = _settings(), _done("cron_remove", _row(which))
     if as_json:
         print_json({"removed": asdict(row)})
         return
@@ -168,11 +177,11 @@ def remove(schedule_id: str, as_json: bool) -> None:
 
 
 @cron.command()
-@click.argument("schedule_id", metavar="ID")
+@_which
 @json_option
-def history(schedule_id: str, as_json: bool) -> None:
+def history(which: str, as_json: bool) -> None:
     """Show the newest runs of a schedule."""
-    row, settings = _row(schedule_id), _settings()
+    row, settings = _row(which), _settings()
     with reading(current_home().database) as tx:
         runs = schedule_runs.of_schedule(tx, row.id, HISTORY)
     if as_json:
@@ -186,10 +195,9 @@ def history(schedule_id: str, as_json: bool) -> None:
         click.echo("It has not run yet.")
 
 
-def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
+def _switch(which: str, as_json: bool, *, on: bool) -> None:
     """Switch a schedule by the running bot, or here under the home's lock if none runs."""
-    _done("cron_switch", schedule_id, on=on)
-    row = _row(schedule_id)
+    row = _row(_done("cron_switch", _row(which), on=on).id)
     if as_json:
         print_json(asdict(row))
         return
@@ -197,22 +205,31 @@ def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
     click.echo(f"{line.name}, {line.when}: {state(line)}.")
 
 
-def _done(verb: str, schedule_id: str, **arguments: bool) -> None:
-    _row(schedule_id)
-    if asked(verb, timeout_s=10, id=schedule_id, **arguments)["schedule"] is None:
-        raise NotThere(f"There is no schedule {schedule_id!r} any more.")
+def _done(verb: str, row: Scheduled, **arguments: bool) -> Scheduled:
+    """Do something with a schedule; return it as it was before."""
+    if asked(verb, timeout_s=10, id=row.id, **arguments)["schedule"] is None:
+        raise NotThere(f"There is no schedule {row.id!r} any more.")
+    return row
 
 
-def _row(schedule_id: str) -> Scheduled:
-    """Return a schedule.
+def _row(which: str) -> Scheduled:
+    """Return a schedule by its id, or by a name that only one has.
 
     Raises:
-        NotThere: there is none of this id.
+        NotThere: there is none, or several have the name.
     """
-    found = next((row for row in _all() if row.id == schedule_id), None)
-    if found is None:
-        raise NotThere(f"There is no schedule {schedule_id!r}.", fix="See `aouo cron list`.")
-    return found
+    match matching(_all(), which):
+        case [row]:
+            return row
+        case []:
+            raise NotThere(f"There is no schedule {which!r}.", fix="See `aouo cron list`.")
+        case several:
+            zones = _zones(_settings())
+            they = "; ".join(f"{row.id} ({line_of(row, zones).when})" for row in several)
+            raise NotThere(
+                f"{len(several)} schedules are called {which!r}: {they}.",
+                fix="Say which by its id.",
+            )
 
 
 def _all() -> list[Scheduled]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from aouo.commands.registry import AddedCommand, CommandCall, Handler, Result
 from aouo.facts import notices
 from aouo.facts.commands import COMMANDS, MENU
-from aouo.facts.errors import ToolFailed
+from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
 from aouo.packs.library import Library
@@ -206,6 +206,13 @@ def pack_here(tx: Tx, call: CommandCall, library: Library) -> str | None:
     if route and route.active_pack:
         return route.active_pack if library.get(route.active_pack) else None
     return None if len(library.names) > 1 else "".join(library.names)
+
+
+def unchosen(tx: Tx, call: CommandCall, library: Library) -> RouteRequiredError:
+    """What a command raises that needs a pack where none answers: it waits until one is chosen,
+    and then it is run."""
+    route = routes.find(tx, call.inbound.address)
+    return RouteRequiredError(library.names, route.active_pack if route else "")
 
 
 def _route(tx: Tx, call: CommandCall) -> Route:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import cast, get_args
 
-from aouo.commands.builtin import pack_here, pick
+from aouo.commands.builtin import pack_here, unchosen
 from aouo.commands.registry import CommandCall, Result
+from aouo.commands.schedule_lines import line_of, made_of, past_of
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices_schedules import (
     PAGE,
-    PastRun,
     RemovalAsked,
     ScheduleHistory,
-    ScheduleLine,
-    ScheduleMade,
     ScheduleRefusal,
     Schedules,
 )
-from aouo.facts.schedule import NotASchedule, check, parse
-from aouo.facts.schedule_words import in_words, moment_in_words
-from aouo.facts.work import Misfire, Scheduled, ScheduleRun
+from aouo.facts.schedule import NotASchedule, check
+from aouo.facts.work import Misfire, Scheduled
 from aouo.packs.library import Library
 from aouo.store import routes, schedule_runs, schedules
 from aouo.store.database import Tx
@@ -176,7 +173,7 @@ class Scheduling:
         text, prompt = _parted(words)
         pack = pack_here(tx, call, library)
         if pack is None:
-            return pick(tx, call, library)
+            raise unchosen(tx, call, library)
         changing.check_pack(pack, library)
         inbound, now = call.inbound, datetime.fromisoformat(call.now)
         wish = Wish(
@@ -226,45 +223,6 @@ class Scheduling:
         return row
 
 
-def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> ScheduleLine:
-    """Return a schedule in words; its pack is named unless it is the pack `here`."""
-    zone = zone_of(row.zone)
-    try:
-        when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
-    except NotASchedule:
-        when = row.text
-    return ScheduleLine(
-        row.id,
-        name_of(row),
-        "" if row.pack == here else row.pack,
-        f"{when} ({row.zone})" if row.zone else when,
-        _said_at(row.next_due, zone),
-        row.paused,
-        _said_at(row.last_due, zone),
-        row.last_state,
-        proposed=bool(row.key),
-    )
-
-
-def made_of(row: Scheduled, now: datetime, zone_of: ZoneOf, *, off: bool = False) -> ScheduleMade:
-    """Return what is said of a schedule that was just made or changed."""
-    times = changing.upcoming(row, now, zone_of)
-    said = tuple(moment_in_words(time, zone_of(row.zone)) for time in times)
-    return ScheduleMade(line_of(row, zone_of), said, changing.zone_name(row, zone_of), off)
-
-
-def past_of(runs: Sequence[ScheduleRun], zone: tzinfo) -> tuple[PastRun, ...]:
-    """Return runs in words."""
-    return tuple(
-        PastRun(_said_at(run.due_at, zone), run.state, run.why, run.tries, run.missed)
-        for run in runs
-    )
-
-
-def _said_at(stored: str, zone: tzinfo) -> str:
-    return moment_in_words(datetime.fromisoformat(stored), zone) if stored else ""
-
-
 def _listed(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
     """Return the conversation's schedules that are not over."""
     return [row for row in schedules.of_conversation(tx, address) if row.paused != "over"]
@@ -272,15 +230,25 @@ def _listed(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
 
 def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
     """Return a schedule of this conversation by its id, its number in the list, or its name."""
-    rows = _listed(tx, call.inbound.address)
-    named = [row for row in rows if name_of(row).casefold() == wanted.casefold()]
-    numbered = rows[int(wanted) - 1 : int(wanted)] if wanted.isdecimal() and wanted != "0" else []
-    every = schedules.of_conversation(tx, call.inbound.address)
-    for found in ([row for row in every if row.id == wanted], numbered, named):
-        if len(found) == 1:
-            return found[0]
+    listed = _listed(tx, call.inbound.address)
+    if wanted.isdecimal() and 0 < int(wanted) <= len(listed):
+        return listed[int(wanted) - 1]
     shown = wanted if len(wanted) <= 40 else f"{wanted[:39]}…"
-    raise ScheduleRefused(f"There is no schedule “{shown}” here. /cron lists what there is.")
+    match changing.matching(schedules.of_conversation(tx, call.inbound.address), wanted):
+        case [row]:
+            return row
+        case []:
+            raise ScheduleRefused(
+                f"There is no schedule “{shown}” here. /cron lists what there is."
+            )
+        case several:
+            numbers = [str(listed.index(row) + 1) for row in several if row in listed]
+            which = f"by its number in /cron: {', '.join(numbers)}"
+            ids = ", ".join(row.id for row in several)
+            raise ScheduleRefused(
+                f"{len(several)} schedules here are called “{shown}”: say which one "
+                f"{which if numbers else f'by its id: {ids}'}."
+            )
 
 
 def _parted(words: Sequence[str]) -> tuple[str, str]:

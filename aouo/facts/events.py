@@ -204,7 +204,8 @@ class Triggered:
 
     `trigger` is its id, with `due_at` (UTC, ISO 8601) the id of this run; `name` is for people.
     `about` holds bracketed lines on the run itself. `timeout_s` and `tokens_max` bound it, 0 = as
-    any turn. `session` is the id of the session to make for it, "" = any.
+    any turn. `session` is the id of the session to make for it, "" = any. `asked_for`: a person
+    wants it now, so that they are told at once how it ended.
     """
 
     trigger: str
@@ -217,6 +218,7 @@ class Triggered:
     timeout_s: int = 0
     tokens_max: int = 0
     session: str = ""
+    asked_for: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +226,7 @@ class Report:
     """What a triggered turn brings into the conversation, in the lane of its own.
 
     `text` "" = only what it sent by `msg`. `failed`: `text` says why there is no result. `sent`: it
-    is in the chat already, and only history lacks it.
+    is in the chat already, and only history lacks it. `asked_for`: a person waits for it.
     """
 
     turn_id: str
@@ -235,6 +237,7 @@ class Report:
     trigger: str = ""
     failed: bool = False
     sent: bool = False
+    asked_for: bool = False
 
 
 Content: TypeAlias = (

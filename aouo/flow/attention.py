@@ -64,9 +64,9 @@ class Attention:
 
 
 def _is_asked_for(tx: Tx, inbound: Inbound, report: Report) -> bool:
-    """Whether a person wanted this at this time: it answers their command, or comes from a schedule
-    that was made for them, not from one that a pack brought."""
-    if inbound.origin == "command":
+    """Whether a person wanted this at this time: it answers their command, they had it run now, or
+    it comes from a schedule that was made for them, not from one that a pack brought."""
+    if inbound.origin == "command" or report.asked_for:
         return True
     row = schedules.get(tx, report.trigger) if inbound.origin == "cron" else None
     return row is not None and row.origin != "default"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from aouo.commands.builtin import pack_here, shown_packs
+from aouo.commands.builtin import pack_here, unchosen
 from aouo.commands.post_actions import Answered, PostActions
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
@@ -48,6 +48,7 @@ class CommandResults:
 
         Raises:
             PostActionFailed: nothing of it may be kept.
+            RouteRequiredError: the same; it waits for a pack.
         """
         if result.output is not None:
             return Outcome([sentences.word(result.output), *self._also(tx, job, result, call.now)])
@@ -62,10 +63,11 @@ class CommandResults:
     def _apart(self, tx: Tx, job: Job, call: CommandCall, carried: Carried) -> Outcome:
         """File the turn as a job of its own beside the conversation."""
         library, hints = self._library(), carried.hints
-        pack, refusal = pack_here(tx, call, library), _refusal(job, hints.said)
-        if refusal or pack is None:
-            packs = shown_packs(library, job.inbound.person.language)
-            return Outcome([sentences.word(refusal or notices.Picker(packs))])
+        if refusal := _refusal(job, hints.said):
+            return Outcome([sentences.word(refusal)])
+        pack = pack_here(tx, call, library)
+        if pack is None:
+            raise unchosen(tx, call, library)
         run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
         inbound = replace(job.inbound, content=run, origin="command")
         lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)

@@ -14,7 +14,7 @@ from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
-from aouo.facts.errors import LostClaim
+from aouo.facts.errors import LostClaim, RouteRequiredError
 from aouo.facts.notices import Notice
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
@@ -265,7 +265,8 @@ class Replies:
         """Run a handler and say its output, or let the job's turn run; then do what it leaves to
         the lane.
 
-        The output takes the place of the message `instead_of`, 0 = it is a new one.
+        The output takes the place of the message `instead_of`, 0 = it is a new one. A handler that
+        needs a pack raises `RouteRequiredError`: its command waits for one, as words do.
 
         Raises:
             PostActionFailed: nothing was done.
@@ -291,7 +292,11 @@ class Replies:
                 rows += settled_cards.close_asked(tx, address, job.id, now)
             return [*outcome.said, *rows]
 
-        await self.settle(job, work, instead_of=instead_of)
+        try:
+            await self.settle(job, work, instead_of=instead_of)
+        except RouteRequiredError as error:
+            await self.park(job, error.requested)
+            return
         if results[0].stopped:
             self._running.stop(results[0].stopped, StopReason.PERSON)
         if results[0].replay:

@@ -191,6 +191,7 @@ class _HomeVerbs:
         )
         place = place_of(request.chat, request.thread, request.person)
         with _said():
+            await self._schedules.check_topic(place.address)
             pack = request.pack or await self._schedules.pack_of(place.address, self._library())
             row = await self._schedules.create(wish, place, pack, self._library())
         return {"schedule": asdict(row)}
@@ -231,9 +232,12 @@ def place_of(chat: str, thread: str, person: str) -> Place:
     """Return the place with these ids: a number is a chat on Telegram, a name one of a terminal.
 
     Raises:
-        NotDone: for a group it has to be said in whose name the schedule runs.
+        NotDone: for a group it has to be said in whose name the schedule runs; a terminal has no
+            topics.
     """
     is_number = chat.removeprefix("-").isdecimal()
+    if not is_number and thread:
+        raise NotDone(f"The terminal {chat!r} has no topics: leave out --thread.")
     if not is_number:
         return Place(ConversationAddress("cli", chat), "private", person or "owner")
     in_group = chat.startswith("-")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aouo.facts.attachments import safe_name
 from aouo.facts.ports import Media, Rendered
+from aouo.outbound.markdown.entities import LIMIT, utf16_len
 from aouo.outbound.markdown.marks import first_heading
 from aouo.outbound.markdown.render import Part, render, stable_prefix
+from aouo.outbound.payloads import MAX_CAPTION
 from aouo.outbound.wording import sentences
 
 _OPENING_UNITS = 1024
@@ -36,6 +39,19 @@ def messages_of_answer(
     caption = sentences.whole_answer(len(text.split())) + tail
     file = Rendered(caption, media=Media("document", "", file_name(text), text))
     return (*map(_message, before), file)
+
+
+def with_tail(messages: Sequence[Rendered], tail: str) -> list[Rendered]:
+    """Return messages, of which the last one ends with `tail`; where it has no room for that, one
+    more follows."""
+    if not messages:
+        return []
+    *before, last = messages
+    text = f"{last.text}{tail}" if last.text else tail.lstrip("\n")
+    limit = MAX_CAPTION if last.media or last.album else LIMIT
+    if utf16_len(text) <= limit:
+        return [*before, replace(last, text=text)]
+    return [*messages, Rendered(tail.lstrip("\n"))]
 
 
 def file_name(markdown: str) -> str:

@@ -21,13 +21,15 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     """Rewrite `old` to `new` in routes, open jobs, deliveries, gates, schedules and session keys.
 
     Where the new chat already has a route of its own, the old binding replaces it; but what the
-    old chat gets after its first move is a straggler, and the new chat's binding stays.
+    old chat gets after its first move is a straggler, and the new chat's binding stays. Of
+    schedules that both have, see `schedules.move`.
     """
     if old == new:  # both chats are told, and the first of the two moved the other
         return
     gone.reopen(tx, platform, old)
     first = tx.run("INSERT OR IGNORE INTO moved_chats VALUES (?, ?, ?)", platform, old, new) == 1
-    _keep_one_route(tx, platform, *((new, old) if first else (old, new)))
+    loser, winner = (new, old) if first else (old, new)
+    _keep_one_route(tx, platform, loser, winner)
     tx.run(
         "UPDATE conversation_routes SET chat_id = ?, version = version + 1 "
         "WHERE platform = ? AND chat_id = ?",
@@ -47,7 +49,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     tx.run("UPDATE jobs SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     deliveries.move(tx, platform, old, new)
     tx.run("UPDATE gates SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
-    schedules.move(tx, platform, old, new)
+    schedules.move(tx, platform, old, new, winner=winner)
     kept_reports.move(tx, platform, old, new)
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)

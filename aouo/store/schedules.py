@@ -251,13 +251,23 @@ def remove_of_pack(tx: Tx, pack: str) -> int:
     return tx.run("DELETE FROM schedules WHERE pack = ?", pack)
 
 
-def move(tx: Tx, platform: str, old: str, new: str) -> None:
-    """Move a chat's schedules to its new id; of a default that both have, the old chat's stays."""
-    tx.run(
-        "UPDATE OR REPLACE schedules SET chat_id = ? WHERE platform = ? AND chat_id = ?",
-        new,
+def move(tx: Tx, platform: str, old: str, new: str, *, winner: str) -> None:
+    """Move a chat's schedules to its new id. Of a default that both chats have, one stays: the one
+    that somebody has decided on, else that of the chat `winner`."""
+    for pair in tx.all(
+        "SELECT o.id AS old, n.id AS new, o.paused <> 'proposed' AS old_decided, "
+        "n.paused <> 'proposed' AS new_decided FROM schedules AS o JOIN schedules AS n "
+        "ON (n.pack, n.key, n.platform, n.thread_id) = (o.pack, o.key, o.platform, o.thread_id) "
+        "WHERE o.key <> '' AND o.platform = ? AND o.chat_id = ? AND n.chat_id = ?",
         platform,
         old,
+        new,
+    ):
+        decided = pair["old_decided"] - pair["new_decided"]
+        keeps_old = decided > 0 or (decided == 0 and winner == old)
+        remove(tx, pair["new"] if keeps_old else pair["old"])
+    tx.run(
+        "UPDATE schedules SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old
     )
 
 

@@ -17,6 +17,18 @@ def of_pack(
     return _found(tx, chat, pack, "")
 
 
+def of_chat(tx: Tx, chat: ConversationAddress) -> list[tuple[str, str]]:
+    """Return the topics of a chat that we have seen and that are not deleted: (id, title), where
+    the title may be ""."""
+    rows = tx.all(
+        "SELECT thread_id, title FROM conversation_routes WHERE platform = ? AND chat_id = ? "
+        "AND thread_id <> '' AND paused <> 'deleted' ORDER BY id",
+        chat.platform,
+        chat.chat_id,
+    )
+    return [(row["thread_id"], row["title"]) for row in rows]
+
+
 def titled(tx: Tx, chat: ConversationAddress, pack: str) -> list[tuple[ConversationAddress, Route]]:
     """Return unbound topics named like a pack: the pack was installed after them."""
     return [

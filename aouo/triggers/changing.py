@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -140,14 +141,27 @@ def run_now(tx: Tx, row: Scheduled, now: datetime) -> None:
     It is a run that is tried `now`, so it begins when `Ticking` sees it.
 
     Raises:
-        ScheduleRefused: a run of it waits or is at work.
+        ScheduleRefused: a run of it waits or is at work, or was due at this very moment; or its
+            pack may have none.
     """
-    if jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id):
-        raise ScheduleRefused(f"“{name_of(row)}” runs already, or is about to.")
+    if row.paused == "permission":
+        raise ScheduleRefused(f"“{name_of(row)}” cannot run: its pack may not use schedules.")
+    is_open = jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id)
     run = ScheduleRun(row.id, iso(now), "waiting")
-    schedule_runs.add(tx, run, iso(now))
+    if is_open or not schedule_runs.add(tx, run, iso(now)):
+        raise ScheduleRefused(f"“{name_of(row)}” runs already, or is about to.")
     schedule_runs.settle(tx, run, "waiting", iso(now), retry_at=iso(now))
     schedules.advance(tx, row.id, run.due_at, row.next_due)
+
+
+def matching(rows: Sequence[Scheduled], wanted: str) -> list[Scheduled]:
+    """Return the schedules that a person may mean: the one with this id, else those of this name;
+    of these, those that are over only if none else has it."""
+    if by_id := [row for row in rows if row.id == wanted]:
+        return by_id
+    name = " ".join(wanted.split()).casefold()
+    named = [row for row in rows if name_of(row).casefold() == name]
+    return [row for row in named if row.paused != "over"] or named
 
 
 def check_pack(pack: str, library: Library) -> None:

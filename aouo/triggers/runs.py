@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from aouo.store.database import Tx
 
 SILENT = "[SILENT]"
 """An answer that is this alone is not sent. Source: contract."""
+_NOTHING_TO_TELL = "There was nothing to tell."
 RETRY_AFTER = timedelta(minutes=1)
 """After the first failure; twice as long after each further one."""
 
@@ -39,7 +40,8 @@ Settle: TypeAlias = Callable[[Tx, Job, Triggered, RunEnd, str], Report | None]
 
 def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
     """Settle the run of a schedule: its answer is told, a failure only after the last try, and
-    only if the run before it did not fail, too. A schedule that is off is not tried again."""
+    only if the run before it did not fail, too. Of what a person asked for now they are always
+    told, and it is not tried again; neither is a schedule that is off."""
     run = schedule_runs.get(tx, asked.trigger, asked.due_at)
     row = schedules.get(tx, asked.trigger)
     if run is None or row is None:  # removed meanwhile
@@ -49,16 +51,19 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
         return None
     if end.status == "failed":
         retry_at = ""
-        if end.may_retry and row.enabled and run.tries <= row.retries:
+        may_retry = end.may_retry and row.enabled and not asked.asked_for
+        if may_retry and run.tries <= row.retries:
             later = RETRY_AFTER * 2 ** (run.tries - 1)
             retry_at = iso(datetime.fromisoformat(now) + later)
         schedule_runs.settle(tx, run, "failed", now, job_id=job.id, why=end.text, retry_at=retry_at)
-        if retry_at or row.last_state == "failed":
+        if retry_at or (row.last_state == "failed" and not asked.asked_for):
             return None
         return report_of(asked, end)
     is_silent = end.text.strip() in ("", SILENT) and not end.spoke
     schedule_runs.settle(tx, run, "silent" if is_silent else "done", now, job_id=job.id)
-    return None if is_silent else report_of(asked, end)
+    if is_silent and not asked.asked_for:
+        return None
+    return report_of(asked, replace(end, text=_NOTHING_TO_TELL) if is_silent else end)
 
 
 def settle_command(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
@@ -79,4 +84,5 @@ def report_of(asked: Triggered, end: RunEnd) -> Report:
         pack=asked.pack,
         trigger=asked.trigger,
         failed=end.status == "failed",
+        asked_for=asked.asked_for,
     )

@@ -11,13 +11,14 @@ from aouo.facts.ports import Clock
 from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import Manifest
 from aouo.packs.library import Library
-from aouo.store import routes, schedules
+from aouo.store import routes, schedules, topics
 from aouo.store.database import Database, Tx
 from aouo.triggers import changing, scheduling
 from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
 
 T = TypeVar("T")
+_TOPICS_SHOWN = 20
 
 
 class Schedules:
@@ -55,6 +56,24 @@ class Schedules:
 
     async def of_pack(self, pack: str) -> list[Scheduled]:
         return await self._database.read(lambda tx: schedules.of_pack(tx, pack))
+
+    async def check_topic(self, address: ConversationAddress) -> None:
+        """Check that the topic of a conversation is there, as far as we have seen.
+
+        Raises:
+            ScheduleRefused: it is not; names those that are.
+        """
+        known = dict(await self._database.read(lambda tx: topics.of_chat(tx, address)))
+        if not address.thread_id or address.thread_id in known:
+            return
+        named = [f"{one} “{title}”" if title else one for one, title in known.items()]
+        shown = named[:_TOPICS_SHOWN]
+        more = f" and {len(named) - len(shown)} more" if len(named) > len(shown) else ""
+        there = f"I know {', '.join(shown)}{more}" if known else "I know none there"
+        raise ScheduleRefused(
+            f"I know no topic {address.thread_id!r} in the chat {address.chat_id}. {there}; "
+            "I know one once somebody has written to me in it."
+        )
 
     async def pack_of(self, address: ConversationAddress, library: Library) -> str:
         """Return the pack that answers in a conversation, "" = none is installed.

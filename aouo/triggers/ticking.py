@@ -18,7 +18,7 @@ from aouo.facts.address import Lane
 from aouo.facts.events import Inbound, Person, Report, Triggered
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, iso
-from aouo.facts.schedule import NotASchedule, Once, Schedule, next_after, parse
+from aouo.facts.schedule import NotASchedule, Schedule, next_after, parse
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Paused, RunState, Scheduled, ScheduleRun
 from aouo.plumbing.first import first
@@ -114,11 +114,14 @@ class Ticking:
 
     def _retry(self, tx: Tx, run: ScheduleRun, now: datetime) -> list[Inbound]:
         """Begin a further try, or the first of a run that was asked for, also while it is off."""
-        row, is_asked = schedules.get(tx, run.schedule_id), run.tries == 0
-        if row and (row.enabled or is_asked) and not self._is_off(tx, row, now):
+        row, asked_for = schedules.get(tx, run.schedule_id), run.tries == 0
+        if row is None or not (row.enabled or asked_for) or self._is_off(tx, row, now):
+            why = _OFF
+        elif not (why := _closed(tx, row, is_last=asked_for or not row.next_due)):
             schedule_runs.begin(tx, row.id, run.due_at)
-            return [run_of(row, run.due_at)]
-        schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=_OFF)
+            return [run_of(row, run.due_at, asked_for=asked_for)]
+        why = f"{run.why} It was not tried again: {why}." if run.why else why
+        schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=why)
         return []
 
     def _is_off(self, tx: Tx, row: Scheduled, now: datetime) -> bool:
@@ -151,7 +154,7 @@ class Ticking:
     ) -> list[Inbound]:
         """Write a row for the newest due time up to `now`, and return the job of its run.
 
-        What is for once always runs: late, and after the run before it.
+        The last time there is always runs: late, and after the run before it.
         """
         zone, is_late = self._zone_of(row.zone), now - due > LATE
         newest = _newest(schedule, due, now, zone) if is_late else due
@@ -160,9 +163,12 @@ class Ticking:
         missed = _count(schedule, due, newest, zone)
         if missed:  # some may have run before the clock was set back
             missed = max(0, missed - schedule_runs.count(tx, row.id, iso(due), iso(newest)))
-        state, why = ("waiting", "") if isinstance(schedule, Once) else _passes(tx, row, is_late)
+        state, why = _passes(tx, row, is_late) if upcoming else ("waiting", "")
         run = ScheduleRun(row.id, iso(newest), state, missed=missed, why=why)
-        if not schedule_runs.add(tx, run, iso(now)):  # the clock was set back
+        if not schedule_runs.add(tx, run, iso(now)):  # the clock was set back, or it was run then
+            there = schedule_runs.get(tx, row.id, run.due_at)
+            if there and there.settled_at and not there.retry_at and not upcoming:
+                schedules.settled(tx, row.id, there.state)
             return []
         facts = {"schedule": row.id, "due_at": run.due_at, "missed": missed}
         if state != "waiting":
@@ -176,8 +182,8 @@ class Ticking:
 
 def _passes(tx: Tx, row: Scheduled, is_late: bool) -> tuple[RunState, str]:
     """Decide what becomes of a due time, and why; `waiting` = it runs."""
-    if routes.is_paused(tx, row.address):
-        return "missed", _CLOSED
+    if closed := _closed(tx, row, is_last=False):
+        return "missed", closed
     if jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id):
         return "busy", _BUSY
     if is_late and row.misfire == "skip":
@@ -185,13 +191,21 @@ def _passes(tx: Tx, row: Scheduled, is_late: bool) -> tuple[RunState, str]:
     return "waiting", ""
 
 
+def _closed(tx: Tx, row: Scheduled, *, is_last: bool) -> str:
+    """Why no run may begin in the schedule's conversation, "" = one may. What has no other time
+    runs all the same, and its result goes where messages of such a conversation go."""
+    return _CLOSED if not is_last and routes.is_paused(tx, row.address) else ""
+
+
 def lane_of(row: Scheduled) -> Lane:
     """The lane of a schedule's runs."""
     return Lane(f"cron:{row.id}")
 
 
-def run_of(row: Scheduled, due_at: str, about: tuple[str, ...] = ()) -> Inbound:
-    """Return what a run of a schedule asks for."""
+def run_of(
+    row: Scheduled, due_at: str, about: tuple[str, ...] = (), *, asked_for: bool = False
+) -> Inbound:
+    """Return what a run of a schedule asks for; `asked_for` as in `Triggered`."""
     skill = row.skill.partition(":")[2]
     content = Triggered(
         trigger=row.id,
@@ -203,6 +217,7 @@ def run_of(row: Scheduled, due_at: str, about: tuple[str, ...] = ()) -> Inbound:
         about=(_WHO, *about),
         timeout_s=row.timeout_s,
         tokens_max=row.tokens_max,
+        asked_for=asked_for,
     )
     return _inbound(row, content)
 

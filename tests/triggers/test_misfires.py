@@ -22,8 +22,10 @@ from aouo.facts.ports import iso
 from aouo.facts.work import Misfire, Scheduled
 from aouo.store import routes, schedule_runs, schedules
 from aouo.store.database import Tx
+from aouo.triggers import changing
+from aouo.triggers.changing import Wish
 from aouo.triggers.ticking import Ticking
-from tests.triggers.ticks import HandClock, Ticks, due_times, ticks_in
+from tests.triggers.ticks import HandClock, Ticks, due_times, ticks_in, zone_of
 
 START = datetime(2026, 10, 24, 12, tzinfo=UTC)
 """The day before Berlin sets its clocks back."""
@@ -312,11 +314,97 @@ async def test_one_that_is_off_runs_when_it_is_asked_for_and_is_not_tried_again(
     assert [(await ticks.get(row)).paused for row in (over, off)] == ["over", "person"]
 
 
+async def failed_run(ticks: Ticks, playing: Playing, row: Scheduled) -> None:
+    """A run of a schedule fails, and is to be tried again."""
+    ticks.ends = False
+    due = datetime.fromisoformat((await ticks.get(row)).next_due)
+    ticks.clock.go_on((due - ticks.clock.at).total_seconds())
+    await playing.quiet()
+    await ticks.end("failed", "The model is away.", may_retry=True)
+    ticks.ends = True
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("closed", "The model is away. It was not tried again: its conversation is closed."),
+        ("off", "The model is away. It was not tried again: its schedule is off."),
+    ],
+)
+async def test_a_further_try_begins_where_a_first_one_would_and_history_keeps_the_reason(
+    ticks: Ticks, how: str, why: str
+) -> None:
+    topic = ConversationAddress("tg", "-5", "7")
+    row = await ticks.add("0 9 * * *", address=topic, retries=3)
+    async with asyncio.TaskGroup() as group:
+        playing = Playing(ticks)
+        playing.start(group)
+        await failed_run(ticks, playing, row)
+        if how == "closed":
+            await ticks.database.transact(lambda tx: close(tx, topic))
+        else:
+            await ticks.database.transact(
+                lambda tx: schedules.switch(tx, row.id, "person", "", "2026-10-25")
+            )
+        ticks.clock.go_on(61)
+        await playing.quiet()
+        await playing.stop()
+    (run,) = await ticks.runs(row)
+
+    assert len(ticks.fired) == 1
+    assert (run["state"], run["retry_at"], run["why"]) == ("failed", None, why)
+
+
+async def test_what_is_for_once_is_tried_again_in_a_closed_topic_too(ticks: Ticks) -> None:
+    topic = ConversationAddress("tg", "-5", "7")
+    row = await ticks.add("2026-10-25T02:30", address=topic, retries=1)
+    async with asyncio.TaskGroup() as group:
+        playing = Playing(ticks)
+        playing.start(group)
+        await failed_run(ticks, playing, row)
+        await ticks.database.transact(lambda tx: close(tx, topic))
+        ticks.clock.go_on(61)
+        await playing.quiet()
+        await playing.stop()
+
+    assert len(ticks.fired) == 2
+    assert (await ticks.get(row)).paused == "over"
+
+
+async def test_what_is_for_once_and_has_run_at_that_time_is_over_again(ticks: Ticks) -> None:
+    """The clock was set back, and its person gave it the same time anew."""
+    text = "2026-10-24T12:05Z"
+    row = await ticks.add(text)
+    async with asyncio.TaskGroup() as group:
+        playing = Playing(ticks)
+        playing.start(group)
+        ticks.clock.go_on(300)
+        await playing.quiet()
+        over = await ticks.get(row)
+        ticks.clock.go_on(61, wall_s=-200)
+        await ticks.database.transact(
+            lambda tx: changing.change(tx, over, Wish(text=text), ticks.clock.at, zone_of)
+        )
+        on = await ticks.get(row)
+        ticks.clock.go_on(300)
+        await playing.quiet()
+        await playing.stop()
+    after = await ticks.get(row)
+
+    assert [found.paused for found in (over, on)] == ["over", ""]
+    assert len(ticks.fired) == 1
+    assert (after.enabled, after.paused, after.last_state) == (False, "over", "done")
+
+
+def close(tx: Tx, topic: ConversationAddress) -> None:
+    routes.get_or_create(tx, topic, "forum", "2026-10-24")
+    routes.set_paused(tx, topic, "closed", "2026-10-24")
+
+
 async def test_a_closed_topic_counts_what_it_missed(ticks: Ticks) -> None:
     topic = ConversationAddress("tg", "-5", "7")
     row = await ticks.add("* * * * *", address=topic)
-    await ticks.database.transact(lambda tx: routes.get_or_create(tx, topic, "forum", "2026-10-24"))
-    await ticks.database.transact(lambda tx: routes.set_paused(tx, topic, "closed", "2026-10-24"))
+    await ticks.database.transact(lambda tx: close(tx, topic))
     ticks.clock.go_on(3600)
     async with asyncio.TaskGroup() as group:
         playing = Playing(ticks)

@@ -287,6 +287,16 @@ async def test_what_comes_with_a_pack_is_not_removed(port: Schedules) -> None:
         await port.remove(rows[0].id)
 
 
+async def test_what_its_pack_may_not_have_is_not_run_now_either(
+    port: Schedules, database: Database
+) -> None:
+    (row,) = await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    await database.transact(lambda tx: schedules.switch(tx, row.id, "permission", "", "2026"))
+
+    with pytest.raises(ScheduleRefused, match="“daily study” cannot run: its pack may not use"):
+        await port.run_now(row.id)
+
+
 async def test_a_group_with_another_id_takes_its_schedules_along(
     port: Schedules, database: Database
 ) -> None:
@@ -294,6 +304,40 @@ async def test_a_group_with_another_id_takes_its_schedules_along(
     await database.transact(lambda tx: chats.rename_chat(tx, "tg", "-5", "-1005"))
 
     assert [row.address.chat_id for row in await port.everything()] == ["-1005"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again", "stays"),
+    [
+        ("proposed", "proposed", False, "old"),
+        ("on", "on", False, "old"),
+        ("off", "proposed", False, "old"),
+        ("proposed", "on", False, "new"),
+        ("proposed", "off", False, "new"),
+        ("on", "on", True, "new"),
+        ("on", "proposed", True, "old"),
+    ],
+)
+async def test_of_a_default_that_both_chats_have_the_one_stays_that_somebody_decided_on(
+    port: Schedules, database: Database, old: str, new: str, again: bool, stays: str
+) -> None:
+    """Else that of the chat whose binding stays; nothing is left of the other one."""
+    if again:  # the group has moved before, and what its old chat has is a straggler
+        await database.transact(lambda tx: chats.rename_chat(tx, "tg", "-5", "-1005"))
+    supergroup = replace(GROUP, address=ConversationAddress("tg", "-1005"))
+    ids = dict[str, str]()
+    for which, place, state in (("old", GROUP, old), ("new", supergroup, new)):
+        (row,) = await port.propose(manifest(DAILY), place, consent=state != "proposed")
+        if state == "off":
+            await port.pause(row.id)
+        await port.run_now(row.id)
+        ids[which] = row.id
+    await database.transact(lambda tx: chats.rename_chat(tx, "tg", "-5", "-1005"))
+    (row,) = await port.everything()
+    runs = await database.read(lambda tx: tx.all("SELECT schedule_id FROM schedule_runs"))
+
+    assert (row.id, row.address.chat_id) == (ids[stays], "-1005")
+    assert [run["schedule_id"] for run in runs] == [row.id]
 
 
 @pytest.mark.parametrize(("strict", "severity"), [(True, "error"), (False, "warning")])

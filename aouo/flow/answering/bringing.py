@@ -20,7 +20,7 @@ from aouo.flow import ending
 from aouo.flow.attention import Attention
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
-from aouo.outbound.answers import is_among, messages_of_answer
+from aouo.outbound.answers import is_among, messages_of_answer, with_tail
 from aouo.outbound.clean import without_secrets
 from aouo.outbound.wording import sentences
 from aouo.queue import reports
@@ -130,7 +130,7 @@ class Bringing:
         max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
         parts = report_parts.take(tx, report.turn_id)
         if not text or _is_said(text, parts):
-            return parts
+            return with_tail(parts, tail)
         answer = messages_of_answer(text, tail=tail, max_parts=max_parts)
         return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
 

@@ -147,16 +147,24 @@ async def test_what_cannot_be_done_is_refused_with_why(world: World, words: str,
     assert rows == []
 
 
-async def test_it_names_what_is_wrong_before_it_asks_for_a_pack(world: World) -> None:
+async def test_it_names_what_is_wrong_before_it_asks_for_a_pack_and_then_does_it(
+    world: World,
+) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
         usage = await bot.ask("/cron add")
         wrong = await bot.ask('/cron add "water the plants every day"')
         asked = await bot.ask('/cron add "every day at 9:00" Water the plants')
+        notes = next(button for button in asked.buttons if button.text == "Notes")
+        await bot.people.tap(ADA, ADA, asked.id, notes.data)
+        made = await bot.people.next_message(ADA, contains="The next times")
+        rows = await bot.rows("SELECT pack FROM schedules WHERE origin = 'person'")
 
     assert usage.text.startswith("Write it like this: /cron")
     assert "is not a schedule" in wrong.text
-    assert asked.text == "Which pack shall answer here?"
+    assert asked.text.startswith("Which pack shall answer here? Your message waits")
+    assert "“Water the plants”, every day at 09:00: on" in made.text
+    assert rows == [{"pack": "notes"}]
 
 
 async def test_the_buttons_switch_run_show_and_remove(world: World, clock: FastClock) -> None:
@@ -182,6 +190,22 @@ async def test_the_buttons_switch_run_show_and_remove(world: World, clock: FastC
     assert past.text.splitlines()[1].startswith("Monday 2 March 2026 at 13:1")
     assert gone.text.splitlines()[0] == "“Clock” is removed."
     assert (rows, runs) == ([], [])
+
+
+async def test_a_name_that_several_have_is_asked_about(world: World) -> None:
+    async with world.running() as bot:
+        for text in ("every day at 9", "every day at 10", "every day at 11"):
+            await bot.ask(f"/cron add --name {'Rise' if text[-1] != '1' else 'Eat'} {text} Up")
+        several = await bot.ask("/cron off rise")
+        one = await bot.ask("/cron off eat")
+        removed = await bot.ask("/cron remove 2")
+        left = await bot.ask("/cron off Rise")
+
+    which = "2 schedules here are called “rise”: say which one by its number in /cron: 1, 2."
+    assert several.text == which
+    assert "3. Eat, every day at 11:00: off" in one.text
+    assert removed.text.startswith("“Rise” is removed.")
+    assert "1. Rise, every day at 09:00: off" in left.text
 
 
 async def test_each_name_of_the_command_does_the_same(world: World) -> None:

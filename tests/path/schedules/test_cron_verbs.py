@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aouo.cli.main import aouo
+from aouo.emulator import HOUSEHOLD
+from aouo.outbound.markdown.tables import columns
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, World
@@ -138,6 +140,62 @@ async def test_what_cannot_be_done_is_refused_with_why(
     result = await cli(*words)
 
     assert (result.exit_code, why in result.output) == (code, True), result.output
+
+
+async def test_a_topic_that_nobody_has_written_in_is_refused_with_those_that_are_known(
+    world: World, cli: Cli
+) -> None:
+    where = ("--chat", str(HOUSEHOLD), "--person", str(ADA), "--thread")
+    before = await cli("add", *where, "77", "3m", "Now")
+    async with world.running() as bot:
+        topic = str(await bot.people.topic_created(ADA, HOUSEHOLD, "kitchen"))
+        await bot.ask("/pack", chat=HOUSEHOLD, thread=int(topic))
+        await settled(bot)
+    unknown = await cli("add", *where, "77", "3m", "Now")
+    known = await cli("add", *where, topic, "--json", "3m", "Now")
+    terminal = await cli("add", "--chat", "desk", "--thread", "7", "3m", "Now")
+
+    here = f"I know no topic '77' in the chat {HOUSEHOLD}."
+    assert f"{here} I know none there; " in before.output
+    assert f"{here} I know {topic} “kitchen”; " in unknown.output
+    assert (before.exit_code, unknown.exit_code, terminal.exit_code) == (1, 1, 1)
+    assert facts(known)["schedule"]["address"]["thread_id"] == topic
+    assert "The terminal 'desk' has no topics" in terminal.output
+    assert len(facts(await cli("list", "--json"))["schedules"]) == 1
+
+
+async def test_a_schedule_is_found_by_its_name_if_only_one_has_it(world: World, cli: Cli) -> None:
+    ids = [
+        facts(await cli("add", "--name", name, "--json", text, "Now"))["schedule"]["id"]
+        for name, text in (("Weather", "every 1h"), ("Weather", "every 2h"), ("Rise", "every 1d"))
+    ]
+    several = await cli("history", "weather")
+    history = await cli("history", " rise")
+    off = facts(await cli("pause", "Rise", "--json"))
+    on = facts(await cli("resume", "rise", "--json"))
+    ran = await cli("run", "Rise")
+    removed = facts(await cli("remove", "Rise", "--json"))
+    by_id = await cli("remove", ids[0])
+
+    assert several.exit_code == 1
+    assert (
+        f"2 schedules are called 'weather': {ids[0]} (every hour); {ids[1]} (every 2 hours)."
+        in several.output
+    )
+    assert "It has not run yet." in history.output
+    assert (off["paused"], on["paused"]) == ("person", "")
+    assert ran.output.startswith("Rise: begins")
+    assert removed["removed"]["id"] == ids[2]
+    assert by_id.output == "Weather: removed.\n"
+
+
+async def test_the_list_stands_in_columns_whatever_names_are_long_or_wide(cli: Cli) -> None:
+    for name in ("Weather", "水やり", "A name that is rather long and goes on for ever so"):
+        await cli("add", "--name", name, "every day at 9", "Now")
+    lines = (await cli("list")).output.splitlines()
+
+    assert {columns(line.partition("every day")[0]) for line in lines} == {10 + 2 + 1 + 2 + 30 + 2}
+    assert "A name that is rather long an…  every day at 09:00" in lines[2]
 
 
 async def test_a_chat_of_the_configuration_is_the_default(world: World, cli: Cli) -> None:

@@ -237,6 +237,17 @@ async def test_a_silent_run_says_nothing(world: World, clock: FastClock) -> None
     assert len(rows) == 1  # the run, and no report
 
 
+async def test_whoever_asks_for_a_run_now_is_told_that_there_was_nothing_to_tell(
+    world: World, clock: FastClock
+) -> None:
+    world.model.script = answering(lambda body: "[SILENT]", lambda body: "Hello.")
+    async with world.running() as bot:
+        await made(bot, in_s=3600)
+        await bot.ask("/cron run plants")
+        await said(world, "There was nothing to tell.\n\n— ⏰ plants")
+        await ended(bot, "silent")
+
+
 async def test_what_a_run_sends_goes_out_with_its_result(world: World, clock: FastClock) -> None:
     quiz = {"type": "keyboard", "text": "der Baum?", "buttons": [["tree|a", "beam|b"]]}
 
@@ -275,7 +286,7 @@ async def test_a_run_only_with_messages_needs_no_words(world: World, clock: Fast
     async with world.running() as bot:
         await made(bot)
         clock.jump(61)
-        await said(world, "Word of the day: Baum")
+        await said(world, "Word of the day: Baum\n\n— ⏰ plants")
         await settled(bot)
         answer = await bot.ask("What does it mean?")
         states = await run_states(bot)
@@ -296,13 +307,13 @@ async def test_a_run_that_answers_what_it_has_sent_says_it_once(
     async with world.running() as bot:
         await made(bot)
         clock.jump(61)
-        await said(world, "Water the plants?")
+        await said(world, "Water the plants?\n\n— ⏰ plants")
         await settled(bot)
         await bot.ask("Thanks")
         shown = await answers(world)
         kept = await bot.rows("SELECT text FROM messages WHERE text = 'Water the  plants?'")
 
-    assert shown == ["Water the plants?", "Good."]
+    assert shown == ["Water the plants?\n\n— ⏰ plants", "Good."]
     assert kept
 
 
@@ -344,6 +355,25 @@ async def test_a_failed_run_is_tried_again_and_told_once(world: World, clock: Fa
     assert before == []
     assert shown == [first.text]
     assert first.text.endswith("— ⏰ plants")
+
+
+async def test_whoever_asks_for_a_run_now_is_told_each_time_it_fails(
+    world: World, clock: FastClock
+) -> None:
+    world.model.script = answering(lambda body: Fails(500, "broken"), lambda body: "Hello.")
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
+    async with world.running() as bot:
+        await made(bot, text="every 1h", in_s=3600, retries=3)
+        for count in (1, 2):
+            clock.jump(3)
+            await bot.ask("/cron run plants")
+            await ended(bot, *["failed"] * count)
+            await settled(bot)
+        shown = texts(await bot.people.messages(ADA))
+        to_come = await bot.rows("SELECT 1 FROM schedule_runs WHERE retry_at IS NOT NULL")
+
+    assert len([text for text in shown if "did not work" in text]) == 2
+    assert to_come == []  # they can ask again
 
 
 async def test_a_stop_in_the_conversation_drops_no_result(world: World, clock: FastClock) -> None:

@@ -149,6 +149,23 @@ async def test_a_reminder_that_was_made_for_a_person_is_asked_for(
         assert (await told(bot) == ["Water the plants"]) is comes
 
 
+async def test_what_a_person_has_run_now_is_never_held_back(world: World, clock: FastClock) -> None:
+    """Though it is a pack's own schedule, which is held at its due time."""
+    world.install("notes")
+    world.config["attention"] = {"quiet_hours": "12:00-22:00"}
+    world.model.say("Write about today.")
+    world.model.say("Write about tomorrow.")
+    async with world.running() as bot:
+        await bot.ask("/cron")
+        await bot.ask("/cron run evening note")
+        await bot.people.next_message(ADA, contains="Write about today.\n\n— ⏰ evening note")
+        await bot.ask("/cron on evening note")
+        clock.jump(9 * 3600 - 16 * 60)
+        await eventually(lambda: bot.rows("SELECT 1 FROM kept_reports"))
+        assert not any("tomorrow" in text for text in await told(bot))
+        assert await bot.rows("SELECT person FROM attention") == []
+
+
 async def test_a_digest_that_cuts_shows_all_of_it_by_a_button_once(
     world: World, clock: FastClock
 ) -> None:
