@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from aouo.app.shared import Shared
 from aouo.flow.chores.digests import Digests
@@ -12,10 +11,11 @@ from aouo.flow.generations import Generations
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices
 from aouo.outbound.wording import sentences
+from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.scheduling import ZoneOf
-from aouo.triggers.watching import Watching
+from aouo.triggers.watching import FAILURES, Watching
 
 
 class Unasked:
@@ -45,7 +45,7 @@ class Unasked:
             await owner_notices.tell(sentences.heartbeat_capped(most))
 
         async def gave_up(pack: str, watch: str, why: str) -> None:
-            await owner_notices.tell(sentences.watch_off(pack, watch, why))
+            await owner_notices.tell(sentences.watch_off(pack, watch, FAILURES, why))
 
         self._heartbeat = Heartbeat(
             database=database,
@@ -80,7 +80,7 @@ class Unasked:
             listed=listed,
             longest_s=longest_s,
         )
-        self.background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]] = {
+        self.background: Mapping[str, Work] = {
             "heartbeat": self._heartbeat.run,
             "watches": watching.run,
             "digests": digests.run,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
 from urllib.parse import urlsplit
 
@@ -28,7 +29,7 @@ Count: TypeAlias = Annotated[int, Field(ge=0)]
 Positive: TypeAlias = Annotated[int, Field(ge=1)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0)]
 Usd: TypeAlias = Annotated[float, Field(ge=0)]
-Span: TypeAlias = Annotated[str, Field(pattern=r"^[1-9][0-9]*[smhd]$")]
+Span: TypeAlias = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}[smhd]$")]
 """A length of time such as `30m`, `24h` or `2d`."""
 CountOrNone: TypeAlias = Annotated[
     Count, BeforeValidator(lambda value: 0 if value is None else value)
@@ -62,7 +63,7 @@ NOT_YET = (
 
 def does_nothing(key: str) -> bool:
     """Whether a dotted key, or the whole section that it is in, has no effect yet."""
-    return any(key == name or key.startswith(f"{name}.") for name in NOT_YET)
+    return _is_among(key, NOT_YET)
 
 
 AFTER_RESTART = (
@@ -75,7 +76,12 @@ connects to Telegram, and where state lies are opened once."""
 
 def waits_for_restart(key: str) -> bool:
     """Whether a change of a dotted key has no effect before the next start."""
-    return any(key == name or key.startswith(f"{name}.") for name in AFTER_RESTART)
+    return _is_among(key, AFTER_RESTART)
+
+
+def _is_among(key: str, names: Iterable[str]) -> bool:
+    """Whether a dotted key is one of these keys, or below one of these sections."""
+    return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
 class Section(BaseModel):
@@ -444,9 +450,8 @@ class Consolidate(Section):
     """How often."""
 
     @property
-    def every_s(self) -> float:
-        """`every` in seconds."""
-        return float(self.every[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[self.every[-1]]
+    def every_s(self) -> int:
+        return span_s(self.every)
 
 
 class Memory(Section):
