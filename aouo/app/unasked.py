@@ -15,7 +15,7 @@ from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.scheduling import ZoneOf
-from aouo.triggers.watching import FAILURES, Watching
+from aouo.triggers.watching import Watching
 
 
 class Unasked:
@@ -45,7 +45,7 @@ class Unasked:
             await owner_notices.tell(sentences.heartbeat_capped(most))
 
         async def gave_up(pack: str, watch: str, why: str) -> None:
-            await owner_notices.tell(sentences.watch_off(pack, watch, FAILURES, why))
+            await owner_notices.tell(sentences.watch_off(pack, watch, why))
 
         self._heartbeat = Heartbeat(
             database=database,

@@ -39,6 +39,7 @@ BUTTONS_OF_ALBUM = "⬆️"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 RUN_TIMED_OUT = "it took too long, so I stopped it."
+_WATCH_FAILURES = 5
 _SHOWN_PATH_CHARS = 400
 _SHOWN_NAME_CHARS = 80
 _QUOTED_CHARS = 40
@@ -397,9 +398,9 @@ def heartbeat_capped(most: int) -> str:
     )
 
 
-def watch_off(pack: str, watch: str, failures: int, why: str) -> str:
+def watch_off(pack: str, watch: str, why: str) -> str:
     return (
-        f"The watch “{watch}” of the pack {pack} failed {failures} times in a row, so it is "
+        f"The watch “{watch}” of the pack {pack} failed {_WATCH_FAILURES} times in a row, so it is "
         f"off until I start again: {why}"
     )
 
