@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from aouo.app.shared import Shared
-from aouo.config.settings import Security, Tools
+from aouo.config.sections import Security, Tools
 from aouo.documents.reading import DocumentReader
 from aouo.facts.notices import Lack
 from aouo.guard.chain import Guard
