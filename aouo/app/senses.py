@@ -8,7 +8,7 @@ import aiohttp
 
 from aouo.config.sections import SpeechToText
 from aouo.config.settings import Settings
-from aouo.facts.notices import Lack
+from aouo.facts.notices_media import Lack
 from aouo.plumbing.resources import Holder
 from aouo.providers.http import Session
 from aouo.providers.known.windows import window_of

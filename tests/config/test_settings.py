@@ -487,7 +487,7 @@ def _reads(file: Path) -> Reads:
     tree = ast.parse(file.read_text())
     classes = dict(_sections(Settings))
     reads, holders = Reads(), {"settings", "_settings", *classes.values()}
-    if file.name in ("sections.py", "settings.py"):  # their own methods; what may not start is no use of a key
+    if file.name in ("sections.py", "settings.py"):  # their methods; a refusal is no use
         for made in (node for node in tree.body if isinstance(node, ast.ClassDef)):
             uses = ast.Module(list(filter(_is_use, made.body)), [])
             section = classes.get(made.name)

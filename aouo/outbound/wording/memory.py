@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from aouo.facts.notices import KeptFile, MemoryChange, MemoryFileShown, MemoryShown
+from aouo.facts.notices_memory import MemoryChange, MemoryFile, MemoryFileShown, MemoryShown
 from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import EmptyMemory, ShowMemory, UndoMemory, encode
 from aouo.outbound.markdown.entities import LIMIT, utf16_len
@@ -67,11 +67,11 @@ def _outcome(notice: MemoryShown) -> list[str]:
     return ["There is no change to undo.", ""] if notice.nothing_undone else []
 
 
-def _size(file: KeptFile) -> str:
+def _size(file: MemoryFile) -> str:
     return f"{file.size_bytes:,} bytes" if file.text else "empty"
 
 
-def _excerpt(file: KeptFile) -> list[str]:
+def _excerpt(file: MemoryFile) -> list[str]:
     text = file.text.strip()
     if len(text) <= _EXCERPT_CHARS:
         return [text] if text else []

@@ -12,6 +12,8 @@ from aouo.facts import errors, notices, taps
 from aouo.facts.notices import Notice
 from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
+from aouo.facts.notices_media import MediaNotice, MediaRefused
+from aouo.facts.notices_memory import MemoryFileShown, MemoryShown
 from aouo.facts.notices_schedules import ScheduleNotice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
@@ -70,10 +72,10 @@ def _said(notice: Notice) -> str | Rendered:
         return schedules.worded(notice)
     if isinstance(notice, notices.SummaryNotice):
         return summaries.worded(notice)
-    if isinstance(notice, notices.MediaNotice):
+    if isinstance(notice, MediaNotice):
         return (
             failure(notice.error, "")
-            if isinstance(notice, notices.MediaRefused)
+            if isinstance(notice, MediaRefused)
             else media.sentence(notice)
         )
     match notice:
@@ -87,9 +89,9 @@ def _said(notice: Notice) -> str | Rendered:
             return questions.raising(notice)
         case notices.MenuPage():
             return menus.page(notice)
-        case notices.MemoryShown():
+        case MemoryShown():
             return memory.shown(notice)
-        case notices.MemoryFileShown():
+        case MemoryFileShown():
             return memory.whole(notice)
         case notices.EditedTooLate(offer):
             return say(
