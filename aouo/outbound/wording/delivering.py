@@ -5,7 +5,7 @@ from __future__ import annotations
 from aouo.facts import taps
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
-from aouo.outbound.wording.saying import say
+from aouo.outbound.wording.saying import cut, say
 
 _QUOTED_CHARS = 40
 
@@ -28,10 +28,7 @@ def may_not_write(chat_id: str) -> Rendered:
 
 def _named(message: Rendered) -> str:
     """Return the name of a message of ours: its first words, else its kind."""
-    words = " ".join(message.text.split())
-    if len(words) > _QUOTED_CHARS:
-        words = f"{words[: _QUOTED_CHARS - 1].rstrip()}…"
-    if words:
+    if words := cut(message.text, _QUOTED_CHARS):
         return f"my message “{words}”"
     if message.album:
         return "an album of mine"

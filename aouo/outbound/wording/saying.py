@@ -1,4 +1,4 @@
-"""Makes a message of one plain sentence, and of what strangers named one line of it."""
+"""Makes messages of plain sentences, and lines of what people and strangers wrote."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ def below(words: Rendered, line: str) -> Rendered:
         return Rendered(line, preview=False)
     both = replace(words, text=f"{words.text}\n\n{line}")
     return both if len(both.text.encode("utf-16-le", "replace")) <= 2 * LIMIT else words
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text on one line, shortened at its end."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 def one_line(path: str, longest: int = _SHOWN_CHARS) -> str:
