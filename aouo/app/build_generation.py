@@ -9,7 +9,8 @@ from aouo.app.models import budget_of, model_of, pack_budgets, served_price, wit
 from aouo.app.senses import eyes_of, speech_of
 from aouo.app.shared import Shared
 from aouo.app.tools import RegistryOf, guarded_tools
-from aouo.config.settings import McpServer, Settings
+from aouo.config.sections import McpServer
+from aouo.config.settings import Settings
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
 from aouo.flow.generation import (

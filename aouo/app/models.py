@@ -7,8 +7,9 @@ from functools import partial
 
 import aiohttp
 
-from aouo.config.settings import OpenAI, Settings
-from aouo.config.settings import Price as PriceSetting
+from aouo.config.sections import OpenAI
+from aouo.config.sections import Price as PriceSetting
+from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.outbound.wording import small as wording_small

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any
 
 from aouo.app.shared import Shared
 from aouo.facts.events import Inbound, Origin
 from aouo.flow.generations import Generations
+from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
 from aouo.store import usage
 from aouo.store.database import Tx
@@ -16,9 +15,7 @@ from aouo.triggers.consolidating import Consolidating
 from aouo.triggers.journaling import Journaling
 
 
-def noting(
-    shared: Shared, generations: Generations, inbox: Inbox
-) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
+def noting(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, Work]:
     """Return what runs in the background, by name."""
 
     def may(pack: str, inbound: Inbound) -> bool:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from aouo.config.settings import Settings, SpeechToText
-from aouo.facts.notices import Lack
+from aouo.config.sections import SpeechToText
+from aouo.config.settings import Settings
+from aouo.facts.notices_media import Lack
 from aouo.plumbing.resources import Holder
 from aouo.providers.http import Session
 from aouo.providers.known.windows import window_of

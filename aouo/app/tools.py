@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from aouo.app.shared import Shared
-from aouo.config.settings import Security, Tools
+from aouo.config.sections import Security, Tools
 from aouo.documents.reading import DocumentReader
-from aouo.facts.notices import Lack
+from aouo.facts.notices_media import Lack
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
 from aouo.guard.naming import Naming

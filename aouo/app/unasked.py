@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from aouo.app.shared import Shared
 from aouo.flow.chores.digests import Digests
@@ -12,6 +11,7 @@ from aouo.flow.generations import Generations
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices
 from aouo.outbound.wording import sentences
+from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.scheduling import ZoneOf
@@ -80,7 +80,7 @@ class Unasked:
             listed=listed,
             longest_s=longest_s,
         )
-        self.background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]] = {
+        self.background: Mapping[str, Work] = {
             "heartbeat": self._heartbeat.run,
             "watches": watching.run,
             "digests": digests.run,

@@ -65,10 +65,10 @@ log = structlog.get_logger()
 CONCURRENCY = 256
 
 
-def places_of(generations: Generations) -> Callable[[str], int]:
+def slots_of(generations: Generations) -> Callable[[str], int]:
     """How many jobs run at a time, by their kind: see `queue.lanes.Lanes`."""
 
-    def places(kind: str) -> int:
+    def slots(kind: str) -> int:
         match kind:
             case "":
                 return CONCURRENCY
@@ -77,7 +77,7 @@ def places_of(generations: Generations) -> Callable[[str], int]:
             case _:
                 return 1
 
-    return places
+    return slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,9 +301,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         refreshing=refreshing,
         packs=packs,
         inbox=inbox,
-        lanes=Lanes(
-            bell=bell, claim=inbox.claim, handle=flow.handle, places=places_of(generations)
-        ),
+        lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, slots=slots_of(generations)),
         outbox=outbox,
         running=running,
         terminal=terminal,

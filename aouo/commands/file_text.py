@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from aouo.facts.commands import COMMANDS
 from aouo.packs.format.problems import Problem, did_you_mean
-from aouo.packs.format.skills import split
-from aouo.packs.format.yaml_text import (
-    YamlFaulty,
-    YamlMapping,
-    YamlRefused,
-    YamlValue,
-    field_name,
-    read_mapping,
-)
+from aouo.packs.format.skills import front_matter, split
+from aouo.packs.format.yaml_text import YamlMapping, YamlValue, field_name
 
 FileType: TypeAlias = Literal["agent", "pipeline", "local"]
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
@@ -49,7 +41,7 @@ class CommandFile:
 def read(file: str, text: str) -> CommandFile:
     """Read the text of the file of this name; never raises."""
     header, body = split(text)
-    document, faults = _header(header)
+    document, faults = front_matter(header)
     front = _FrontMatter(file, document)
     front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
     name = front.text("command") or _named_after(file)
@@ -65,15 +57,6 @@ def read(file: str, text: str) -> CommandFile:
     )
     front.check(found)
     return replace(found, line=found.line[:_DESCRIPTION_CHARS], problems=tuple(front.problems))
-
-
-def _header(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
-    try:
-        return read_mapping(text, first_line=2), ()
-    except YamlFaulty as faulty:
-        return faulty.rest, faulty.faults
-    except YamlRefused as refused:
-        return YamlMapping({}, {}), (refused,)
 
 
 def _named_after(file: str) -> str:

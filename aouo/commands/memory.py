@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 
 from aouo.commands.registry import CommandCall
-from aouo.facts import notices
 from aouo.facts.history import Version
+from aouo.facts.notices_memory import MemoryChange, MemoryFile, MemoryShown
 from aouo.memory.files import MemoryFiles
 from aouo.store import memory_versions as versions
 from aouo.store.database import Tx
@@ -26,7 +26,7 @@ def card(
     nothing_undone: bool = False,
     edited: tuple[str, ...] = (),
     emptied: str = "",
-) -> notices.MemoryShown:
+) -> MemoryShown:
     """Return what the files hold now, the newest changes, and the change that can be undone."""
     tenant = tenant_of(tx, call.inbound)
     newest = versions.newest(tx, pack, tenant, _CHANGES)
@@ -36,7 +36,7 @@ def card(
         for name in files.names
         if files.is_readable(name) and versions.is_edited(tx, pack, tenant, name, files.text(name))
     )
-    return notices.MemoryShown(
+    return MemoryShown(
         pack,
         tuple(kept(files, name) for name in files.names),
         tuple(_change(tx, call, version, zone) for version in newest),
@@ -49,17 +49,15 @@ def card(
     )
 
 
-def kept(files: MemoryFiles, name: str) -> notices.KeptFile:
+def kept(files: MemoryFiles, name: str) -> MemoryFile:
     text = files.shown(name)
-    return notices.KeptFile(files.file(name), len(text.encode("utf-8", "replace")), text)
+    return MemoryFile(files.file(name), len(text.encode("utf-8", "replace")), text)
 
 
-def _change(
-    tx: Tx, call: CommandCall, version: Version, zone: tzinfo | None
-) -> notices.MemoryChange:
+def _change(tx: Tx, call: CommandCall, version: Version, zone: tzinfo | None) -> MemoryChange:
     before, after = version.before.splitlines(), version.after.splitlines()
     cause, person = version.cause, call.inbound.person.id
-    return notices.MemoryChange(
+    return MemoryChange(
         version.id,
         version.file,
         cause.origin,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+from types import ModuleType
 from typing import Any
 
-from aouo.config import settings
+from aouo.config import sections, settings
 
 
 def describe(schema: dict[str, Any]) -> None:
@@ -49,7 +50,7 @@ def _section(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
 def _meanings() -> dict[str, dict[str, str]]:
     """Return class → attribute → the docstring below it."""
     found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(settings)).body:
+    for node in [*_body(sections), *_body(settings)]:
         if isinstance(node, ast.ClassDef):
             found[node.name] = {
                 attribute.target.id: inspect.cleandoc(text.value.value)
@@ -61,3 +62,7 @@ def _meanings() -> dict[str, dict[str, str]]:
                 and isinstance(text.value.value, str)
             }
     return found
+
+
+def _body(module: ModuleType) -> list[ast.stmt]:
+    return ast.parse(inspect.getsource(module)).body

@@ -1,55 +1,47 @@
-"""What the owner can configure: one frozen tree with every key, its default and its meaning."""
+"""What the owner can configure: one frozen tree of all sections, and what it refuses."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
-from urllib.parse import urlsplit
+from collections.abc import Iterable
+from typing import cast
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SecretStr,
-    field_validator,
-    model_validator,
+from pydantic import BaseModel, SecretStr, field_validator
+
+from aouo.config.sections import (
+    Advanced,
+    Attention,
+    Budgets,
+    Cron,
+    CustomProvider,
+    Dashboard,
+    DeepSeek,
+    Endpoint,
+    Gemini,
+    Groq,
+    Heartbeat,
+    Local,
+    Log,
+    Mcp,
+    McpServer,
+    Memory,
+    OpenAI,
+    Packs,
+    Provider,
+    Retention,
+    Section,
+    Security,
+    SpeechToText,
+    Store,
+    Telegram,
+    TextToSpeech,
+    Tools,
+    Ui,
 )
-
 from aouo.facts.errors import SetupError
-from aouo.facts.quiet_hours import AttentionRules, QuietHours, parse_time
-from aouo.facts.spans import span_s
 from aouo.plumbing.logins import secrets_in
 
-Count: TypeAlias = Annotated[int, Field(ge=0)]
-"""A whole number; 0 means off wherever the field says so."""
-Positive: TypeAlias = Annotated[int, Field(ge=1)]
-Seconds: TypeAlias = Annotated[float, Field(gt=0)]
-Usd: TypeAlias = Annotated[float, Field(ge=0)]
-Span: TypeAlias = Annotated[str, Field(pattern=r"^[1-9][0-9]*[smhd]$")]
-"""A length of time such as `30m`, `24h` or `2d`."""
-CountOrNone: TypeAlias = Annotated[
-    Count, BeforeValidator(lambda value: 0 if value is None else value)
-]
-
-
-def _address(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port above 65535, half of an IPv6 address
-        complete = False
-    if not complete:
-        raise ValueError("write it whole, such as http://127.0.0.1:11434/v1")
-    return value
-
-
-Address: TypeAlias = Annotated[str, AfterValidator(_address)]
-"""Where a service answers."""
-
-NO_SECRET = SecretStr("")
 BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 
 
@@ -62,7 +54,7 @@ NOT_YET = (
 
 def does_nothing(key: str) -> bool:
     """Whether a dotted key, or the whole section that it is in, has no effect yet."""
-    return any(key == name or key.startswith(f"{name}.") for name in NOT_YET)
+    return _is_among(key, NOT_YET)
 
 
 AFTER_RESTART = (
@@ -75,454 +67,12 @@ connects to Telegram, and where state lies are opened once."""
 
 def waits_for_restart(key: str) -> bool:
     """Whether a change of a dotted key has no effect before the next start."""
-    return any(key == name or key.startswith(f"{name}.") for name in AFTER_RESTART)
+    return _is_among(key, AFTER_RESTART)
 
 
-class Section(BaseModel):
-    """A group of keys; unknown ones are errors, and errors never quote what was written."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        hide_input_in_errors=True,
-        coerce_numbers_to_str=True,
-        allow_inf_nan=False,
-    )
-
-
-class Endpoint(NamedTuple):
-    """Where an OpenAI-compatible server answers; `context_window` is in tokens, 0 = unknown."""
-
-    base_url: str
-    api_key: str
-    context_window: int
-
-
-class Webhook(Section):
-    url: str = ""
-    """The public https address that Telegram calls."""
-    listen: str = "127.0.0.1:8443"
-    """Address and port we listen on, behind your TLS proxy."""
-    secret_token: SecretStr = NO_SECRET
-    """What Telegram has to send along; required for `transport: webhook`."""
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Where to listen: host and port, ("", 0) if `listen` says neither."""
-        found = _LISTEN.fullmatch(self.listen)
-        return (found["host"].strip("[]"), int(found["port"])) if found else ("", 0)
-
-
-class Telegram(Section):
-    bot_token: SecretStr = NO_SECRET
-    """The token from @BotFather."""
-    allowed_user_ids: tuple[int, ...] = ()
-    """Who may talk to the bot, by numeric id; empty = nobody."""
-    owner_id: int = 0
-    """Who may approve, install and see everything; 0 = the first of `allowed_user_ids`."""
-    message_batch_ms: CountOrNone = 0
-    """Texts sent within this many milliseconds become one message; 0 = off."""
-    api_base_url: str = "https://api.telegram.org"
-    """Any Bot API server; files and how large they may be follow it."""
-    transport: Literal["polling", "webhook"] = "polling"
-    """How updates come in."""
-    webhook: Webhook = Webhook()
-    """Only for `transport: webhook`."""
-    proxy: str = ""
-    """An http(s) or socks5 proxy for Telegram."""
-    streaming: Literal["edits", "draft", "off"] = "edits"
-    """How an answer appears while it is written; `draft` works in private chats."""
-    groups: Literal["mention", "all"] = "mention"
-    """Which group messages outside a pack's topic are for us."""
-    max_parts: Positive = 6
-    """An answer of more messages than this is sent as a document."""
-    resend_unknown: bool = False
-    """Send an answer again when nobody knows whether it arrived."""
-
-    @property
-    def owner(self) -> int:
-        """The owner's id, 0 when nobody is allowed at all."""
-        return self.owner_id or next(iter(self.allowed_user_ids), 0)
-
-
-class Fallback(Section):
-    backend: str
-    """A backend as in `provider.backend`."""
-    model: str = ""
-    """Empty = the backend's default."""
-
-
-class Provider(Section):
-    backend: str = "local"
-    """`openai`, `groq`, `gemini`, `deepseek`, `local` or a name under `providers`."""
-    model: str = ""
-    """Empty = the backend's default."""
-    max_tokens: Positive = 16384
-    """The most a model may think and answer together; clamped to what its window leaves, and
-    doubled once where an answer was cut off before its first word."""
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """0 = always the likeliest word; null = the model's own, for many refuse another one. One
-    that the service refuses is left out, and logged."""
-    effort: str = ""
-    """How much a model thinks, in its service's word (`none`, `low`, `high`, …); empty = the
-    service's default. A word that the service refuses is left out, and logged."""
-    max_retries: Count = 3
-    """Tries after a passing error while no fallback is set."""
-    vision: Literal["auto", "on", "off"] = "auto"
-    """Whether the model sees pictures."""
-    fallback: tuple[Fallback, ...] = ()
-    """Models to try, in order, when this one fails."""
-    request_timeout_s: Seconds = 300
-    """How long a model may take to begin its answer."""
-    stream_idle_timeout_s: Seconds = 300
-    """How long an answer that began may pause."""
-
-
-class OpenAI(Section):
-    api_key: SecretStr = NO_SECRET
-    """Key of the service."""
-    base_url: Address = "https://api.openai.com/v1"
-    """Any compatible server."""
-
-
-class Groq(Section):
-    api_key: SecretStr = NO_SECRET
-    """Key of the service."""
-    base_url: Address = "https://api.groq.com"
-    """Without `/openai/v1`, which is added."""
-
-
-class Gemini(Section):
-    api_key: SecretStr = NO_SECRET
-    """Key of the service."""
-    base_url: Address = "https://generativelanguage.googleapis.com"
-    """Without `/v1beta`, which is added."""
-    vision_model: str = ""
-    """Describes pictures for a chat model that cannot see; empty = off."""
-
-
-class DeepSeek(Section):
-    api_key: SecretStr = NO_SECRET
-    """Key of the service."""
-    base_url: Address = "https://api.deepseek.com"
-    """Any compatible server."""
-
-
-class Local(Section):
-    model_path: str = ""
-    """A GGUF file; empty = the packaged SmolLM2."""
-    threads: Count = 0
-    """Processor threads; 0 = as many as help."""
-    context: Annotated[int, Field(ge=512)] = 4096
-    """The model's window in tokens."""
-
-
-class Price(Section):
-    """US dollars for a million tokens."""
-
-    input: Usd
-    """What the model reads."""
-    cached: Usd
-    """What it reads from the service's cache; absent = as `input`."""
-    output: Usd
-    """What it writes."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _cached_costs_as_input(cls, value: object) -> object:
-        if not isinstance(value, dict):
-            return value
-        price = cast("dict[str, object]", value)
-        return {"cached": price["input"], **price} if "input" in price else price
-
-
-class CustomProvider(Section):
-    base_url: Address
-    """Where the server answers, `/v1` included."""
-    api_key: SecretStr = NO_SECRET
-    """Empty for a server that asks for none."""
-    context_window: Count = 0
-    """The model's window in tokens; 0 = ask the server or assume a small one."""
-    prices: dict[str, Price] = {}
-    """By model; as `budgets.prices`."""
-
-
-class SpeechToText(Section):
-    backend: Literal["groq", "openai", "local", "off"] = "groq"
-    """Who writes down voice messages."""
-    model: str = "whisper-large-v3-turbo"
-    """The service's name for the model; with `local` a folder with Whisper for CTranslate2."""
-    groq_api_key: SecretStr = NO_SECRET
-    """Empty = `groq.api_key`."""
-
-
-class TextToSpeech(Section):
-    backend: Literal["openai", "groq", "local", "off"] = "off"
-    """Who speaks."""
-    model: str = ""
-    """Empty = the backend's default; with `local` a voice's file."""
-    voice: str = ""
-    """Empty = the backend's default."""
-
-
-class WebSearch(Section):
-    backend: Literal["tavily"] = "tavily"
-    """Who searches."""
-    api_key: SecretStr = NO_SECRET
-    """Key of the service; empty = no web search."""
-    max_results: Annotated[int, Field(ge=1, le=20)] = 5
-    """Results of one search."""
-    base_url: str = "https://api.tavily.com"
-    """Any compatible server."""
-
-
-class Tools(Section):
-    enabled: tuple[str, ...] = (
-        "core",
-        "files",
-        "web",
-        "documents",
-        "voice",
-        "schedule",
-        "sessions",
-        "db",
-    )
-    """Groups or tools that exist at all; a pack's permissions choose among them."""
-    web_search: WebSearch = WebSearch()
-    """The `web_search` tool."""
-
-
-class McpServer(Section):
-    """Either `command` (we start it) or `url` (it runs somewhere)."""
-
-    command: str = ""
-    """Program to start."""
-    args: tuple[str, ...] = ()
-    """Its arguments."""
-    env: dict[str, SecretStr] = {}
-    """Its environment, besides PATH and HOME."""
-    url: str = ""
-    """Where a server already runs."""
-    headers: dict[str, SecretStr] = {}
-    """Sent with every request to `url`."""
-
-    @model_validator(mode="after")
-    def _one_way_to_reach_it(self) -> McpServer:
-        if bool(self.command) == bool(self.url):
-            raise ValueError("give either `command` or `url`")
-        return self
-
-
-class Mcp(Section):
-    servers: dict[str, McpServer] = {}
-    """By name; their tools are `mcp__<server>__<tool>`."""
-
-
-class Packs(Section):
-    enabled: tuple[str, ...] = ()
-    """Names of the packs to load; empty = every installed pack."""
-    scan_dirs: tuple[str, ...] = ()
-    """More folders that hold packs."""
-    trusted_keys: dict[str, str] = {}
-    """Public keys whose signatures you trust: a name you give → the line beginning with RW."""
-
-
-class Judge(Section):
-    backend: str = ""
-    """Backend of the model that judges tool calls; empty = no judge."""
-    model: str = ""
-    """Empty = the backend's default."""
-    daily: Count = 100
-    """Judgements a day."""
-
-
-class Approvals(Section):
-    wait_s: Seconds = 300
-    """How long a question to the owner stays open."""
-    per_hour: Count = 10
-    """Questions an hour; above it the answer is no."""
-
-
-class Security(Section):
-    allowed_paths: tuple[str, ...] = ()
-    """What a tool may touch outside its pack's data folder; `~` is expanded."""
-    fence_mode: Literal["ask", "deny", "allow"] = "deny"
-    """What happens at any other path."""
-    sandbox: Literal["auto", "require", "off"] = "auto"
-    """How tools of packs are confined: `auto` as well as this machine can, `require` only by
-    bubblewrap, `off` not at all."""
-    policy: str = "default"
-    """The guard's policy: `default` or a YAML file."""
-    judge: Judge = Judge()
-    """A model that looks at doubtful tool calls."""
-    approvals: Approvals = Approvals()
-    """Questions to the owner."""
-
-
-class Cron(Section):
-    enabled: bool = True
-    """Whether schedules run."""
-    tick_seconds: Positive = 60
-    """The longest sleep; a due time is met to the second all the same."""
-    timezone: str = ""
-    """An IANA zone such as `Europe/Berlin`; empty = the machine's."""
-    default_chat_id: str = ""
-    """Where schedules without a chat answer; empty = the owner."""
-    max_concurrent_runs: Positive = 1
-    """Schedules that run at the same time."""
-
-    @field_validator("timezone")
-    @classmethod
-    def _zone_exists(cls, value: str) -> str:
-        if value:
-            from zoneinfo import ZoneInfo
-
-            try:
-                ZoneInfo(value)
-            except (KeyError, ValueError, OSError):
-                raise ValueError("not an IANA time zone, such as Europe/Berlin") from None
-        return value
-
-
-def _hours(value: str) -> str:
-    QuietHours.parse(value)
-    return value
-
-
-def _time_of_day(value: str) -> str:
-    parse_time(value)
-    return value
-
-
-def _a_minute_apart(value: str) -> str:
-    if span_s(value) < 60:
-        raise ValueError("give at least 1m")
-    return value
-
-
-Hours: TypeAlias = Annotated[str, AfterValidator(_hours)]
-"""Quiet hours such as `22:00-08:00`, empty = none."""
-
-
-class Heartbeat(Section):
-    enabled: bool = False
-    """Whether the agent looks at `HEARTBEAT.md` by itself, if there is anything in it."""
-    every: Annotated[Span, AfterValidator(_a_minute_apart)] = "30m"
-    """How often."""
-    quiet_hours: Hours = "22:00-08:00"
-    """When it does not look; empty = it always does."""
-    daily_tokens_max: Count = 50_000
-    """Its own cap a day; 0 = off."""
-
-    @property
-    def every_s(self) -> int:
-        return span_s(self.every)
-
-    @property
-    def quiet(self) -> QuietHours:
-        return QuietHours.parse(self.quiet_hours)
-
-
-class Attention(Section):
-    daily_max: Count = 20
-    """Messages a day to each person; 0 = no limit. What is over waits for the digest."""
-    quiet_hours: Hours = ""
-    """When none comes, but with the digest at their end; empty = never."""
-    digest_at: Annotated[str, AfterValidator(_time_of_day)] = "08:00"
-    """When the digest of what was over comes, on the next day."""
-
-    @property
-    def rules(self) -> AttentionRules:
-        quiet = QuietHours.parse(self.quiet_hours)
-        return AttentionRules(self.daily_max, quiet, parse_time(self.digest_at))
-
-
-class Consolidate(Section):
-    enabled: bool = False
-    """Whether the model works the journal's new lines into `MEMORY.md`."""
-    every: Span = "24h"
-    """How often."""
-
-    @property
-    def every_s(self) -> float:
-        """`every` in seconds."""
-        return float(self.every[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[self.every[-1]]
-
-
-class Memory(Section):
-    journal: bool = False
-    """Whether a shadow journal is kept of what was talked about."""
-    daily_tokens_max: Count = 50_000
-    """What the journal may take a day, and consolidation as much; 0 = off."""
-    consolidate: Consolidate = Consolidate()
-    """When the journal is worked into `MEMORY.md`."""
-
-
-class Budgets(Section):
-    daily_usd: Usd = 0
-    """All calls of a day; 0 = off."""
-    per_person_daily_usd: Usd = 0
-    """Each person's calls of a day; 0 = off."""
-    per_pack_daily_usd: dict[str, Usd] = {}
-    """By pack."""
-    prices: dict[str, Price] = {}
-    """By model: `{"input": …, "cached": …, "output": …}` in USD for a million tokens."""
-
-
-class Dashboard(Section):
-    enabled: bool = True
-    """Whether the local web page is served."""
-    host: str = "127.0.0.1"
-    """Any other than loopback needs a `token`."""
-    port: Annotated[int, Field(ge=0, le=65535)] = 9800
-    """0 = any free one."""
-    token: SecretStr = NO_SECRET
-    """Empty = a random one per start, kept in `run/dashboard.token`."""
-
-
-class Retention(Section):
-    updates_days: Count = 7
-    """Raw updates; 0 = keep."""
-    deliveries_days: Count = 30
-    """Records of what was sent; 0 = keep."""
-    messages_days: Count = 0
-    """What was said in conversations; 0 = keep."""
-    media_days: Count = 30
-    """Downloaded files; 0 = keep."""
-
-
-class Store(Section):
-    url: str = ""
-    """Empty = SQLite under the home; `postgresql://…` = shared."""
-
-
-class Log(Section):
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least that is written."""
-    format: Literal["auto", "json", "text"] = "auto"
-    """Of stderr; `auto` = JSON when it is not a terminal."""
-
-
-class Advanced(Section):
-    session_tokens_max: Count = 500_000
-    """Near it a session goes on in a fresh one; no single answer takes more. 0 = off."""
-    daily_tokens_max: Count = 2_000_000
-    """Cap of a day, until local midnight; 0 = off."""
-    max_react_loops: Positive = 25
-    """Model calls of one turn."""
-    context_window: Count = 0
-    """In tokens; 0 = the model's."""
-    compress_threshold: Annotated[float, Field(gt=0, le=1)] = 0.7
-    """The share of the window at which older messages are summarised."""
-    max_history_messages: Positive = 200
-    """Messages of a session that are sent along at most; older ones get a summary, in blocks."""
-    turn_timeout_s: Seconds = 900
-    """How long a turn may take, waiting for people not counted."""
-
-
-class Ui(Section):
-    show_tool_calls: bool = True
-    """Whether a chat shows which tool runs."""
+def _is_among(key: str, names: Iterable[str]) -> bool:
+    """Whether a dotted key is one of these keys, or below one of these sections."""
+    return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
 class Settings(Section):
@@ -542,7 +92,7 @@ class Settings(Section):
     """DeepSeek."""
     local: Local = Local()
     """The embedded model, a child process."""
-    providers: dict[str, CustomProvider] = {}
+    providers: dict[str, CustomProvider] = {}  # noqa: RUF012 - pydantic copies it
     """More OpenAI-compatible servers, by name."""
     stt: SpeechToText = SpeechToText()
     """Voice to text."""
@@ -695,7 +245,6 @@ class Settings(Section):
         return tuple(sorted(found))
 
 
-_LISTEN = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):(?P<port>\d{1,5})")
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 """Source: core.telegram.org/bots/api#setwebhook."""
 _PROXY = re.compile(r"(https?|socks5h?)://[^/\s]+", re.IGNORECASE)

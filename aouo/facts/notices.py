@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum
 from typing import Literal, TypeAlias
 
-from aouo.facts.errors import Refused
 from aouo.facts.events import AsChat
 from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
+from aouo.facts.notices_media import MediaNotice
+from aouo.facts.notices_memory import MemoryNotice
 from aouo.facts.notices_schedules import ScheduleNotice
 
 
@@ -394,86 +394,6 @@ class NoTopicsHere:
     why: Literal["packs", "private", "group", "elsewhere"]
 
 
-Trouble: TypeAlias = Literal[
-    "busy", "used up", "late", "key", "money", "setting", "large", "refused", "silent", "broken"
-]
-"""Why a service failed, as far as a person can act on it."""
-
-Lack: TypeAlias = Literal["unset", "not_installed", "no_model"]
-"""Why speech is missing: it has no key or is switched off; it is to run on this machine, and its
-packages are not installed, or the configured model is not there."""
-VOICE_INSTALL = "scripts/setup voice"
-"""The command that installs speech without a service."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileTooLarge:
-    """The file is larger than the server gives to bots; `what` is people's word for it."""
-
-    what: str
-    limit_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class FileIsGone:
-    """The platform does not have the file any more."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileNotReached:
-    """The file could not be downloaded, also after retries."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class FilesTookTooLong:
-    """A turn used its whole time to wait for its files."""
-
-
-@dataclass(frozen=True, slots=True)
-class HearingNotSetUp:
-    what: str
-    lack: Lack = "unset"
-
-
-@dataclass(frozen=True, slots=True)
-class NotHeard:
-    """Speech recognition failed."""
-
-    what: str
-    why: Trouble
-
-
-@dataclass(frozen=True, slots=True)
-class NothingHeard:
-    """The recording has no words, or none that can be understood (`unclear`)."""
-
-    what: str
-    unclear: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SeeingNotSetUp:
-    """Neither the model nor another configured one can see."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotSeen:
-    """The model that describes pictures failed."""
-
-    why: Trouble
-
-
-@dataclass(frozen=True, slots=True)
-class MediaRefused:
-    """A limit was reached before the turn could begin."""
-
-    error: Refused
-
-
 @dataclass(frozen=True, slots=True)
 class MenuPage:
     """A page of a pack's menu in a person's language; `name` is what the pack is called.
@@ -513,77 +433,6 @@ class OnboardingSkipped:
     now: bool
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFile:
-    """A memory file as it is now; `text` is "" when it holds nothing."""
-
-    name: str
-    size_bytes: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryChange:
-    """One change of a memory file, in the bot owner's local time.
-
-    `added` and `removed` are lines; `words` is the message that it came from, "" = unknown;
-    `by` names its writer where several people write; `emptied`: a person emptied the file here;
-    `inferred`: what came from the journal was concluded, and nobody said it.
-    """
-
-    version: int
-    file: str
-    origin: Literal["tool", "summary", "hand", "undo", "consolidate"]
-    at: datetime
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    words: str = ""
-    by: str = ""
-    emptied: bool = False
-    inferred: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryShown:
-    """The memory of a pack ("" = none) in this conversation, and its newest changes.
-
-    `undo` is the version that a button undoes, 0 = there is none; `edited` are files changed
-    outside the runtime since their newest version; `undone` is the file whose change was just
-    undone, `emptied` the file just emptied, "" = none; `message_id` is the message of the newest
-    change, 0 = none here.
-    """
-
-    pack: str
-    files: tuple[KeptFile, ...]
-    changes: tuple[MemoryChange, ...] = ()
-    undo: int = 0
-    edited: tuple[str, ...] = ()
-    undone: str = ""
-    nothing_undone: bool = False
-    message_id: int = 0
-    emptied: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFileShown:
-    """The whole of one memory file."""
-
-    file: KeptFile
-
-
-MediaNotice: TypeAlias = (
-    FileTooLarge
-    | FileIsGone
-    | FileNotReached
-    | FilesTookTooLong
-    | HearingNotSetUp
-    | NotHeard
-    | NothingHeard
-    | SeeingNotSetUp
-    | NotSeen
-    | MediaRefused
-)
-
 SummaryNotice: TypeAlias = (
     Compacted | MadeRoom | Renewed | NothingToCompact | SummaryShown | SummaryUndone
 )
@@ -591,6 +440,7 @@ SummaryNotice: TypeAlias = (
 Notice: TypeAlias = (
     Plain
     | MediaNotice
+    | MemoryNotice
     | InstallNotice
     | CommandNotice
     | ScheduleNotice
@@ -626,8 +476,6 @@ Notice: TypeAlias = (
     | TopicsSetUp
     | NoTopicsHere
     | OwnersCommand
-    | MemoryShown
-    | MemoryFileShown
     | OnboardingSkipped
     | MenuPage
     | NoMenu

@@ -17,8 +17,8 @@ JOURNAL_TOOLS = ("journal_search", "journal_add")
 CONSOLIDATE_TOOLS = ("memory_edits",)
 RESERVED = (*JOURNAL_TOOLS, *CONSOLIDATE_TOOLS)
 """Tools that only turns of their origin may call, whatever a pack permits."""
-CRON_TOOLS = ("clarify",)
-"""Nobody is there to answer."""
+ASKING_TOOLS = ("clarify",)
+"""Tools that ask a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ class Profile:
 
 
 _PERSON = Profile()
-_ALONE = Profile("isolated", attended=False, without=CRON_TOOLS, goes="report")
+_ALONE = Profile("isolated", attended=False, without=ASKING_TOOLS, goes="report")
 
+PEOPLE: tuple[Origin, ...] = ("chat", "web", "cli")
+"""The origins that somebody sat at, and spoke in the conversation itself."""
 TRIGGERS: tuple[Origin, ...] = ("cron", "heartbeat", "watch", "journal", "consolidate")
 """The origins that nobody sat at; their lanes begin with their name."""
 
@@ -47,7 +49,7 @@ PROFILES: Mapping[Origin, Profile] = MappingProxyType(
         "chat": _PERSON,
         "web": Profile(attended=False),  # nothing shows its questions so far
         "cli": _PERSON,
-        "api": Profile("isolated", attended=False, without=CRON_TOOLS, goes="nowhere"),
+        "api": Profile("isolated", attended=False, without=ASKING_TOOLS, goes="nowhere"),
         "command": _ALONE,
         "cron": _ALONE,
         "heartbeat": _ALONE,

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aouo.config.settings import Approvals, Cron, Heartbeat, Memory, Retention
-from aouo.facts.notices import Lack
+from aouo.config.sections import Approvals, Cron, Heartbeat, Memory, Retention
+from aouo.facts.notices_media import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
 from aouo.facts.quiet_hours import AttentionRules

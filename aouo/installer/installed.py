@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import structlog
 
-from aouo.config.settings import Packs
+from aouo.config.sections import Packs
 from aouo.facts.errors import SetupError
 from aouo.packs import scanning
 from aouo.packs.databases import unseen_rows

@@ -12,7 +12,7 @@ from aouo.facts.events import Event
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery, DeliveryState
-from aouo.outbound.wording import sentences
+from aouo.outbound.wording import delivering, sentences
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 
@@ -106,7 +106,10 @@ class Ledger:
             owner = self._owner().chat
             if owner is None or not isinstance(error, MayNotWrite):
                 return None, failed
-            said, key = sentences.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}"
+            said, key = (
+                delivering.may_not_write(address.chat_id),
+                f"muted:{address.chat_id}:{since}",
+            )
             return deliveries.add(tx, owner, "notice", said, now, key=key), failed
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)
@@ -158,7 +161,7 @@ class Ledger:
             )
             deliveries.hush_as(tx, again.id, row.id)
             return again
-        said = sentences.may_not_have_arrived(row.id, row.message)
+        said = delivering.may_not_have_arrived(row.id, row.message)
         doubt = deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")
         deliveries.hush_as(tx, doubt.id, row.id)
         return doubt

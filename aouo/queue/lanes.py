@@ -18,10 +18,10 @@ from aouo.facts.work import Job
 from aouo.plumbing.shield import finish
 
 
-class Places:
-    """A semaphore whose size follows the settings: `count` is asked whenever a place is taken.
+class Slots:
+    """A semaphore whose size follows the settings: `count` is asked whenever a slot is taken.
 
-    First come, first served. A place more is given when one is freed.
+    First come, first served. A slot more is given when one is freed.
     """
 
     def __init__(self, count: Callable[[], int]) -> None:
@@ -32,21 +32,21 @@ class Places:
 
     @property
     def left(self) -> int:
-        """How many places are free."""
+        """How many slots are free."""
         return self._count() - self._taken
 
     @property
     def is_wanted(self) -> bool:
-        """Whether whoever has a place should give it back between two jobs."""
+        """Whether whoever has a slot should give it back between two jobs."""
         return bool(self._waiting) or self.left < 0
 
     def ask(self, given: Callable[[], None]) -> None:
-        """Take a place, now or once there is one, and call `given` then."""
+        """Take a slot, now or once there is one, and call `given` then."""
         self._waiting.append(given)
         self._give()
 
     async def acquire(self) -> None:
-        """Take a place; wait until there is one."""
+        """Take a slot; wait until there is one."""
         turn = asyncio.get_running_loop().create_future()
 
         def given() -> None:
@@ -59,14 +59,14 @@ class Places:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # a place was given just now
+            if turn.done() and not turn.cancelled():  # a slot was given just now
                 self.release()
             elif given in self._waiting:
                 self._waiting.remove(given)
             raise
 
     def release(self) -> None:
-        """Give a place back."""
+        """Give a slot back."""
         self._taken -= 1
         self._give()
 
@@ -83,7 +83,7 @@ class Places:
 
 
 def kind_of(lane: Lane) -> str:
-    """Return what the places for a lane's jobs are counted by."""
+    """Return what the slots for a lane's jobs are counted by."""
     origin = lane.partition(":")[0]
     return origin if origin in TRIGGERS else ""
 
@@ -91,7 +91,7 @@ def kind_of(lane: Lane) -> str:
 class Slot:
     """One of the limited places for running jobs; given back while its job waits on a person."""
 
-    def __init__(self, free: Places) -> None:
+    def __init__(self, free: Slots) -> None:
         self._free = free
 
     @asynccontextmanager
@@ -152,7 +152,7 @@ class Bell:
             self._heard.set()
 
     def is_at_work(self, lane: Lane) -> bool:
-        """Whether somebody is at work on the lane, or waits for a place to be."""
+        """Whether somebody is at work on the lane, or waits for a slot to be."""
         return lane in self._at_work
 
     @property
@@ -162,9 +162,9 @@ class Bell:
 
 
 class Lanes:
-    """Runs the jobs of the lanes; a lane that bypasses the others needs no place.
+    """Runs the jobs of the lanes; a lane that bypasses the others needs no slot.
 
-    `places` says how many jobs of a kind run at a time: those of triggers by their origin, which
+    `slots` says how many jobs of a kind run at a time: those of triggers by their origin, which
     their lanes are named by (`cron:<id>`), all others by "".
 
     Owns every task it starts: when `run` returns or raises, none is left. `handle` deals with
@@ -177,12 +177,12 @@ class Lanes:
         bell: Bell,
         claim: Callable[[Lane], Awaitable[Job | None]],
         handle: Callable[[Job, Slot], Awaitable[None]],
-        places: Callable[[str], int],
+        slots: Callable[[str], int],
     ) -> None:
         self._bell = bell
         self._claim = claim
         self._handle = handle
-        self._free = {kind: Places(partial(places, kind)) for kind in ("", *TRIGGERS)}
+        self._free = {kind: Slots(partial(slots, kind)) for kind in ("", *TRIGGERS)}
         self._closed = False
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class Lanes:
                     self._begin(group, lane)
 
     def _begin(self, group: asyncio.TaskGroup, lane: Lane) -> None:
-        """Drain a lane in a task of its own, once it has a place: ten thousand that wait for one
+        """Drain a lane in a task of its own, once it has a slot: ten thousand that wait for one
         are ten thousand names."""
         if lane.bypasses:
             group.create_task(self._drain(group, lane, None), name=f"lane {lane}")
@@ -215,8 +215,8 @@ class Lanes:
 
         free.ask(given)
 
-    async def _drain(self, group: asyncio.TaskGroup, lane: Lane, free: Places | None) -> None:
-        """Run a lane's jobs, until there is none or another lane waits for the place."""
+    async def _drain(self, group: asyncio.TaskGroup, lane: Lane, free: Slots | None) -> None:
+        """Run a lane's jobs, until there is none or another lane waits for the slot."""
         goes_on = False
         try:
             while not (self._closed or goes_on):

@@ -17,7 +17,6 @@ from aouo.store.turns import REPORT
 MESSAGES_AT_ONCE = 40
 TURNS_AT_ONCE = 40
 SESSIONS_AT_ONCE = 10
-PAGES_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,7 +289,7 @@ def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
 
 
 def any_open(tx: Tx, lane: Lane) -> bool:
-    """Whether a job of this lane is not over."""
+    """Whether a job in the lane of a trigger is not over."""
     row = tx.one(
         "SELECT 1 FROM jobs WHERE lane = ? AND state IN ('ready', 'running', 'parked') "
         "AND origin NOT IN ('chat', 'web', 'cli') LIMIT 1",

@@ -50,8 +50,8 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """When a message was said, and how long it is."""
+class Candidate:
+    """A message to be weighed: when it was said, and how long it is."""
 
     message_id: int
     at: str
@@ -175,8 +175,8 @@ def ids_in(tx: Tx, stretches: Sequence[Stretch]) -> set[int]:
     }
 
 
-def places(tx: Tx, session_key: str, ids: Collection[int]) -> list[Place]:
-    """Return where those of the messages are that are visible, in sessions with this key."""
+def candidates(tx: Tx, session_key: str, ids: Collection[int]) -> list[Candidate]:
+    """Return those of the messages that are visible, in sessions with this key."""
     rows = tx.all(
         "SELECT m.id, m.created_at, length(m.text) FROM messages AS m JOIN sessions AS s "
         "ON s.id = m.session_id WHERE m.id IN (SELECT value FROM json_each(?)) "
@@ -184,7 +184,7 @@ def places(tx: Tx, session_key: str, ids: Collection[int]) -> list[Place]:
         json.dumps(list(ids)),
         session_key,
     )
-    return [Place(*row) for row in rows]
+    return [Candidate(*row) for row in rows]
 
 
 def hit(tx: Tx, message_id: int, terms: Sequence[str]) -> Hit | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import structlog
 
-from aouo.config.settings import Telegram
+from aouo.config.sections import Telegram
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from aouo.facts.errors import ToolFailed
+from aouo.facts.origins import PEOPLE
 from aouo.facts.ports import Clock
 from aouo.facts.schedule import NotASchedule, parse
 from aouo.facts.schedule_words import in_words, moment_in_words
@@ -178,7 +179,7 @@ def _check_origin(wish: Cron, context: ToolContext, library: Library) -> None:
     Raises:
         ToolFailed: says so.
     """
-    if wish.action == "list" or context.origin in ("chat", "web", "cli"):
+    if wish.action == "list" or context.origin in PEOPLE:
         return
     pack = library.get(context.pack)
     named = pack.manifest.permissions.tools if pack else DEFAULT_TOOLS

@@ -32,7 +32,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from aouo.config.settings import McpServer
+from aouo.config.sections import McpServer
 from aouo.facts.errors import OutcomeUnknown, SetupError
 from aouo.providers.http import shared_client
 from aouo.tools.mcp import MAX_TOOLS, Answer, Offered

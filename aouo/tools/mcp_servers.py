@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import aiohttp
 import structlog
 
-from aouo.config.settings import McpServer
+from aouo.config.sections import McpServer
 from aouo.facts.errors import OutcomeUnknown, SetupError, ToolFailed
 from aouo.facts.ports import Clock
 from aouo.plumbing.backoff import Backoff

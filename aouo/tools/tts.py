@@ -26,7 +26,7 @@ from aouo.facts.errors import (
     ToolFailed,
 )
 from aouo.facts.ids import ulid
-from aouo.facts.notices import VOICE_INSTALL, Lack
+from aouo.facts.notices_media import VOICE_INSTALL, Lack
 from aouo.facts.ports import Payload
 from aouo.guard.opening import write_new
 from aouo.speech.audio import Audio

@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import aiohttp
 from pydantic import Field
 
-from aouo.config.settings import WebSearch
+from aouo.config.sections import WebSearch
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from aouo.facts.history import JournalLine
-from aouo.store.search import NEWEST_OF_WORD, STEM_CHARS, Hit, Place, is_unspaced
+from aouo.store.search import NEWEST_OF_WORD, STEM_CHARS, Candidate, Hit, is_unspaced
 from aouo.turn.stop_words import STOP_WORDS
 from aouo.turn.tokens import Scale
 from aouo.web.envelope import still_untrusted
@@ -102,16 +102,16 @@ def ranked(
     return {message_id: weights[message_id] for message_id in top}
 
 
-def best(weights: dict[int, float], places: Iterable[Place], now: datetime) -> list[int]:
+def best(weights: dict[int, float], candidates: Iterable[Candidate], now: datetime) -> list[int]:
     """Return the messages to remind of, the best first; short and new ones are worth more."""
 
-    def worth(place: Place) -> float:
-        days = max(0.0, (now - datetime.fromisoformat(place.at)).total_seconds() / 86_400)
+    def worth(one: Candidate) -> float:
+        days = max(0.0, (now - datetime.fromisoformat(one.at)).total_seconds() / 86_400)
         newness = 1 + 0.5 * 2 ** (-days / _HALF_LIFE_DAYS)
-        return weights[place.message_id] * newness / (1 + place.chars / _LONG_MESSAGE_CHARS)
+        return weights[one.message_id] * newness / (1 + one.chars / _LONG_MESSAGE_CHARS)
 
-    chosen = sorted(places, key=lambda place: (worth(place), place.message_id), reverse=True)
-    return [place.message_id for place in chosen[:MESSAGES_MAX]]
+    chosen = sorted(candidates, key=lambda one: (worth(one), one.message_id), reverse=True)
+    return [one.message_id for one in chosen[:MESSAGES_MAX]]
 
 
 def notes_with(words: Sequence[str], file: str, text: str) -> list[Noted]:

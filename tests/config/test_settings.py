@@ -26,14 +26,8 @@ from aouo.config.keys import (
     schema,
     until_restart,
 )
-from aouo.config.settings import (
-    AFTER_RESTART,
-    NOT_YET,
-    Endpoint,
-    Settings,
-    does_nothing,
-    waits_for_restart,
-)
+from aouo.config.sections import Endpoint
+from aouo.config.settings import AFTER_RESTART, NOT_YET, Settings, does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
 
 SECRET = "sk-this-must-never-be-printed"
@@ -493,7 +487,7 @@ def _reads(file: Path) -> Reads:
     tree = ast.parse(file.read_text())
     classes = dict(_sections(Settings))
     reads, holders = Reads(), {"settings", "_settings", *classes.values()}
-    if file.name == "settings.py":  # its own methods; what may not start is no use of a key
+    if file.name in ("sections.py", "settings.py"):  # their methods; a refusal is no use
         for made in (node for node in tree.body if isinstance(node, ast.ClassDef)):
             uses = ast.Module(list(filter(_is_use, made.body)), [])
             section = classes.get(made.name)

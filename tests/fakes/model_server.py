@@ -135,6 +135,12 @@ class ModelServer(ModelService):
         return super().next_reply(asked) if self.left else words_of({"content": asked.words})
 
 
+def unavailable(body: Body) -> Reply:
+    """A script: the service refuses every call, for now."""
+    del body
+    return Fails(503)
+
+
 def last_words(body: Body) -> str:
     """What the last user message of a request says, without what the runtime says before it."""
     for message in reversed(body.get("messages") or body["input"]):

@@ -16,6 +16,7 @@ from aouo.plumbing.home import Home
 from aouo.providers.compatible import CompatibleModel
 from tests.fakes.clock import FastClock, SkippingClock
 from tests.fakes.model_server import ModelServer
+from tests.fakes.road import Road
 from tests.path.lives import kill_runner
 from tests.path.world import World
 
@@ -61,6 +62,15 @@ async def world(tmp_path: Path) -> AsyncGenerator[World]:
     async with Emulator() as emulator, ModelServer() as model:
         yield World(home, emulator, model, clock=SkippingClock())
         assert await emulator.client.violations() == []
+
+
+@pytest.fixture
+async def road(world: World) -> AsyncGenerator[Road]:
+    """The way to Telegram."""
+    async with Road(int(world.emulator.base_url.rpartition(":")[2])).running() as road:
+        world.config = {"telegram": {"api_base_url": road.base_url}}
+        world.clock = FastClock()
+        yield road
 
 
 @pytest.fixture

@@ -98,6 +98,12 @@ class Place:
         """The last life is over and the next one has not begun."""
         return bool(self.lives) and self.life.gone.is_set()
 
+    async def end(self) -> None:
+        """Stop this life, and wait until it is gone."""
+        self.life.stop()
+        async with asyncio.timeout(WAIT_S):
+            await self.life.gone.wait()
+
     @property
     def stderr(self) -> str:
         """What all lives said there."""

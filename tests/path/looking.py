@@ -130,6 +130,15 @@ async def settled(bot: Running) -> None:
     await eventually(look)
 
 
+async def asked(world: World, times: int) -> None:
+    """Wait until the model was asked so often."""
+
+    async def look() -> bool:
+        return len(world.model.requests) == times
+
+    await eventually(look)
+
+
 def prompts(world: World) -> list[str]:
     """The words of each request that the person, or we on their behalf, said last.
 

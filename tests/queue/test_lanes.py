@@ -1,4 +1,4 @@
-"""Places, stops and clocks of running jobs. Source: design §3.3."""
+"""Slots, stops and clocks of running jobs. Source: design §3.3."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from aouo.facts.work import Job
 from aouo.outbound.flood_control import CALM_S, Bucket, Pace
 from aouo.queue import bursts
 from aouo.queue.edited import Said, rewritten, words_of
-from aouo.queue.lanes import Bell, Lanes, Places, Slot
+from aouo.queue.lanes import Bell, Lanes, Slot, Slots
 from aouo.queue.running import Running, StopReason
 from tests.fakes.clock import FastClock
 from tests.interleaving import virtual
@@ -66,7 +66,7 @@ async def running(
 ) -> None:
     """Run until everything that was ready at the beginning, or became so, is done."""
     bell = Bell()
-    at_work = Lanes(bell=bell, claim=table.claim, handle=handle, places=lambda kind: concurrency)
+    at_work = Lanes(bell=bell, claim=table.claim, handle=handle, slots=lambda kind: concurrency)
     for lane in lanes:
         bell.ring(Lane(lane))
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
@@ -109,7 +109,7 @@ async def test_a_lane_that_bypasses_the_others_needs_no_place() -> None:
             stopped.set()
 
     bell = Bell()
-    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, places=lambda kind: 1)
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, slots=lambda kind: 1)
     bell.ring(Lane("a"))
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
         group.create_task(lanes.run())
@@ -139,7 +139,7 @@ async def test_a_parked_job_gives_its_place_away_and_takes_it_back() -> None:
 
 
 async def test_a_cancelled_parked_job_leaves_the_limit_as_it_was() -> None:
-    free = Places(lambda: 1)
+    free = Slots(lambda: 1)
     parked = asyncio.Event()
 
     async def wait() -> None:
@@ -170,7 +170,7 @@ async def test_ten_thousand_lanes_that_wait_for_a_place_keep_their_order_and_are
         await go_on.wait()
 
     bell = Bell()
-    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, places=lambda kind: 1)
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, slots=lambda kind: 1)
     for name in names:
         table.add(name, 1)
         bell.ring(Lane(name))
@@ -201,7 +201,7 @@ async def test_lanes_that_are_cancelled_begin_nothing_that_waits() -> None:
         await asyncio.Event().wait()
 
     bell = Bell()
-    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, places=lambda kind: 1)
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, slots=lambda kind: 1)
     for name in ("a", "b", "c"):
         table.add(name, 1)
         bell.ring(Lane(name))
@@ -228,7 +228,7 @@ async def test_cancelling_the_lanes_leaves_no_task_behind() -> None:
             ended.append(job.lane)
 
     bell = Bell()
-    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, places=lambda kind: 1)
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, slots=lambda kind: 1)
     bell.ring(Lane("a"))
     async with asyncio.TaskGroup() as group:
         task = group.create_task(lanes.run())
@@ -248,7 +248,7 @@ async def forever() -> str:
 
 async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
     turns = Running()
-    with turns.beginning(1, Lane("a"), Slot(Places(lambda: 0))):
+    with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
         turns.stop(1, StopReason.PERSON)
         ended = await turns.run(1, 5, forever)
 
@@ -257,11 +257,11 @@ async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
 
 async def test_a_stop_that_met_no_turn_does_not_reach_the_next_one() -> None:
     turns = Running()
-    with turns.beginning(1, Lane("a"), Slot(Places(lambda: 0))):
+    with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
         turns.stop(1, StopReason.PERSON)
     turns.stop(1, StopReason.PERSON)
     for job in (1, 2):
-        with turns.beginning(job, Lane("a"), Slot(Places(lambda: 0))):
+        with turns.beginning(job, Lane("a"), Slot(Slots(lambda: 0))):
             ended = await turns.run(job, 5, lambda: asyncio.sleep(0, "done"))
 
         assert ended == "done"
@@ -278,7 +278,7 @@ def test_a_turn_ends_at_its_limit_but_not_while_it_is_parked() -> None:
 
         time_s = asyncio.get_running_loop().time
         begun_s = time_s()
-        with turns.beginning(1, Lane("a"), Slot(Places(lambda: 0))):
+        with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
             reason = await turns.run(1, 20, turn)
         return reason, time_s() - begun_s
 
@@ -291,7 +291,7 @@ def test_the_clock_of_a_turn_stands_still_until_the_last_of_its_questions_is_ans
     """Two questions of one turn may wait at once, and it takes one slot for both again."""
 
     async def ended() -> object:
-        turns, free = Running(), Places(lambda: 0)
+        turns, free = Running(), Slots(lambda: 0)
 
         async def turn() -> bool:
             async with turns.parked(1):
@@ -313,7 +313,7 @@ async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
     async def broken() -> str:
         raise ValueError("broken")
 
-    with turns.beginning(1, Lane("a"), Slot(Places(lambda: 0))):
+    with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
         with pytest.raises(ExceptionGroup):
             await turns.run(1, 5, broken)
         turns.stop(1, StopReason.PERSON)  # there is nothing to cancel any more

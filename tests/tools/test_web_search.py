@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from aouo.config.settings import WebSearch
+from aouo.config.sections import WebSearch
 from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Tool
 from aouo.tools.web_search import KEPT_S, MAX_KEPT, web_search

@@ -11,9 +11,10 @@ from yarl import URL
 from aouo.app.models import budget_of, configured
 from aouo.app.senses import own_ears
 from aouo.cli.doctoring.check import Check
-from aouo.config.settings import Settings, SpeechToText
+from aouo.config.sections import SpeechToText
+from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError, ToolFailed
-from aouo.facts.notices import VOICE_INSTALL, Lack
+from aouo.facts.notices_media import VOICE_INSTALL, Lack
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs, Nowhere

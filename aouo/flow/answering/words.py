@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from aouo.facts import notices
 from aouo.facts.notices import Notice
+from aouo.facts.notices_media import FilesTookTooLong
 from aouo.facts.ports import ChatModel
 from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
@@ -69,7 +70,7 @@ class Words:
             case str():
                 return replace(wanted, said=taken)
             case StopReason.TIMEOUT:
-                return await self._give_up(job, notices.FilesTookTooLong(), _MISSED)
+                return await self._give_up(job, FilesTookTooLong(), _MISSED)
             case StopReason():
                 await self._replies.end_early(job, taken)
                 if taken is not StopReason.SHUTDOWN:

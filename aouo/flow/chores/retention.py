@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from aouo.config.settings import Retention
+from aouo.config.sections import Retention
 from aouo.facts.ports import Clock, iso
 from aouo.flow.files import media_files
 from aouo.store import (

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import structlog
 
-from aouo.facts import notices
+from aouo.facts import notices_media as notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import PICTURES, Attachment
@@ -40,7 +40,7 @@ from aouo.facts.errors import (
     RegionRefused,
 )
 from aouo.facts.events import Album, Attached
-from aouo.facts.notices import MediaNotice
+from aouo.facts.notices_media import MediaNotice
 from aouo.facts.ports import ChatModel, Clock, Files, stamp
 from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile

@@ -22,7 +22,7 @@ from aouo.flow.generations import Generations
 from aouo.flow.questions import settled_cards
 from aouo.flow.questions.approving import elsewhere
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import sentences
+from aouo.outbound.wording import questions, sentences
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.database import Database, Tx
 
@@ -192,7 +192,7 @@ def _shown(
         edits = tapped.message_id
     rows = [deliveries.add(tx, asked_at, "notice", sentences.word(decided), now, edits=edits)]
     if card:
-        rows += settled_cards.become(tx, card, sentences.raise_decided(decided), now)
+        rows += settled_cards.become(tx, card, questions.raise_decided(decided), now)
     return rows
 
 

@@ -13,6 +13,7 @@ from aouo.facts.commands import Words
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Button
 from aouo.facts.history import Cause
+from aouo.facts.notices_memory import MemoryFileShown
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
@@ -70,7 +71,7 @@ class Remembering:
                 return pick(tx, call, self._replies.library)
             files = self._keeping.files(pack, tenant_of(tx, call.inbound))
             try:
-                return Result(notices.MemoryFileShown(memory.kept(files, name)))
+                return Result(MemoryFileShown(memory.kept(files, name)))
             except ToolFailed:
                 return Result(notices.Plain.UNKNOWN_BUTTON)
 

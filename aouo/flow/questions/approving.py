@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import structlog
 
-from aouo.config.settings import Approvals
+from aouo.config.sections import Approvals
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound

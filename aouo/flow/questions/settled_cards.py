@@ -8,7 +8,7 @@ from dataclasses import replace
 from aouo.facts.address import ConversationAddress
 from aouo.facts.work import Delivery, Gate
 from aouo.outbound import choices
-from aouo.outbound.wording import sentences
+from aouo.outbound.wording import questions
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
 
@@ -20,7 +20,7 @@ def waits_key(gate: Gate) -> str:
 
 def show(tx: Tx, gate: Gate, now: str) -> list[Delivery]:
     """Turn the message of a settled gate into its outcome, and the line of whoever waits for it."""
-    outcome = sentences.settled(gate.kind, gate.state, gate.answer)
+    outcome = questions.settled(gate.kind, gate.state, gate.answer)
     cards = (deliveries.get(tx, gate.delivery_id), deliveries.keyed(tx, waits_key(gate)))
     return [row for card in cards if card for row in become(tx, card, outcome, now)]
 

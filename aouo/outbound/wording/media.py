@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from aouo.facts import notices
-from aouo.facts.notices import VOICE_INSTALL, Lack, MediaNotice, Trouble
+from aouo.facts import notices_media as notices
+from aouo.facts.notices_media import VOICE_INSTALL, Lack, MediaNotice, Trouble
 
 
 def sentence(notice: MediaNotice) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from aouo.facts.notices import KeptFile, MemoryChange, MemoryFileShown, MemoryShown
+from aouo.facts.notices_memory import MemoryChange, MemoryFile, MemoryFileShown, MemoryShown
 from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import EmptyMemory, ShowMemory, UndoMemory, encode
 from aouo.outbound.markdown.entities import LIMIT, utf16_len
+from aouo.outbound.wording.saying import cut
 
 _EXCERPT_CHARS = 600
 _LINE_CHARS = 120
@@ -67,11 +68,11 @@ def _outcome(notice: MemoryShown) -> list[str]:
     return ["There is no change to undo.", ""] if notice.nothing_undone else []
 
 
-def _size(file: KeptFile) -> str:
+def _size(file: MemoryFile) -> str:
     return f"{file.size_bytes:,} bytes" if file.text else "empty"
 
 
-def _excerpt(file: KeptFile) -> list[str]:
+def _excerpt(file: MemoryFile) -> list[str]:
     text = file.text.strip()
     if len(text) <= _EXCERPT_CHARS:
         return [text] if text else []
@@ -84,7 +85,7 @@ def _change(change: MemoryChange) -> str:
     whose = f"{change.by}'s message" if change.by else "your message"
     match change.origin:
         case "tool":
-            words = _cut(change.words, _WORDS_CHARS)
+            words = cut(change.words, _WORDS_CHARS)
             source = f", from {whose} “{words}”" if words else ""
             removed = _told(change.removed)
             verb = "changed" if removed else "added"
@@ -94,7 +95,7 @@ def _change(change: MemoryChange) -> str:
         case "summary":
             return f"· {change.file}, {when}, kept when older messages were summarised: {what}"
         case "consolidate":
-            words = _cut(change.words, _WORDS_CHARS)
+            words = cut(change.words, _WORDS_CHARS)
             how = "concluded from" if change.inferred else "gathered from"
             source = f"{how} “{words}”" if words else f"{how} what was said"
             return f"· {change.file}, {when}, {source}: {what}"
@@ -113,15 +114,10 @@ def _lines(added: Sequence[str], removed: Sequence[str]) -> str:
     first = [f"+ {line.lstrip('-* ')}" for line in added[:1]]
     first += [f"− {line.lstrip('-* ')}" for line in removed[:1]]
     more = len(added) + len(removed) - len(first)
-    said = ", ".join(_cut(line, _LINE_CHARS) for line in first) or "blank lines"
+    said = ", ".join(cut(line, _LINE_CHARS) for line in first) or "blank lines"
     return f"{said} and {more} more" if more else said
 
 
 def _told(lines: Sequence[str]) -> list[str]:
     """Return the lines without a template's `(empty)`."""
     return [line for line in lines if line.strip().casefold() != "(empty)"]
-
-
-def _cut(text: str, limit: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

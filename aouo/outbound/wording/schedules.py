@@ -29,7 +29,7 @@ from aouo.facts.taps import (
     SwitchOn,
     encode,
 )
-from aouo.outbound.wording.saying import say
+from aouo.outbound.wording.saying import cut, say
 
 ALL_OFF = "Nothing begins by itself now: the owner has switched schedules off (cron.enabled)."
 _NONE = (
@@ -114,8 +114,7 @@ def past_state(stored: str) -> str:
 
 def past_run(run: PastRun) -> str:
     """Return one line of a history."""
-    why = f": {run.why}" if run.why and run.state not in ("busy", "done") else ""
-    why = why if len(why) <= _WHY_CHARS else f"{why[: _WHY_CHARS - 1]}…"
+    why = f": {cut(run.why, _WHY_CHARS)}" if run.why and run.state not in ("busy", "done") else ""
     tries = f", try {run.tries}" if run.tries > 1 else ""
     missed = f", and {run.missed:,} due before it" if run.missed else ""
     return f"{run.at}: {past_state(run.state)}{tries}{missed}{why}"
@@ -184,7 +183,7 @@ def _at_work(notice: AtWork) -> Rendered:
     if notice.upcoming:
         lines += ["", "Next:", *(f"• {name}, {due}" for name, due in notice.upcoming)]
     stops = [
-        [ButtonSpec(f"Stop: {_cut(work.name)}", encode(StopJob(work.job_id)))]
+        [ButtonSpec(f"Stop: {cut(work.name, _LABEL_CHARS)}", encode(StopJob(work.job_id)))]
         for work in shown
         if work.may_stop
     ]
@@ -194,7 +193,3 @@ def _at_work(notice: AtWork) -> Rendered:
 def _work(work: WorkLine) -> str:
     what = f"“{work.name}”" if work.is_run else f"an answer to {work.name}"
     return f"• {what}, since {work.since}{f', in {work.where}' if work.where else ''}"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _LABEL_CHARS else f"{name[: _LABEL_CHARS - 1]}…"

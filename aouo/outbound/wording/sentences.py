@@ -12,27 +12,30 @@ from aouo.facts import errors, notices, taps
 from aouo.facts.notices import Notice
 from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
+from aouo.facts.notices_media import MediaNotice, MediaRefused
+from aouo.facts.notices_memory import MemoryFileShown, MemoryShown
 from aouo.facts.notices_schedules import ScheduleNotice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
 from aouo.outbound.wording import (
     commands,
+    conversations,
     install,
     media,
     memory,
     menus,
     models,
     money,
+    questions,
     schedules,
+    summaries,
     topics,
 )
-from aouo.outbound.wording.saying import say
+from aouo.outbound.wording.saying import one_line, say
 
 THINKING = "Thinking…"
 ABOUT_MODEL = "About my model: "
-STOPPED_TURN = "Stopped."
-OTHERS_TURN = "I am answering somebody else: only they and the owner can stop that."
 CUT_SHORT = "…"
 BUTTONS_OF_ALBUM = "⬆️"
 """The text above the buttons of an album without words."""
@@ -40,9 +43,6 @@ NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in ot
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 RUN_TIMED_OUT = "it took too long, so I stopped it."
 _WATCH_FAILURES = 5
-_SHOWN_PATH_CHARS = 400
-_SHOWN_NAME_CHARS = 80
-_QUOTED_CHARS = 40
 ASKS_OWNER = "I am asking them now."
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
@@ -71,29 +71,27 @@ def _said(notice: Notice) -> str | Rendered:
     if isinstance(notice, ScheduleNotice):
         return schedules.worded(notice)
     if isinstance(notice, notices.SummaryNotice):
-        return _summary(notice)
-    if isinstance(notice, notices.MediaNotice):
+        return summaries.worded(notice)
+    if isinstance(notice, MediaNotice):
         return (
             failure(notice.error, "")
-            if isinstance(notice, notices.MediaRefused)
+            if isinstance(notice, MediaRefused)
             else media.sentence(notice)
         )
     match notice:
         case notices.Picker():
-            return _picker(notice)
+            return conversations.picker(notice)
         case notices.Sessions():
-            return _sessions(notice)
+            return conversations.sessions(notice)
         case notices.ApprovalAsked():
-            return _approval(notice)
+            return questions.approval(notice)
         case notices.RaiseAsked():
-            who = _elsewhere_in_words(notice.waiting)
-            asks = f"{who} is not answered: {money.raising(notice)}"
-            return say(asks, [_raise(notice.turn_id, notice.raise_usd)])
+            return questions.raising(notice)
         case notices.MenuPage():
             return menus.page(notice)
-        case notices.MemoryShown():
+        case MemoryShown():
             return memory.shown(notice)
-        case notices.MemoryFileShown():
+        case MemoryFileShown():
             return memory.whole(notice)
         case notices.EditedTooLate(offer):
             return say(
@@ -101,11 +99,11 @@ def _said(notice: Notice) -> str | Rendered:
                 [ButtonSpec("Answer again", encode(taps.AnswerEdited(offer)))],
             )
         case notices.Greeting():
-            return _greeting(notice)
+            return conversations.greeting(notice)
         case notices.Help():
-            return _help(notice)
+            return conversations.commands(notice)
         case notices.Whereabouts():
-            return _whereabouts(notice)
+            return conversations.whereabouts(notice)
         case notices.Plain.WAITS_TOO:
             return "This message waits, too. Choose a pack above, or with /pack."
         case notices.YourId(person):
@@ -127,7 +125,7 @@ def _said(notice: Notice) -> str | Rendered:
             how = f", beginning with “{skill}”" if skill else ""
             return f"“{pack}” answers here {when}{how}.\n{about}".rstrip("\n")
         case notices.NoSuchPack(name, packs):
-            return _no_such_pack(name, packs)
+            return conversations.no_such_pack(name, packs)
         case notices.NoSuchSkill(name, pack, skills):
             return f"“{pack}” has no skill “{name}”. It has: {', '.join(skills) or 'none'}."
         case notices.UsageOf(line):
@@ -160,7 +158,7 @@ def _said(notice: Notice) -> str | Rendered:
                 "erased. Please say it again."
             )
         case notices.Stopped():
-            return _stopped(notice)
+            return conversations.stopped(notice)
         case notices.UnknownCommand(name):
             return f"I do not know /{name}. /help lists what I know."
         case notices.OwnersCommand(name):
@@ -188,7 +186,7 @@ def _said(notice: Notice) -> str | Rendered:
         case notices.SetAsideElsewhere():
             return _set_aside(notice)
         case notices.Waits():
-            return _waits(notice)
+            return conversations.waits(notice)
         case notices.Plain.WAITS_FOR_OWNER:
             return "This waits for the yes of this bot's owner. I have asked them."
         case notices.Plain.OWNER_NOT_REACHED:
@@ -304,27 +302,12 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
 
     `raise_usd` 0 = no button to raise it; `cheaper` names a model, "" = there is none.
     """
-    rows = [[_raise(turn_id, raise_usd)]] if raise_usd else []
+    rows = [[questions.raise_button(turn_id, raise_usd)]] if raise_usd else []
     last = [ButtonSpec("Stop", encode(taps.LeaveUnanswered(turn_id)))]
     if cheaper:
         cheaper_data = encode(taps.UseCheaperModel(turn_id))
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", cheaper_data)])
     return tuple(tuple(row) for row in (*rows, last))
-
-
-def raise_decided(decided: Notice) -> str:
-    """Return the outcome below the card that asked the owner to raise a budget."""
-    match decided:
-        case notices.BudgetRaised(usd):
-            return f"raised by {money.usd(usd)}"
-        case notices.CheaperModel(model):
-            return f"{model} answers there until midnight"
-        case _:
-            return "left unanswered"
-
-
-def _raise(turn_id: str, usd: float) -> ButtonSpec:
-    return ButtonSpec(f"Raise today by {money.usd(usd)}", encode(taps.RaiseBudget(turn_id)))
 
 
 def skip_onboarding() -> Rows:
@@ -422,102 +405,6 @@ def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:
     return say(topics.shut(title, how))
 
 
-_APPROVAL_BUTTONS = {"allow": "Allow once", "deny": "No", "always": "Always in this folder"}
-_APPROVAL_OUTCOMES = {
-    "allow": "allowed once",
-    "deny": "no",
-    "always": "allowed, and from now on for this folder",
-}
-
-
-def settled(kind: str, state: str, answer: str) -> str:
-    """Return the outcome below the question of a settled gate; see `store.gates` for the states."""
-    match state:
-        case "answered":
-            return _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
-        case "expired":
-            no = ", so no" if kind == "approval" else ""
-            return f"nobody answered in time{no}"
-        case _:
-            return "stopped"
-
-
-def _approval(notice: notices.ApprovalAsked) -> Rendered:
-    match notice.tool:
-        case "read_file" | "read_document":
-            wish = "read"
-        case "list_dir":
-            wish = "see what is in"
-        case "msg":
-            wish = "send"
-        case "write_file":
-            size = "1 byte" if notice.writes_bytes == 1 else f"{notice.writes_bytes:,} bytes"
-            wish = f"write {size} to"
-        case _:
-            wish = "act on"
-    by = f", for {_elsewhere_in_words(notice.waiting)}" if notice.waiting else ""
-    buttons = [
-        ButtonSpec(_APPROVAL_BUTTONS[answer], encode(taps.Approve(notice.gate_id, answer)))
-        for answer in notice.answers
-    ]
-    return say(
-        f"“{notice.pack}” wants to {wish}\n{_in_one_line(notice.subject)}\n"
-        f"with {notice.tool}{by}. Is that all right?",
-        buttons[:2],
-        *([button] for button in buttons[2:]),
-    )
-
-
-def _elsewhere_in_words(asked: notices.Elsewhere) -> str:
-    """Return who waits, and where; strangers chose these names."""
-    person, group, topic = (
-        _in_one_line(name, _SHOWN_NAME_CHARS) for name in (asked.person, asked.group, asked.topic)
-    )
-    place = f"the group “{group}”" if group else "their private chat"
-    return f"{person} in {f'“{topic}” of {place}' if topic else place}"
-
-
-def _in_one_line(path: str, longest: int = _SHOWN_PATH_CHARS) -> str:
-    """Return a path or a name on one line, without control characters, shortened."""
-    shown = "".join(char if char.isprintable() else "?" for char in path)
-    if len(shown) <= longest:
-        return shown
-    half = longest // 2
-    return f"{shown[:half]}…{shown[-half:]}"
-
-
-def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
-    """Return the message that another one, named by its first words, may not have arrived."""
-    return say(
-        f"The connection broke while I was sending: {_named(message)} may not have arrived.",
-        [ButtonSpec("Show again", encode(taps.ShowAgain(delivery_id)))],
-    )
-
-
-def _named(message: Rendered) -> str:
-    """Return the name of a message of ours: its first words, else its kind."""
-    words = " ".join(message.text.split())
-    if len(words) > _QUOTED_CHARS:
-        words = f"{words[: _QUOTED_CHARS - 1].rstrip()}…"
-    if words:
-        return f"my message “{words}”"
-    if message.album:
-        return "an album of mine"
-    what = {"voice": "voice note", "document": "file"}.get(kind := _kind(message), kind)
-    return f"{'an' if what == 'audio' else 'a'} {what} of mine"
-
-
-def _kind(message: Rendered) -> str:
-    return message.media.kind if message.media else "message"
-
-
-def may_not_write(chat_id: str) -> Rendered:
-    return say(
-        f"I am in the chat {chat_id} and not allowed to write there. An administrator of it can "
-        "change that; until somebody writes to me there again I leave it alone."
-    )
-
-
 def config_broken(problems: Sequence[str]) -> str:
     """Return the note to the owner after a start with the last good configuration."""
     return (
@@ -567,138 +454,18 @@ def _done(effects: Sequence[str]) -> str:
     return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
 
 
-def _picker(notice: notices.Picker) -> Rendered:
-    if notice.gone and not notice.packs:
-        return say(f"The pack “{notice.gone}” is not installed any more, and there is no other.")
-    if notice.gone:
-        head = f"The pack “{notice.gone}” is not installed any more. Which one shall answer here?"
-    elif notice.current:
-        head = f"“{notice.current}” answers here. Tap another one to change it."
-    elif not notice.packs:
-        return say(_no_such_pack("", ()))
-    else:
-        head = "Which pack shall answer here?"
-    if notice.hello:
-        head = f"Hello! I am aouo. {head}"
-    if notice.waiting:
-        head += " Your message waits and is answered as soon as you choose."
-    lines = [
-        f"{shown} – {about}" if about else shown
-        for (_, shown), about in zip(notice.packs, notice.about, strict=False)
-    ]
-    head = "\n".join([head, *lines])
-    rows = [
-        [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, encode(taps.BindPack(name)))]
-        for name, shown in notice.packs
-    ]
-    return say(head, *rows)
-
-
 def not_compacted(why: object, reference: str) -> Rendered:
     """Return the message that `/compact` failed."""
     said = failure(why, reference) if isinstance(why, errors.AouoError) else TIMED_OUT
     return say(f"{said} Nothing was changed.")
 
 
-def _summary(notice: notices.SummaryNotice) -> Rendered:
-    shown, undone = "Show summary", "Undo"
-    match notice:
-        case notices.Compacted(messages, summary):
-            text = (
-                f"{messages:,} messages are a summary now, in a fresh session. The messages are "
-                "kept: /sessions"
-            )
-        case notices.MadeRoom(messages, summary):
-            text = f"To make room I summarised {messages:,} older messages; they are kept."
-        case notices.Renewed(messages, summary):
-            text = (
-                "This session was near its limit of tokens, so it goes on in a fresh one. I "
-                f"summarised {messages:,} older messages; they are kept: /sessions"
-            )
-        case notices.SummaryUndone(messages, summary):
-            text = f"Undone: from now on I read those {messages:,} messages themselves again."
-            if not summary:
-                return say(text)
-            text += " A summary stands for what was before them."
-        case notices.NothingToCompact(0):
-            return say("There is nothing to summarise here yet.")
-        case notices.NothingToCompact(summary):
-            text = "There is nothing new to summarise; a summary stands for what was before."
-        case notices.SummaryShown(summary, messages, words, done):
-            shown = ""
-            undone = "" if done else undone
-            text = f"What I keep of {messages:,} messages:\n\n{words}"
-    buttons = ((shown, taps.ShowSummary(summary)), (undone, taps.UndoSummary(summary)))
-    row = [ButtonSpec(label, encode(tap)) for label, tap in buttons if label]
-    return say(text, *([row] if row else []))
-
-
-def _sessions(notice: notices.Sessions) -> Rendered:
-    if not notice.items:
-        return say("There is no earlier session here.")
-    rows = [
-        [
-            ButtonSpec(
-                f"{'✓ ' if session == notice.current else ''}{title or 'untitled'} · {when[:10]}",
-                encode(taps.OpenSession(session.rpartition("/")[2])),
-            )
-        ]
-        for session, title, when, _ in notice.items
-    ]
-    return say("Earlier sessions here, newest first. Tap one to go back to it.", *rows)
-
-
-def _greeting(notice: notices.Greeting) -> str:
-    if not notice.packs:
-        return (
-            "Hello! I am aouo. No pack is installed yet, so I just answer. "
-            "The owner adds one with /install."
-        )
-    names = ", ".join(shown for _, shown in notice.packs)
-    here = f" “{notice.active}” answers here." if notice.active else ""
-    return f"Hello! I am aouo. Installed: {names}.{here} Just write, or see /help."
-
-
-def _help(notice: notices.Help) -> str:
-    lines = [f"/{name} – {text}" for name, text in notice.commands]
-    if notice.skills:
-        lines += ["", "In this pack:", *(f"/{name} – {text}" for name, text in notice.skills)]
-    return "\n".join(lines)
-
-
-def _whereabouts(notice: notices.Whereabouts) -> str:
-    lines = [
-        f"Platform: {notice.platform}",
-        f"Chat: {notice.chat_id}",
-        f"Topic: {notice.thread_id or 'none'}",
-        f"Pack: {notice.pack or 'none chosen'}",
-        f"Skill: {notice.skill or 'none'}",
-        f"Session: {notice.session or 'none yet'}",
-        f"Installed packs: {', '.join(notice.installed) or 'none'}",
-        *(["Off the record: nothing is kept. /otr ends it."] if notice.off_record else []),
-    ]
-    return "\n".join(lines)
-
-
-def _no_such_pack(name: str, packs: Sequence[str]) -> str:
-    if not packs:
-        return "No pack is installed. The owner adds one with /install."
-    return f"There is no pack “{name}”. Installed: {', '.join(packs)}."
-
-
-def _stopped(notice: notices.Stopped) -> str:
-    some = "1 message" if notice.dropped == 1 else f"{notice.dropped} messages"
-    waiting = f"{some} that waited will not be answered." if notice.dropped else ""
-    if notice.running and not notice.may:
-        mine = f"{some} of yours that waited will not be answered." if notice.dropped else ""
-        return f"{OTHERS_TURN} {mine}".strip()
-    if notice.running:
-        return f"{STOPPED_TURN} {waiting}".strip()
-    return waiting or "Nothing is running here."
+def _once_more(again: bool) -> str:
+    return "Answering now." if again else "Please say it again: your words were not kept."
 
 
 def _set_aside(notice: notices.SetAsideElsewhere) -> str:
-    name = f"{_in_one_line(notice.name)}, id {notice.person}" if notice.name else notice.person
+    name = f"{one_line(notice.name)}, id {notice.person}" if notice.name else notice.person
     where = f"the chat {notice.chat_id}" if notice.chat_id else "their private chat"
     topic = f", topic {notice.thread_id}" if notice.thread_id else ""
     look = f"aouo trace {notice.turn_id}" if notice.turn_id else "aouo logs"
@@ -711,19 +478,3 @@ def _set_aside(notice: notices.SetAsideElsewhere) -> str:
         f"A message {whys[notice.why]}, so I put it aside and told its sender: {name}, "
         f"in {where}{topic}. To see what happened there: {look}"
     )
-
-
-def _waits(notice: notices.Waits) -> str:
-    if notice.question and not notice.command:
-        return (
-            "This is no answer to my question above, so it waits until you tap or write one; "
-            "/stop ends both."
-        )
-    what = "you have answered my question above" if notice.question else "I have answered what came"
-    before = "" if notice.question else " before it"
-    ends = "; /stop ends both" if notice.stops else ""
-    return f"/{notice.command} waits until {what}{before}{ends}."
-
-
-def _once_more(again: bool) -> str:
-    return "Answering now." if again else "Please say it again: your words were not kept."

@@ -141,7 +141,7 @@ def parse_skill(
 ) -> ParsedSkill:
     """Read the front matter and the body of one skill; never raises."""
     header, body = split(text)
-    document, faults = _header(header)
+    document, faults = front_matter(header)
     front = _FrontMatter(document, file, strict)
     front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
     title = front.text("name")
@@ -163,8 +163,8 @@ def parse_skill(
     return ParsedSkill(sound, tuple(front.problems), skill, document)
 
 
-def _header(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
-    """Read a front matter as far as it can be read."""
+def front_matter(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
+    """Read a front matter, without its fences, as far as it can be read."""
     try:
         return read_mapping(text, first_line=2), ()
     except YamlFaulty as faulty:

@@ -23,7 +23,7 @@ from aouo.providers.known.told import (
 from aouo.web.certificates import cure_of
 
 if TYPE_CHECKING:
-    from aouo.config.settings import Endpoint
+    from aouo.config.sections import Endpoint
 
 Server: TypeAlias = Literal["", "ollama", "llama.cpp", "lm studio"]
 

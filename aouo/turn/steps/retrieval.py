@@ -70,5 +70,5 @@ def fitting(
     weights = choose.ranked(words, found, search.ids_in(tx, sent))
     if not weights:
         return []
-    chosen = choose.best(weights, search.places(tx, session_key, weights), now)
+    chosen = choose.best(weights, search.candidates(tx, session_key, weights), now)
     return [hit for one in chosen if (hit := search.hit(tx, one, words))]

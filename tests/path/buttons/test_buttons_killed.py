@@ -9,15 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.lanes.test_kill_matrix import (
-    START_UP,
-    Run,
-    Scenario,
-    _live_through,
-    _problems,
-    killed_at,
-)
-from tests.path.lives import Place, place
+from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.lives import Place
 
 KILLED_AT = range(1 + START_UP, 64, 5)
 LONG = "Повторить слова из набора «Путешествия по северным городам», урок 12"
@@ -51,20 +44,7 @@ SCENARIO = Tapped(
 )
 
 
-async def _killed(folder: Path, kill_at: int, port: int) -> Run:
-    async with place(folder, SCENARIO.packs, SCENARIO.model, runner_port=port) as here:
-        try:
-            await _live_through(SCENARIO, here, (kill_at,))
-            problems = await _problems(SCENARIO, here)
-        except* (TimeoutError, AssertionError) as errors:
-            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
-        return Run((kill_at,), tuple(here.kills), tuple(problems))
-
-
 async def test_a_process_killed_anywhere_around_a_tap_hears_it_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    async def killed(number: int) -> Run:
-        return await _killed(tmp_path / str(number), number, runner_port)
-
-    await killed_at(KILLED_AT, killed)
+    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))

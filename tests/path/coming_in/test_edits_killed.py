@@ -12,15 +12,8 @@ from aouo.emulator import ADA
 from aouo.facts.notices import EditedTooLate, Plain
 from aouo.outbound.wording.sentences import word
 from tests.fakes.model_server import Body, Reply, words_of
-from tests.path.lanes.test_kill_matrix import (
-    START_UP,
-    Run,
-    Scenario,
-    _live_through,
-    _problems,
-    killed_at,
-)
-from tests.path.lives import Place, place
+from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.lives import Place
 
 KILLED_AT = range(1 + START_UP, 60, 6)
 OFFER = word(EditedTooLate(1)).text
@@ -42,6 +35,13 @@ class EditedLate(Scenario):
         asked = [words_of(m) for m in body["messages"] if m["role"] == "user"][-1]
         return self.answers[self.said.index(asked)]
 
+    async def problems(self, here: Place) -> list[str]:
+        found = await super().problems(here)
+        rows = here.rows("SELECT state, body FROM edits")
+        if rows != [{"state": "taken", "body": ""}]:
+            found.append(f"edits: {rows}")
+        return found
+
 
 SCENARIO = EditedLate(
     said=("What is the capital of France?", "What is the capital of Italy?"),
@@ -50,23 +50,7 @@ SCENARIO = EditedLate(
 )
 
 
-async def _killed(folder: Path, kill_at: int, port: int) -> Run:
-    async with place(folder, SCENARIO.packs, SCENARIO.model, runner_port=port) as here:
-        try:
-            await _live_through(SCENARIO, here, (kill_at,))
-            problems = await _problems(SCENARIO, here)
-        except* (TimeoutError, AssertionError) as errors:
-            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
-        rows = here.rows("SELECT state, body FROM edits")
-        if rows != [{"state": "taken", "body": ""}]:
-            problems.append(f"edits: {rows}")
-        return Run((kill_at,), tuple(here.kills), tuple(problems))
-
-
 async def test_a_process_killed_anywhere_around_an_edit_offers_once_and_answers_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    async def killed(number: int) -> Run:
-        return await _killed(tmp_path / str(number), number, runner_port)
-
-    await killed_at(KILLED_AT, killed)
+    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aouo.emulator import ADA
-from tests.path.lanes.test_kill_matrix import IN_DOUBT, START_UP
+from tests.path.killing import IN_DOUBT, START_UP
 from tests.path.lives import Place, place
 
 KILLED_AT = range(1 + START_UP, 52, 3)

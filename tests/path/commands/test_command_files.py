@@ -8,8 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.sandbox.levels import Refused
-from tests.fakes.model_server import Body, Fails, Reply, Says, words_of
-from tests.path.looking import cut_off, eventually, said, settled
+from tests.fakes.model_server import Body, Reply, Says, unavailable, words_of
+from tests.path.looking import asked, cut_off, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 from tests.sandbox.places import processes, until_gone
 
@@ -43,20 +43,6 @@ def script(world: World, name: str, text: str, *, mode: int = 0o755) -> Path:
     file.write_text(text)
     file.chmod(mode)
     return file
-
-
-def failing(body: Body) -> Reply:
-    del body
-    return Fails(503)
-
-
-async def asked(world: World, times: int) -> None:
-    """Wait until the model was asked so often."""
-
-    async def look() -> bool:
-        return len(world.model.requests) == times
-
-    await eventually(look)
 
 
 async def menu(bot: Running) -> dict[str, str]:
@@ -308,7 +294,7 @@ async def test_one_in_a_session_of_its_own_survives_a_kill_and_tells_its_failure
     async with world.running() as bot:
         await said(world, "All quiet.\n\n— /brief")
         await settled(bot)
-        world.model.script = failing
+        world.model.script = unavailable
         await bot.ask("/brief")
 
         async def told() -> bool:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from aouo.emulator import ChatMessage
-from tests.fakes.model_server import Body, Fails, Reply, Says, text_of
+from tests.fakes.model_server import Says, text_of, unavailable
 from tests.fakes.packages import lay_down
-from tests.path.looking import cut_off, eventually, said, settled
+from tests.path.looking import asked, cut_off, eventually, said, settled
 from tests.path.world import ADA, Running, World, texts
 
 CODE = """
@@ -119,20 +119,6 @@ def module() -> Any:
     return __import__("added_commands")
 
 
-def failing(body: Body) -> Reply:
-    del body
-    return Fails(503)
-
-
-async def asked(world: World, times: int) -> None:
-    """Wait until the model was asked so often."""
-
-    async def look() -> bool:
-        return len(world.model.requests) == times
-
-    await eventually(look)
-
-
 def rows_of(world: World, sql: str) -> list[tuple[str, ...]]:
     """What stands in the database while nothing runs."""
     with closing(sqlite3.connect(world.home.database)) as connection:
@@ -202,7 +188,7 @@ async def test_an_output_is_the_answer_and_its_post_action_is_done_with_it(world
 
 async def test_a_turn_that_fails_does_nothing_with_its_answer(world: World) -> None:
     world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
-    world.model.script = failing
+    world.model.script = unavailable
     async with world.running() as bot:
         await bot.ask("/mark buy milk")
         await settled(bot)

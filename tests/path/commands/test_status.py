@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aouo.emulator import FAMILY
-from tests.fakes.model_server import Body, Fails, Reply, Says
+from tests.fakes.model_server import Says, unavailable
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -80,16 +80,11 @@ async def test_it_does_not_wait_for_the_turn_that_runs_and_counts_it(world: Worl
         await settled(bot)
 
 
-def failing(body: Body) -> Reply:
-    del body
-    return Fails(503)
-
-
 @pytest.mark.parametrize("failures", [1, 2])
 async def test_it_tells_of_a_model_that_fails(world: World, failures: int) -> None:
     world.install("notes")
     world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
-    world.model.script = failing
+    world.model.script = unavailable
     async with world.running() as bot:
         for _ in range(failures):
             await bot.ask("hi")

@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -173,15 +172,6 @@ async def test_curl_reads_it(world: World) -> None:
 
     assert process.returncode == 0
     assert json.loads(out)["ok"] is True
-
-
-@pytest.fixture
-async def road(world: World) -> AsyncGenerator[Road]:
-    """The way to Telegram."""
-    async with Road(int(world.emulator.base_url.rpartition(":")[2])).running() as road:
-        world.config = {"telegram": {"api_base_url": road.base_url}}
-        world.clock = FastClock()
-        yield road
 
 
 async def test_a_telegram_that_does_not_answer_is_an_illness_but_we_live(

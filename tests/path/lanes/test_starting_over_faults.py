@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from aouo.config.settings import Retention
+from aouo.config.sections import Retention
 from aouo.flow.chores.retention import Tidying
 from aouo.installer.unfinished import at_rest
 from aouo.plumbing.client import ask

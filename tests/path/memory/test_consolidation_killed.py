@@ -13,8 +13,8 @@ from aouo.facts.history import JournalLine
 from aouo.store import jobs, journal
 from aouo.store.database import Tx, connect
 from tests.fakes.model_server import Body, CallPart, Reply, Says
-from tests.path.lanes.test_kill_matrix import Run, Scenario, _bounded, _live_through, killed_at
-from tests.path.lives import Place, place
+from tests.path.killing import Scenario, killed, killed_at
+from tests.path.lives import Place
 from tests.path.world import ADA
 
 KILLED_AT = range(1, 60, 2)
@@ -25,6 +25,23 @@ LONG_AGO = "2026-03-02T12:00:00.000+00:00"
 @dataclass(frozen=True)
 class Consolidated(Scenario):
     """The journal has one new line when the bot starts."""
+
+    def prepare(self, here: Place) -> None:
+        """A line that the journal has, of something that Ada said long ago."""
+        config = json.loads(here.home.config.read_text())
+        config["memory"] = {"journal": True, "consolidate": {"enabled": True, "every": "1m"}}
+        here.home.config.write_text(json.dumps(config))
+        address = ConversationAddress("tg", str(ADA))
+        inbound = Inbound(address, Person(str(ADA)), Text("I have moved to Bremen"))
+        with closing(connect(here.home.database)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            tx = Tx(connection)
+            job_id = jobs.add(tx, address.lane, inbound, LONG_AGO)
+            tx.run("UPDATE jobs SET state = 'done' WHERE id = ?", job_id)
+            line = JournalLine(0, "2026-03-02", "lives in Bremen", "said", 1)
+            origin = journal.Origin("user", "I have moved to Bremen", job_id)
+            journal.add(tx, "notes", f"tg_{ADA}", line, origin, "call", LONG_AGO)
+            connection.execute("COMMIT")
 
     async def person(self, here: Place) -> None:
         """Say nothing."""
@@ -42,75 +59,38 @@ class Consolidated(Scenario):
             return here.is_dead or bool(done and started)
 
         await here.until(over)
-        here.life.stop()
-        await _bounded(here.life.gone)
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        """What does not agree with what was asked for, once each."""
+        found: list[str] = []
+        file = here.home.pack_folder("notes", f"tg_{ADA}") / "MEMORY.md"
+        text = file.read_text(encoding="utf-8")
+        if text.count(NOTE) != 1:
+            found.append(f"the file holds {text!r}")
+        versions = here.rows("SELECT origin, state, after FROM memory_versions ORDER BY id")
+        if [(row["origin"], row["state"]) for row in versions] != [("consolidate", "done")]:
+            found.append(f"the versions are {versions}")
+        if (done := here.rows("SELECT upto FROM consolidations")) != [{"upto": 1}]:
+            found.append(f"done with {done}")
+        if calls := here.rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
+            found.append(f"calls without a result: {calls}")
+        if jobs := here.rows("SELECT id, origin, state FROM jobs WHERE state <> 'done'"):
+            found.append(f"open jobs: {jobs}")
+        if len(here.rows("SELECT 1 FROM jobs WHERE origin = 'consolidate'")) != 1:
+            found.append("it ran more than once")
+        if shown := here.rows("SELECT kind FROM deliveries"):
+            found.append(f"the chat was told: {shown}")
+        return found
 
 
 SCENARIO = Consolidated()
 
 
-def _noted(here: Place) -> None:
-    """A line that the journal has, of something that Ada said long ago."""
-    config = json.loads(here.home.config.read_text())
-    config["memory"] = {"journal": True, "consolidate": {"enabled": True, "every": "1m"}}
-    here.home.config.write_text(json.dumps(config))
-    address = ConversationAddress("tg", str(ADA))
-    inbound = Inbound(address, Person(str(ADA)), Text("I have moved to Bremen"))
-    with closing(connect(here.home.database)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        tx = Tx(connection)
-        job_id = jobs.add(tx, address.lane, inbound, LONG_AGO)
-        tx.run("UPDATE jobs SET state = 'done' WHERE id = ?", job_id)
-        line = JournalLine(0, "2026-03-02", "lives in Bremen", "said", 1)
-        origin = journal.Origin("user", "I have moved to Bremen", job_id)
-        journal.add(tx, "notes", f"tg_{ADA}", line, origin, "call", LONG_AGO)
-        connection.execute("COMMIT")
-
-
-def _problems(here: Place) -> list[str]:
-    """What does not agree with what was asked for, once each."""
-    found: list[str] = []
-    file = here.home.pack_folder("notes", f"tg_{ADA}") / "MEMORY.md"
-    text = file.read_text(encoding="utf-8")
-    if text.count(NOTE) != 1:
-        found.append(f"the file holds {text!r}")
-    versions = here.rows("SELECT origin, state, after FROM memory_versions ORDER BY id")
-    if [(row["origin"], row["state"]) for row in versions] != [("consolidate", "done")]:
-        found.append(f"the versions are {versions}")
-    if (done := here.rows("SELECT upto FROM consolidations")) != [{"upto": 1}]:
-        found.append(f"done with {done}")
-    if calls := here.rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
-        found.append(f"calls without a result: {calls}")
-    if jobs := here.rows("SELECT id, origin, state FROM jobs WHERE state <> 'done'"):
-        found.append(f"open jobs: {jobs}")
-    if len(here.rows("SELECT 1 FROM jobs WHERE origin = 'consolidate'")) != 1:
-        found.append("it ran more than once")
-    if shown := here.rows("SELECT kind FROM deliveries"):
-        found.append(f"the chat was told: {shown}")
-    return found
-
-
-async def _killed(folder: Path, kill_at: int, port: int) -> Run:
-    async with place(folder, SCENARIO.packs, SCENARIO.model, runner_port=port) as here:
-        try:
-            _noted(here)
-            await _live_through(SCENARIO, here, (kill_at,))
-            problems = _problems(here)
-        except* (TimeoutError, AssertionError) as errors:
-            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
-        return Run((kill_at,), tuple(here.kills), tuple(problems))
-
-
 async def test_a_process_killed_anywhere_around_a_consolidation_makes_it_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    reached: list[str] = []
-
-    async def killed(number: int) -> Run:
-        run = await _killed(tmp_path / str(number), number, runner_port)
-        reached.extend(run.kills)
-        return run
-
-    await killed_at(KILLED_AT, killed)
+    runs = await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    reached = [where for run in runs for where in run.kills]
 
     assert any("memory file" in where for where in reached), reached

@@ -9,15 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.model_server import Body, CallPart, Reply, Says
-from tests.path.lanes.test_kill_matrix import (
-    START_UP,
-    Run,
-    Scenario,
-    _bounded,
-    _live_through,
-    killed_at,
-)
-from tests.path.lives import Place, place
+from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.lives import Place
 from tests.path.world import ADA
 
 KILLED_AT = range(1 + START_UP, 90, 3)
@@ -55,56 +48,38 @@ class Remembered(Scenario):
             return here.is_dead or bool(done and not unsent)
 
         await here.until(undone)
-        here.life.stop()
-        await _bounded(here.life.gone)
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        """What does not agree with what was asked for, once each."""
+        found: list[str] = []
+        file = here.home.pack_folder("notes", f"tg_{ADA}") / "MEMORY.md"
+        text = file.read_text(encoding="utf-8")
+        if (text.count(TEA), text.count(MILK)) != (1, 0):
+            found.append(f"the file holds {text!r}")
+        versions = here.rows("SELECT origin, state, after FROM memory_versions ORDER BY id")
+        told = [(row["origin"], row["state"]) for row in versions]
+        if told != [("tool", "done"), ("tool", "undone"), ("undo", "done")]:
+            found.append(f"the versions are {told}")
+        elif versions[-1]["after"] != text:
+            found.append(f"the newest version is {versions[-1]}")
+        first = here.rows("SELECT state, turns, sessions FROM onboarding")
+        if first != [{"state": "done", "turns": 1, "sessions": 1}]:
+            found.append(f"the first conversation is {first}")
+        if calls := here.rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
+            found.append(f"calls without a result: {calls}")
+        if jobs := here.rows("SELECT id, state FROM jobs WHERE state <> 'done'"):
+            found.append(f"open jobs: {jobs}")
+        return found
 
 
 SCENARIO = Remembered(said=("I like tea and milk",), answers=(KEPT,))
 
 
-def _problems(here: Place) -> list[str]:
-    """What does not agree with what was asked for, once each."""
-    found: list[str] = []
-    file = here.home.pack_folder("notes", f"tg_{ADA}") / "MEMORY.md"
-    text = file.read_text(encoding="utf-8")
-    if (text.count(TEA), text.count(MILK)) != (1, 0):
-        found.append(f"the file holds {text!r}")
-    versions = here.rows("SELECT origin, state, after FROM memory_versions ORDER BY id")
-    told = [(row["origin"], row["state"]) for row in versions]
-    if told != [("tool", "done"), ("tool", "undone"), ("undo", "done")]:
-        found.append(f"the versions are {told}")
-    elif versions[-1]["after"] != text:
-        found.append(f"the newest version is {versions[-1]}")
-    first = here.rows("SELECT state, turns, sessions FROM onboarding")
-    if first != [{"state": "done", "turns": 1, "sessions": 1}]:
-        found.append(f"the first conversation is {first}")
-    if calls := here.rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
-        found.append(f"calls without a result: {calls}")
-    if jobs := here.rows("SELECT id, state FROM jobs WHERE state <> 'done'"):
-        found.append(f"open jobs: {jobs}")
-    return found
-
-
-async def _killed(folder: Path, kill_at: int, port: int) -> Run:
-    async with place(folder, SCENARIO.packs, SCENARIO.model, runner_port=port) as here:
-        try:
-            await _live_through(SCENARIO, here, (kill_at,))
-            problems = _problems(here)
-        except* (TimeoutError, AssertionError) as errors:
-            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
-        return Run((kill_at,), tuple(here.kills), tuple(problems))
-
-
 async def test_a_process_killed_anywhere_around_a_change_of_memory_makes_it_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    reached: list[str] = []
-
-    async def killed(number: int) -> Run:
-        run = await _killed(tmp_path / str(number), number, runner_port)
-        reached.extend(run.kills)
-        return run
-
-    await killed_at(KILLED_AT, killed)
+    runs = await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    reached = [where for run in runs for where in run.kills]
 
     assert any("memory file" in where for where in reached), reached

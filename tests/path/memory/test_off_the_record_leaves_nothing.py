@@ -19,7 +19,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.plumbing.logs import Logs
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import Body, CallPart, Fails, Raw, Reply, Says
-from tests.path.lanes.test_kill_matrix import START_UP
+from tests.path.killing import START_UP
 from tests.path.lives import Place, place
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import World

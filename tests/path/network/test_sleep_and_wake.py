@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator
 
 import aiohttp
 import pytest
@@ -23,15 +22,6 @@ from tests.path.looking import answers, settled
 from tests.path.world import ADA, WAIT_S, World
 
 NIGHT_S = 8 * 3600.0
-
-
-@pytest.fixture
-async def road(world: World) -> AsyncGenerator[Road]:
-    """The way to Telegram."""
-    async with Road(int(world.emulator.base_url.rpartition(":")[2])).running() as road:
-        world.config = {"telegram": {"api_base_url": road.base_url}}
-        world.clock = FastClock()
-        yield road
 
 
 async def test_after_a_night_the_next_message_is_answered_at_once(world: World, road: Road) -> None:

@@ -26,7 +26,7 @@ from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import content_hash, pack_archive
 from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
-from tests.path.lanes.test_kill_matrix import Run, killed_at
+from tests.path.killing import Run, killed_at
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.packs.test_installing import SCHEMA, shopping
 

@@ -19,7 +19,7 @@ from aouo.packs.shipping.backup_file import FACTS, Known
 from aouo.packs.shipping.export import export_data
 from aouo.plumbing.client import NoAnswer
 from aouo.store.reading import reading
-from tests.path.lanes.test_kill_matrix import Run, killed_at
+from tests.path.killing import Run, killed_at
 from tests.path.lives import Place
 from tests.path.packs.test_installing import SCHEMA, save, shopping
 from tests.path.packs.test_installing_by_terminal import aouo, served

@@ -5,7 +5,6 @@ The rest of the matrix is in `test_kill_matrix`.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +14,8 @@ import pytest
 from aouo.config.file import LAST_GOOD
 from aouo.plumbing.home import write_atomically
 from tests.fakes.model_server import Body, Reply, Says, words_of
-from tests.path.lanes.test_kill_matrix import (
-    START_UP,
-    Run,
-    Scenario,
-    _live_through,
-    _problems,
-    killed_at,
-)
-from tests.path.lives import Place, place
+from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.lives import Place
 from tests.path.world import ADA
 
 KILLED_AT = range(1 + START_UP, 60, 3)
@@ -53,6 +45,14 @@ class Reloaded(Scenario):
         number = 1 if self.said[1] in asked else 0
         return Says(self.answers[number], stall_after=None if number else 0)
 
+    async def problems(self, here: Place) -> list[str]:
+        found = await super().problems(here)
+        newest = [body["model"] for body in here.model.requests if "messages" in body][-1]
+        good = (here.home.path / LAST_GOOD).read_text()
+        if newest != "newer" or good != here.home.config.read_text():
+            found.append(f"{newest} answered last, and the last good one is {good}")
+        return found
+
 
 SCENARIO = Reloaded(
     said=(
@@ -63,44 +63,17 @@ SCENARIO = Reloaded(
 )
 
 
-async def _killed(folder: Path, kill_at: int, port: int, among: str = "") -> Run:
-    async with place(folder, SCENARIO.packs, SCENARIO.model, runner_port=port) as here:
-        try:
-            if among:
-                await _live_through_among(here, kill_at, among)
-            else:
-                await _live_through(SCENARIO, here, (kill_at,))
-            problems = await _problems(SCENARIO, here)
-        except* (TimeoutError, AssertionError) as errors:
-            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
-        newest = [body["model"] for body in here.model.requests if "messages" in body][-1]
-        good = (here.home.path / LAST_GOOD).read_text()
-        if newest != "newer" or good != here.home.config.read_text():
-            problems.append(f"{newest} answered last, and the last good one is {good}")
-        return Run((kill_at,), tuple(here.kills), tuple(problems))
-
-
-async def _live_through_among(here: Place, kill_at: int, among: str) -> None:
-    async with asyncio.TaskGroup() as group:
-        group.create_task(SCENARIO.person(here))
-        async with here.alive(kill_at=kill_at, among=among):
-            await SCENARIO.live(here)
-        here.model.release.set()
-        async with here.alive():
-            await SCENARIO.live(here)
-
-
 async def test_a_process_killed_anywhere_around_a_reload_loses_no_message(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: _killed(tmp_path / str(n), n, runner_port))
+    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 async def test_a_process_killed_at_each_step_of_a_reload_starts_with_the_newest_configuration(
     tmp_path: Path, runner_port: int, step: int
 ) -> None:
-    run = await _killed(tmp_path, step, runner_port, AMONG)
+    run = await killed(SCENARIO, tmp_path, runner_port, step, among=AMONG)
 
     assert (len(run.kills), run.problems) == (1, ())
     assert AMONG in run.kills[0]

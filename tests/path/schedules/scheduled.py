@@ -11,7 +11,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import iso
 from aouo.facts.work import Scheduled
 from aouo.store import schedules
-from tests.fakes.model_server import Body, Reply, words_of
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.world import ADA, Running
 
 BY_ITSELF = "[a schedule runs this by itself"
@@ -27,6 +27,16 @@ def answering(
 ) -> Callable[[Body], Reply | str]:
     """A script: runs are answered by one, people by the other."""
     return lambda body: run(body) if is_run(body) else person(body)
+
+
+def after_tool(body: Body) -> bool:
+    """Whether the model has just read the result of a call."""
+    return body["messages"][-1]["role"] == "tool"
+
+
+def calls_once(tool: str, then: str, **arguments: Any) -> Callable[[Body], Reply | str]:
+    """A script: one call, and these words after its result."""
+    return lambda body: then if after_tool(body) else Says(calls=(CallPart(tool, arguments),))
 
 
 def reminder(now: datetime, in_s: float = 60, **more: Any) -> Scheduled:

@@ -20,9 +20,9 @@ from aouo.triggers.scheduling import Place
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import eventually, said, settled
+from tests.path.schedules.scheduled import after_tool, answering, calls_once
 from tests.path.world import ADA, BEN, World
 
-BY_ITSELF = "[a schedule runs this by itself"
 DRILL = """\
 name: drill
 version: 1.0.0
@@ -47,10 +47,6 @@ def install(world: World, permissions: str) -> None:
     (folder / "pack.yml").write_text(DRILL.replace("{}", permissions))
 
 
-def is_run(body: Body) -> bool:
-    return any(BY_ITSELF in words_of(m) for m in body["messages"] if m["role"] == "user")
-
-
 def last(body: Body) -> str:
     return words_of(body["messages"][-1])
 
@@ -68,14 +64,9 @@ def calling(**arguments: Any) -> Says:
 
 
 async def test_remind_me_in_one_minute(world: World, clock: FastClock) -> None:
-    def script(body: Body) -> Reply | str:
-        if is_run(body):
-            return "The tea is ready!"
-        if body["messages"][-1]["role"] == "tool":
-            return "At a quarter past, I will."
-        return calling(action="create", prompt="Say that the tea is ready", schedule="in 1 minute")
-
-    world.model.script = script
+    tea = {"action": "create", "prompt": "Say that the tea is ready", "schedule": "in 1 minute"}
+    person = calls_once("cron", then="At a quarter past, I will.", **tea)
+    world.model.script = answering(lambda body: "The tea is ready!", person)
     async with world.running() as bot:
         answer = await bot.ask("Remind me of the tea in one minute")
         clock.jump(60)
@@ -94,7 +85,7 @@ async def test_all_that_a_model_may_do_with_one(world: World) -> None:
     ids: list[str] = []
 
     def script(body: Body) -> Reply | str:
-        if body["messages"][-1]["role"] == "tool":
+        if after_tool(body):
             return "Done."
         words = last(body)
         wanted = json.loads(words[words.index("{") : words.rindex("}") + 1])
@@ -142,7 +133,7 @@ async def test_it_sees_and_touches_those_of_its_person_and_conversation_only(
     world.config["telegram"] = {"groups": "all"}
 
     def script(body: Body) -> Reply | str:
-        if body["messages"][-1]["role"] == "tool":
+        if after_tool(body):
             return "Done."
         words = last(body)
         return calling(**json.loads(words[words.index("{") : words.rindex("}") + 1]))
@@ -165,13 +156,8 @@ async def test_it_sees_and_touches_those_of_its_person_and_conversation_only(
 
 async def test_a_run_makes_no_schedule(world: World, clock: FastClock) -> None:
     """A reminder once triggered itself. Source: peers §2 G 36."""
-
-    def script(body: Body) -> Reply | str:
-        if body["messages"][-1]["role"] == "tool":
-            return "I could not."
-        return calling(action="create", prompt="Once more", schedule="every 1m")
-
-    world.model.script = script
+    once_more = {"action": "create", "prompt": "Once more", "schedule": "every 1m"}
+    world.model.script = calls_once("cron", then="I could not.", **once_more)
     async with world.running() as bot:
         await bot.ask("/cron add --name Loop 1m Schedule yourself")
         clock.jump(61)
@@ -195,13 +181,8 @@ async def test_a_run_of_a_pack_that_names_the_tool_may(
     world: World, clock: FastClock, permissions: str, made: int
 ) -> None:
     install(world, permissions)
-
-    def script(body: Body) -> Reply | str:
-        if body["messages"][-1]["role"] == "tool":
-            return "Tried."
-        return calling(action="create", prompt="Once more", schedule="every 1h")
-
-    world.model.script = script
+    once_more = {"action": "create", "prompt": "Once more", "schedule": "every 1h"}
+    world.model.script = calls_once("cron", then="Tried.", **once_more)
     async with world.running() as bot:
         await bot.ask("/cron add --name Loop 1m Schedule yourself")
         clock.jump(61)

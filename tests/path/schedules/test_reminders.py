@@ -17,7 +17,14 @@ from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import answers, eventually, said, settled
-from tests.path.schedules.scheduled import answering, is_run, made, run_states
+from tests.path.schedules.scheduled import (
+    after_tool,
+    answering,
+    calls_once,
+    is_run,
+    made,
+    run_states,
+)
 from tests.path.world import ADA, Running, World, texts
 
 
@@ -43,12 +50,16 @@ def waiting(until: asyncio.Event, begun: asyncio.Event) -> Tool:
     return tool("skill_wait", "Waits.", Nothing, wait, group="memory", timeout_s=None)
 
 
+def slow_tool(world: World) -> tuple[asyncio.Event, asyncio.Event]:
+    """Give the bot `skill_wait`; returns what lets it end, and what tells that it has begun."""
+    over, begun = asyncio.Event(), asyncio.Event()
+    world.tools = [waiting(over, begun)]
+    world.config = {"tools": {"enabled": ["core", "skill_wait"]}}
+    return over, begun
+
+
 def offered(body: Body) -> list[str]:
     return [one["function"]["name"] for one in body["tools"]]
-
-
-def after_tool(body: Body) -> bool:
-    return body["messages"][-1]["role"] == "tool"
 
 
 async def ended(bot: Running, *states: str) -> None:
@@ -105,19 +116,8 @@ async def test_its_session_is_for_one_run_and_no_route_keeps_it(
 
 
 async def test_a_long_run_holds_up_nobody(world: World, clock: FastClock) -> None:
-    over, begun = asyncio.Event(), asyncio.Event()
-    world.tools, world.config = (
-        [waiting(over, begun)],
-        {"tools": {"enabled": ["core", "skill_wait"]}},
-    )
-
-    def run(body: Body) -> Reply | str:
-        return (
-            "Watered."
-            if body["messages"][-1]["role"] == "tool"
-            else Says(calls=(CallPart("skill_wait", {}),))
-        )
-
+    over, begun = slow_tool(world)
+    run = calls_once("skill_wait", then="Watered.")
     world.model.script = answering(run, lambda body: "Still here.")
     async with world.running() as bot:
         await made(bot)
@@ -131,19 +131,8 @@ async def test_a_long_run_holds_up_nobody(world: World, clock: FastClock) -> Non
 
 
 async def test_a_result_waits_for_the_turn_that_runs(world: World, clock: FastClock) -> None:
-    over, begun = asyncio.Event(), asyncio.Event()
-    world.tools, world.config = (
-        [waiting(over, begun)],
-        {"tools": {"enabled": ["core", "skill_wait"]}},
-    )
-
-    def person(body: Body) -> Reply | str:
-        return (
-            "Finished."
-            if body["messages"][-1]["role"] == "tool"
-            else Says(calls=(CallPart("skill_wait", {}),))
-        )
-
+    over, begun = slow_tool(world)
+    person = calls_once("skill_wait", then="Finished.")
     world.model.script = answering(lambda body: "Water the plants!", person)
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "Do something long")
@@ -171,7 +160,7 @@ async def test_a_result_does_not_wait_for_an_answer_to_a_question(
     """The question may stay open for a day; what was asked and answered stays history."""
 
     def person(body: Body) -> Reply | str:
-        if body["messages"][-1]["role"] == "tool":
+        if after_tool(body):
             return "Blue it is."
         if "again" in words_of(body["messages"][-1]):
             return "It was blue."
@@ -199,11 +188,7 @@ async def test_a_result_does_not_wait_for_an_answer_to_a_question(
 async def test_a_result_that_waits_behind_a_turn_bypasses_its_question(
     world: World, clock: FastClock
 ) -> None:
-    over, begun = asyncio.Event(), asyncio.Event()
-    world.tools, world.config = (
-        [waiting(over, begun)],
-        {"tools": {"enabled": ["core", "skill_wait"]}},
-    )
+    over, begun = slow_tool(world)
     question = {"message": "Which colour?", "options": ["red", "blue"]}
 
     def person(body: Body) -> Reply | str:
@@ -250,14 +235,7 @@ async def test_whoever_asks_for_a_run_now_is_told_that_there_was_nothing_to_tell
 
 async def test_what_a_run_sends_goes_out_with_its_result(world: World, clock: FastClock) -> None:
     quiz = {"type": "keyboard", "text": "der Baum?", "buttons": [["tree|a", "beam|b"]]}
-
-    def run(body: Body) -> Reply | str:
-        return (
-            "Good luck!"
-            if body["messages"][-1]["role"] == "tool"
-            else Says(calls=(CallPart("msg", quiz),))
-        )
-
+    run = calls_once("msg", then="Good luck!", **quiz)
     world.model.script = answering(run, lambda body: "Right!")
     async with world.running() as bot:
         await made(bot, name="quiz")
@@ -273,15 +251,7 @@ async def test_what_a_run_sends_goes_out_with_its_result(world: World, clock: Fa
 
 
 async def test_a_run_only_with_messages_needs_no_words(world: World, clock: FastClock) -> None:
-    card = {"type": "text", "text": "Word of the day: Baum"}
-
-    def run(body: Body) -> Reply | str:
-        return (
-            "[SILENT]"
-            if body["messages"][-1]["role"] == "tool"
-            else Says(calls=(CallPart("msg", card),))
-        )
-
+    run = calls_once("msg", then="[SILENT]", type="text", text="Word of the day: Baum")
     world.model.script = answering(run, lambda body: "Tree.")
     async with world.running() as bot:
         await made(bot)
@@ -298,11 +268,7 @@ async def test_a_run_that_answers_what_it_has_sent_says_it_once(
     world: World, clock: FastClock
 ) -> None:
     card = {"type": "keyboard", "text": "Water the *plants*?", "buttons": [["Done|done"]]}
-
-    def run(body: Body) -> Reply | str:
-        sent = body["messages"][-1]["role"] == "tool"
-        return "Water the  plants?" if sent else Says(calls=(CallPart("msg", card),))
-
+    run = calls_once("msg", then="Water the  plants?", **card)
     world.model.script = answering(run, lambda body: "Good.")
     async with world.running() as bot:
         await made(bot)
@@ -377,11 +343,7 @@ async def test_whoever_asks_for_a_run_now_is_told_each_time_it_fails(
 
 
 async def test_a_stop_in_the_conversation_drops_no_result(world: World, clock: FastClock) -> None:
-    over, begun = asyncio.Event(), asyncio.Event()
-    world.tools, world.config = (
-        [waiting(over, begun)],
-        {"tools": {"enabled": ["core", "skill_wait"]}},
-    )
+    _, begun = slow_tool(world)
     wait = Says(calls=(CallPart("skill_wait", {}),))
     world.model.script = answering(lambda body: "Water the plants!", lambda body: wait)
     async with world.running() as bot:

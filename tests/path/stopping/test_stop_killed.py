@@ -9,14 +9,8 @@ from pathlib import Path
 
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, Says
-from tests.path.lanes.test_kill_matrix import (
-    Run,
-    Scenario,
-    _bounded,
-    _live_through,
-    killed_at,
-)
-from tests.path.lives import Place, place
+from tests.path.killing import Scenario, killed, killed_at
+from tests.path.lives import Place
 
 KILLED_AT = range(14, 46)
 ANSWER = "Paris, and not Versailles. " * 8
@@ -42,41 +36,29 @@ class AndStopped(Scenario):
 
         await here.until(told)
         await here.settle([])
-        here.life.stop()
-        await _bounded(here.life.gone)
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        shown = [one.text for one in await here.said()]
+        found: list[str] = []
+        answered, stopped = ANSWER.strip() in shown, bool({*shown} & {*STOPPED})
+        if answered == stopped:
+            found.append(f"answered: {answered}, said to be stopped: {stopped}")
+        unheard = here.rows("SELECT 1 FROM deliveries WHERE state = 'unknown' AND kind = 'live'")
+        half = [text for text in shown if text in ANSWER.strip() and text != ANSWER.strip()]
+        if half and not unheard:
+            found.append("the beginning of an answer stays as if it were one")
+        if rows := here.rows("SELECT state, outcome, stopped FROM jobs WHERE settled_at = ''"):
+            found.append(f"open jobs: {rows}")
+        if rows := here.rows("SELECT status FROM turns WHERE status = 'open'"):
+            found.append(f"open turns: {rows}")
+        return [*found, f"the chat shows {shown}"] if found else []
 
 
-async def _problems(here: Place) -> list[str]:
-    shown = [one.text for one in await here.said()]
-    found: list[str] = []
-    answered, stopped = ANSWER.strip() in shown, bool({*shown} & {*STOPPED})
-    if answered == stopped:
-        found.append(f"answered: {answered}, said to be stopped: {stopped}")
-    unheard = here.rows("SELECT 1 FROM deliveries WHERE state = 'unknown' AND kind = 'live'")
-    half = [text for text in shown if text in ANSWER.strip() and text != ANSWER.strip()]
-    if half and not unheard:
-        found.append("the beginning of an answer stays as if it were one")
-    if rows := here.rows("SELECT state, outcome, stopped FROM jobs WHERE settled_at = ''"):
-        found.append(f"open jobs: {rows}")
-    if rows := here.rows("SELECT status FROM turns WHERE status = 'open'"):
-        found.append(f"open turns: {rows}")
-    return [*found, f"the chat shows {shown}"] if found else []
+SCENARIO = AndStopped(answers=(ANSWER,))
 
 
 async def test_a_process_killed_around_a_stop_answers_or_stops(
     tmp_path: Path, runner_port: int
 ) -> None:
-    scenario = AndStopped(answers=(ANSWER,))
-
-    async def killed(number: int) -> Run:
-        folder = tmp_path / str(number)
-        async with place(folder, scenario.packs, scenario.model, runner_port=runner_port) as here:
-            try:
-                await _live_through(scenario, here, (number,))
-                problems = await _problems(here)
-            except* (TimeoutError, AssertionError) as errors:
-                shown = [one.text for one in await here.said()]
-                problems = [f"{errors.exceptions!r}; {shown}", here.stderr[-2000:]]
-            return Run((number,), tuple(here.kills), tuple(problems))
-
-    await killed_at(KILLED_AT, killed)
+    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))

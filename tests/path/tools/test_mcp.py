@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from aouo.config.settings import McpServer
+from aouo.config.sections import McpServer
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.tools.mcp_servers import CONNECT_S, Server, supervised
 from aouo.web.session import session_through

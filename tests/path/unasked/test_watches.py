@@ -87,6 +87,13 @@ async def looked(
     return await states()
 
 
+async def one_more_word(bot: Running, world: World, clock: FastClock) -> None:
+    """Have Ada save a row that is looked at, and then another one: Haus."""
+    await keep(world, "Baum")
+    await looked(bot, clock)
+    await keep(world, "Haus")
+
+
 async def test_rows_that_change_begin_a_turn_and_rows_that_do_not_cost_nothing(
     world: World, clock: FastClock
 ) -> None:
@@ -129,9 +136,7 @@ async def test_a_change_is_told_only_to_whose_rows_changed(world: World, clock: 
 async def test_an_answer_that_is_silent_is_told_to_nobody(world: World, clock: FastClock) -> None:
     lab(world)
     async with world.running() as bot:
-        await keep(world, "Baum")
-        await looked(bot, clock)
-        await keep(world, "Haus")
+        await one_more_word(bot, world, clock)
         world.model.say("[SILENT]")
         await looked(bot, clock)
 
@@ -267,9 +272,7 @@ async def test_while_the_turn_of_a_change_is_at_work_it_does_not_look_and_misses
 ) -> None:
     lab(world)
     async with world.running() as bot:
-        await keep(world, "Baum")
-        await looked(bot, clock)
-        await keep(world, "Haus")
+        await one_more_word(bot, world, clock)
         world.model.stall()
         clock.jump(EVERY_S)
         async with asyncio.timeout(WAIT_S):
@@ -313,9 +316,7 @@ async def test_what_comes_of_a_quiet_watch_waits_for_the_digest(
 ) -> None:
     lab(world, more=", quiet: true")
     async with world.running() as bot:
-        await keep(world, "Baum")
-        await looked(bot, clock)
-        await keep(world, "Haus")
+        await one_more_word(bot, world, clock)
         world.model.say("New: Haus.")
         await looked(bot, clock)
 
@@ -327,9 +328,7 @@ async def test_what_comes_of_a_quiet_watch_waits_for_the_digest(
 async def test_nothing_begins_where_nobody_can_be_reached(world: World, clock: FastClock) -> None:
     lab(world)
     async with world.running() as bot:
-        await keep(world, "Baum")
-        await looked(bot, clock)
-        await keep(world, "Haus")
+        await one_more_word(bot, world, clock)
         asked = len(world.model.requests)
         await bot.app.shared.database.transact(
             lambda tx: gone.close(tx, ConversationAddress("tg", str(ADA)), "blocked", "")
@@ -359,9 +358,7 @@ async def test_what_its_own_turn_changes_begins_no_further_turn(
     """Else a turn that writes down what it saw would begin the next one, and so on."""
     lab(world)
     async with world.running() as bot:
-        await keep(world, "Baum")
-        await looked(bot, clock)
-        await keep(world, "Haus")
+        await one_more_word(bot, world, clock)
         world.model.call("persist", {"action": "save", "data": {"word": "seen", "meaning": "x"}})
         world.model.say("Noted.")
         await looked(bot, clock)

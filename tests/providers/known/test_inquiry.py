@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from aouo.config.settings import Endpoint
+from aouo.config.sections import Endpoint
 from aouo.facts.errors import ProviderBusy, ProviderRejected
 from aouo.providers.known.inquiry import inquire
 from aouo.providers.known.knowing import facts_of, with_word
