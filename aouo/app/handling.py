@@ -114,7 +114,6 @@ def flow_of(
             zone=partial(zone_of, ""),
             library=lambda: generations.library,
         ),
-        publish=shared.bus.publish,
     )
     answering = Answering(
         generations=generations,

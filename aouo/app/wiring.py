@@ -294,7 +294,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner_notices=owner_notices,
         zone_of=zones,
     )
-    asking = Asking(database=database, inbox=inbox, bus=shared.bus, owner=owner)
+    asking = Asking(database=database, inbox=inbox, bus=shared.bus, running=running, owner=owner)
     return App(
         shared=shared,
         generations=generations,

@@ -29,6 +29,8 @@ from aouo.facts.work import Job
 from aouo.store import gates, routes
 from aouo.store.database import Tx
 
+ENDED = "jobs"
+"""Touched when a job ends or is parked, for those who wait for it."""
 _NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
 
 
@@ -211,6 +213,7 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     Raises:
         LostClaim: the claim does not hold any more.
     """
+    tx.touch(ENDED)
     changed = tx.run(
         "UPDATE jobs SET state = ?, carried = CASE ? WHEN 'parked' THEN carried ELSE '' END, "
         "outcome = ?, owner = '', settled_at = ? "
@@ -345,6 +348,7 @@ def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
 
 def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     """End a job that nobody holds."""
+    tx.touch(ENDED)
     tx.run(
         "UPDATE jobs SET state = 'dropped', carried = '', outcome = ?, owner = '', settled_at = ? "
         "WHERE id = ?",
@@ -361,6 +365,7 @@ def drop_waiting(
 
     Returns (id, inbound) of each job.
     """
+    tx.touch(ENDED)
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
         "WHERE lane = ? AND person = ? AND id < ? AND state = 'gathering' "
@@ -374,6 +379,20 @@ def drop_waiting(
     )
     rows = [row for statement in statements for row in tx.all(statement, now, lane, person, before)]
     return [(row["id"], inbound_of(row)) for row in rows]
+
+
+def is_settled(tx: Tx, job_id: int) -> bool:
+    """Whether a job is over, or parked."""
+    row = tx.one(
+        "SELECT 1 FROM jobs WHERE id = ? AND state IN ('gathering', 'ready', 'running')", job_id
+    )
+    return row is None
+
+
+def outcome(tx: Tx, job_id: int) -> tuple[str, str]:
+    """Return the state of a job and what it ended with; "" each if it is forgotten."""
+    row = tx.one("SELECT state, outcome FROM jobs WHERE id = ?", job_id)
+    return (row["state"], row["outcome"]) if row else ("", "")
 
 
 def at_work(tx: Tx, lane: Lane, before: int) -> tuple[int, str] | None:
