@@ -42,14 +42,14 @@ class _Users:
         if not self.jobs:
             self._none.set()
 
-    async def end(self, patience_s: float, give_back: GiveBack) -> None:
-        """Wait until nobody uses it; after `patience_s` those who still do are given back."""
+    async def end(self, patience_s: float | None = None) -> bool:
+        """Wait until nobody uses it; False = after `patience_s`, None = for ever, somebody does."""
         try:
             async with asyncio.timeout(patience_s):
                 await self._none.wait()
         except TimeoutError:
-            give_back(self.jobs, False)
-            await self._none.wait()
+            return False
+        return True
 
 
 class Generations:
@@ -167,17 +167,23 @@ class Generations:
         try:
             if users := self._pack_users.get(pack):
                 self._give_back(users.jobs, True)
-                await users.end(PATIENCE_S, self._give_back)
+                if not await users.end(PATIENCE_S):
+                    self._give_back(users.jobs, False)
+                    await users.end()
             yield
         finally:
             del self._changing[pack]
             over.set()
 
     async def _end(self, former: Generation) -> None:
-        """Close what it held; a turn that waits on a person for longer than any may work is given
-        back, and goes on with the generation of then."""
+        """Close what it held, once its last turn has ended.
+
+        A turn that works ends by its own limit, which may be longer than that of the settings. One
+        that waits on a person has none: it is given back, and goes on with the generation of then.
+        """
         users = self._users[former.held]
-        await users.end(former.limits.turn_timeout_s, self._give_back)
+        while not await users.end(former.limits.turn_timeout_s):
+            self._give_back(users.jobs, True)
         await finish(former.held.aclose())
         del self._users[former.held], self._redactors[former.held]
         self._follow()
