@@ -8,7 +8,7 @@ from typing import Any
 
 from aouo.app.shared import Shared
 from aouo.facts.events import Inbound, Origin
-from aouo.flow.generations import Generations
+from aouo.flow.generations import Generations, WakingClock
 from aouo.queue.inbox import Inbox
 from aouo.store import usage
 from aouo.store.database import Tx
@@ -36,7 +36,7 @@ def noting(
 
     journaling = Journaling(
         database=shared.database,
-        clock=shared.clock,
+        clock=WakingClock(shared.clock, generations),
         trigger=inbox.trigger,
         may=may,
         left=partial(left, "journal"),
@@ -44,7 +44,7 @@ def noting(
     )
     consolidating = Consolidating(
         database=shared.database,
-        clock=shared.clock,
+        clock=WakingClock(shared.clock, generations),
         trigger=inbox.trigger,
         keeping=shared.keeping,
         may=may,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
+from datetime import datetime
 
 import structlog
 
 from aouo.facts.errors import RouteRequiredError
+from aouo.facts.ports import Clock
 from aouo.flow.generation import Generation
 from aouo.packs.library import Library
 from aouo.plumbing.current import Current
+from aouo.plumbing.first import first
 from aouo.plumbing.logs import Adopt
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
@@ -198,3 +201,24 @@ class Generations:
         for former in self._redactors.values():
             self._redactor |= former
         self._adopt(level=now.log_level, redactor=self._redactor)
+
+
+class WakingClock:
+    """A clock for one thing that runs for ever by the settings: who sleeps by it wakes early, once,
+    when another generation has come since they last slept."""
+
+    def __init__(self, clock: Clock, generations: Generations) -> None:
+        self._clock = clock
+        self._generations = generations
+        self._seen = generations.now
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def monotonic_s(self) -> float:
+        return self._clock.monotonic_s()
+
+    async def sleep(self, seconds: float) -> None:
+        if self._generations.now is self._seen:
+            await first(self._clock.sleep(seconds), self._generations.after(self._seen))
+        self._seen = self._generations.now
