@@ -180,6 +180,23 @@ async def test_a_program_is_told_when_the_runtime_ends_before_its_turn(world: Wo
     assert why.startswith("the runtime ended before the turn did")
 
 
+@pytest.mark.parametrize("kind", ["chat", "isolated"])
+async def test_a_program_gets_the_answer_of_a_turn_that_was_given_back_and_taken_up_again(
+    world: World, kind: str
+) -> None:
+    """As a change of its pack gives it back, or a reload if it waits for a person."""
+    async with world.running() as bot, asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        await bot.ask("hello")
+        await settled(bot)
+        session = await session_of(bot, ADA) if kind == "chat" else beside()
+        world.model.reply(Says("a long story", chunks=2, stall_after=1))
+        world.model.say("Four.")
+        answer = group.create_task(bot.app.asking.run_turn("2 + 2?", session))
+        await world.model.stalled.wait()
+        bot.app.running.give_back([2], waiting=False)
+        assert await answer == "Four."
+
+
 async def test_a_program_is_told_that_its_words_wait_for_a_pack(world: World) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot, asyncio.timeout(WAIT_S):
