@@ -33,7 +33,7 @@ from aouo.spending.quota import Quota
 from aouo.store import installs
 from aouo.tools.mcp_servers import Server, Servers
 from aouo.turn.caps import TurnCaps
-from aouo.turn.compaction import Compactor
+from aouo.turn.compaction import Compactor, Setbacks
 from aouo.turn.default import default
 from aouo.turn.execute import Executor
 from aouo.turn.extensions import extended
@@ -91,6 +91,7 @@ async def _built(
         clock=shared.clock,
         side_calls=side_calls,
         estimator=shared.estimator,
+        setbacks=held.take(("setbacks", model, settings.budgets, settings.advanced), Setbacks),
     )
     return Generation(
         held=held,

@@ -113,7 +113,6 @@ def flow_of(
             zone=partial(zone_of, ""),
             library=lambda: generations.library,
         ),
-        publish=shared.bus.publish,
     )
     answering = Answering(
         generations=generations,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from aouo.app.reloading import Reloading
+from aouo.app.reloading import Reloading, Taking
 from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
 from aouo.facts.errors import SetupError
@@ -100,20 +100,19 @@ class Runtime:
         app, takeover = self._app, self._takeover
         database, clock, media = app.shared.database, app.shared.clock, app.shared.home.media
         await app.packs.recover(takeover)
-        async with takeover.of("Ending what was of people taken off the list"):
-            await self._end_what_is_others()
+        await self._end_what_is_others(takeover.of)
         waiting = await app.outbox.recover()
         async with takeover.of("Erasing what was said off the record"):
             await erase_unanswered(database, clock, media, app.outbox, takeover.of)
         await app.inbox.recover()
         return waiting
 
-    async def _end_what_is_others(self) -> None:
+    async def _end_what_is_others(self, taking: Taking) -> None:
         """End what is of people who are not on the list."""
         app = self._app
         now, shared = app.generations.now, app.shared
         listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
-        await end_what_is_theirs(shared.database, shared.clock, listed, app.running)
+        await end_what_is_theirs(shared.database, shared.clock, listed, app.running, taking)
 
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; Telegram is listened to already."""
@@ -205,7 +204,9 @@ class Runtime:
             "since": self._since,
             "uptime_s": round(time.time() - self._since),
             **await self._app.state(),
-            "unfinished": [str(item) for item in self._takeover.unfinished],
+            "unfinished": [
+                str(item) for item in (*self._takeover.unfinished, *self._reloading.unfinished)
+            ],
             "config": self._reloading.facts,
         }
 

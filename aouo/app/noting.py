@@ -6,7 +6,7 @@ from functools import partial
 
 from aouo.app.shared import Shared
 from aouo.facts.events import Inbound, Origin
-from aouo.flow.generations import Generations
+from aouo.flow.generations import Generations, WakingClock
 from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
 from aouo.store import usage
@@ -33,7 +33,7 @@ def noting(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, 
 
     journaling = Journaling(
         database=shared.database,
-        clock=shared.clock,
+        clock=WakingClock(shared.clock, generations),
         trigger=inbox.trigger,
         may=may,
         left=partial(left, "journal"),
@@ -41,7 +41,7 @@ def noting(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, 
     )
     consolidating = Consolidating(
         database=shared.database,
-        clock=shared.clock,
+        clock=WakingClock(shared.clock, generations),
         trigger=inbox.trigger,
         keeping=shared.keeping,
         may=may,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import structlog
 
@@ -17,12 +17,15 @@ from aouo.config.keys import differing, until_restart
 from aouo.config.settings import does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
 from aouo.installer.refreshing import Refreshing
+from aouo.installer.unfinished import Takeover, Unfinished
 from aouo.outbound.owner_notices import OwnerNotices
 from aouo.outbound.wording import sentences
 from aouo.plumbing import failpoint
 from aouo.plumbing.changes import Look, changes, look_of
 
 log = structlog.get_logger()
+Taking: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
+"""Runs a block that does what it is given; tells of its failure, and lets the rest go on."""
 LOOK_EVERY_S = 0.5
 STILL_S = 0.8
 """How long the file has to stay as it is before it is read: it may be saved in pieces."""
@@ -44,7 +47,8 @@ class Reloaded:
 
 class Reloading:
     """Follows the configuration while the bot runs on it; `loaded` is what it was started with.
-    `taken_off` ends what is of people who are not let in any more.
+    `taken_off` ends what is of people who are not let in any more, each part inside a block that
+    tells of its failure.
 
     One reload at a time. Who asks while one runs gets the result of the next, which reads the file
     after they asked, and is one for all who wait.
@@ -56,7 +60,7 @@ class Reloading:
         shared: Shared,
         refreshing: Refreshing,
         owner_notices: OwnerNotices,
-        taken_off: Callable[[], Awaitable[None]],
+        taken_off: Callable[[Taking], Awaitable[None]],
         loaded: Loaded,
     ) -> None:
         self._shared = shared
@@ -66,6 +70,8 @@ class Reloading:
         self._started = loaded
         self._file = loaded
         self._running = loaded.settings
+        self._let_in = _people(loaded)
+        self._after = Takeover()
         self._problems = loaded.problems
         self._told = bool(loaded.problems)  # at the start
         self._one_by_one = asyncio.Lock()
@@ -80,6 +86,11 @@ class Reloading:
             "problems": list(self._problems),
             "after_restart": list(self._pending()),
         }
+
+    @property
+    def unfinished(self) -> Sequence[Unfinished]:
+        """What the last reload could not end."""
+        return self._after.unfinished
 
     async def run(self) -> None:
         """Reload for ever, each time that the file has changed and been still for a while."""
@@ -132,15 +143,23 @@ class Reloading:
             return await self._reject((f"it could not be used: {type(error).__name__}",))
         failpoint.reached("after a configuration has its generation")
         self._file, self._running = loaded, wanted
+        self._after = Takeover()
+        await self._end_what_is_others(_people(loaded))
         pending = self._pending()
         later = tuple(key for key in result.after_restart if key in pending)
         result = replace(result, after_restart=later)
-        await asyncio.to_thread(remember, self._shared.home.path, text)
+        async with self._after.of("Keeping a copy of config.json"):
+            await asyncio.to_thread(remember, self._shared.home.path, text)
         failpoint.reached("after a configuration is remembered")
-        if _people(before) - _people(loaded):
-            await self._taken_off()
         await self._accept(result, mended=bool(self._problems))
         return result
+
+    async def _end_what_is_others(self, people: set[int]) -> None:
+        """End what is of those who were let in before and are not now; what fails is tried again by
+        the next reload."""
+        if self._let_in - people:
+            await self._taken_off(self._after.of)
+        self._let_in = self._let_in | people if self._after.unfinished else people
 
     async def _accept(self, result: Reloaded, *, mended: bool) -> None:
         self._problems, told = (), self._told
@@ -155,6 +174,9 @@ class Reloading:
         about = str(self._file.look)
         if mended and told:
             await self._owner_notices.tell(sentences.config_mended(), about=about)
+        if self._after.unfinished:
+            note = sentences.unfinished(self._after.told, did="took up config.json")
+            await self._owner_notices.tell(note, about=about)
         if result.after_restart:
             note = sentences.config_after_restart(result.after_restart)
             await self._owner_notices.tell(note, about=about)

@@ -7,7 +7,7 @@ from functools import partial
 
 from aouo.app.shared import Shared
 from aouo.flow.chores.digests import Digests
-from aouo.flow.generations import Generations
+from aouo.flow.generations import Generations, WakingClock
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices
 from aouo.outbound.wording import sentences
@@ -49,7 +49,7 @@ class Unasked:
 
         self._heartbeat = Heartbeat(
             database=database,
-            clock=clock,
+            clock=WakingClock(clock, generations),
             trigger=inbox.trigger,
             file=shared.home.heartbeat,
             settings=lambda: generations.now.heartbeat,
@@ -60,7 +60,7 @@ class Unasked:
         )
         watching = Watching(
             database=database,
-            clock=clock,
+            clock=WakingClock(clock, generations),
             trigger=inbox.trigger,
             looking=lambda: generations.now.looking,
             library=lambda: generations.library,
@@ -73,7 +73,7 @@ class Unasked:
         )
         digests = Digests(
             database=database,
-            clock=clock,
+            clock=WakingClock(clock, generations),
             outbox=outbox,
             rules=lambda: generations.now.attention,
             zone=zone,

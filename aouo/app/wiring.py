@@ -34,7 +34,7 @@ from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
 from aouo.flow.command_results import CommandResults
-from aouo.flow.generations import Generations
+from aouo.flow.generations import Generations, WakingClock
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
 from aouo.installer.kit import PackKit
@@ -279,7 +279,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
 
     ticking = Ticking(
         database=database,
-        clock=clock,
+        clock=WakingClock(clock, generations),
         trigger=inbox.trigger,
         zone_of=zones,
         may=may_run,
@@ -294,7 +294,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner_notices=owner_notices,
         zone_of=zones,
     )
-    asking = Asking(database=database, inbox=inbox, bus=shared.bus, owner=owner)
+    asking = Asking(database=database, inbox=inbox, bus=shared.bus, running=running, owner=owner)
     return App(
         shared=shared,
         generations=generations,

@@ -55,13 +55,15 @@ class TurnHints:
 
     `said` are the turn's words, "" = what followed the command; `skill` is qualified, "" = the
     session's. `fresh`: in a new session. `isolated`: in one for this turn only, beside the
-    conversation, which gets the answer.
+    conversation, which gets the answer. `again`: with the words of the person's newest turn, which
+    is taken back.
     """
 
     said: str = ""
     skill: str = ""
     fresh: bool = False
     isolated: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

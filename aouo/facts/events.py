@@ -363,6 +363,7 @@ class Arrival:
 class TurnStarted:
     turn_id: str
     session_id: str
+    job_id: int
 
 
 @dataclass(frozen=True, slots=True)

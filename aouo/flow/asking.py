@@ -1,11 +1,13 @@
 """Runs turns for programs that wait for them: a whole answer, or its events as they come.
 
 It is the same door as everybody's: what is asked becomes a job, so it is durable, takes its lane
-and its place; only who waits is lost with the process.
+and its place; only who waits is lost with the process. They wait for the end of that job, which
+its row tells, whatever else is said in the conversation meanwhile.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
@@ -19,67 +21,119 @@ from aouo.facts.events import (
     Text,
     Triggered,
     TurnSettled,
+    TurnStarted,
 )
 from aouo.facts.ids import SessionId
 from aouo.facts.people import Owner
 from aouo.facts.work import Route
 from aouo.plumbing.bus import Bus
+from aouo.plumbing.first import first
 from aouo.queue.inbox import Inbox
-from aouo.store import routes, turns
-from aouo.store.database import Database
+from aouo.queue.running import Running
+from aouo.store import deliveries, jobs, routes, turns
+from aouo.store.database import Database, Tx
+
+_NOT_NOW = "the runtime ended before the turn did; it goes on after the next start"
+_WAITS = "it waits in its conversation, and is answered there later"
+
+
+class _Turn:
+    """Knows the events of the turn of one job among all events."""
+
+    def __init__(self) -> None:
+        self.job_id = 0
+        self._id, self._session_id = "", ""
+
+    def filed(self, job_id: int) -> None:
+        self.job_id = job_id
+
+    def concerns(self, event: Event) -> bool:
+        if isinstance(event, TurnStarted) and event.job_id == self.job_id:
+            self._id, self._session_id = event.turn_id, event.session_id
+        if not self._id or event.session_id != self._session_id:
+            return False
+        return getattr(event, "turn_id", self._id) == self._id
 
 
 class Asking:
     """A `TurnExecutor` and a `StreamRunner` (facts/ports.py); both act as the owner.
 
     A session of kind `isolated` is made by its one turn, which stands beside the conversation of
-    the id: nothing of it enters there. One of kind `chat` has to be that conversation's now.
+    the id: nothing of it enters there. One of kind `chat` has to be that conversation's now; if
+    the conversation has begun another one when the turn's place comes, the turn is in that one.
     """
 
     def __init__(
-        self, *, database: Database, inbox: Inbox, bus: Bus, owner: Callable[[], Owner]
+        self,
+        *,
+        database: Database,
+        inbox: Inbox,
+        bus: Bus,
+        running: Running,
+        owner: Callable[[], Owner],
     ) -> None:
         self._database = database
         self._inbox = inbox
         self._bus = bus
+        self._running = running
         self._owner = owner
+        self._ended = asyncio.Event()
+        database.listen(jobs.ENDED, self._tell)
 
     async def run_turn(self, prompt: str, session_id: str) -> str:
-        """Run a turn and return its answer, as it was recorded.
+        """Run a turn and return its answer.
 
         Raises:
             TurnFailed: it has none; says why.
             ValueError: the session cannot have a turn.
         """
-        turn_id, status = "", ""
         async with aclosing(self.run_stream(prompt, session_id)) as events:
             async for event in events:
-                if isinstance(event, TurnSettled):
-                    turn_id, status = event.turn_id, event.status
-        text, reason = await self._database.read(lambda tx: turns.outcome(tx, turn_id))
-        if status != "ack":
-            raise TurnFailed(reason or status)
-        return text
+                match event:
+                    case ResponseComplete(text=text):
+                        return text
+                    case TurnSettled(turn_id, _, status) if status != "ack":
+                        _, why = await self._database.read(
+                            lambda tx, turn_id=turn_id: turns.outcome(tx, turn_id)
+                        )
+                        raise TurnFailed(why or f"the turn ended without an answer ({status})")
+                    case _:
+                        pass
+        raise TurnFailed(_NOT_NOW)
 
     async def run_stream(self, prompt: str, session_id: str) -> AsyncGenerator[Event]:
         """Run a turn and yield its events, to its end; whoever leaves earlier does not end it.
 
         Raises:
+            TurnFailed: there is no turn; says why.
             ValueError: as in `run_turn`.
         """
-        asked = await self._asked(prompt, session_id)
-        events, leave = self._bus.subscribe(session_id=session_id)
+        asked, turn = await self._asked(prompt, session_id), _Turn()
+        events, leave = self._bus.subscribe(concern=turn.concerns)
         try:
-            await self._inbox.submit(asked)
-            async for event in events:
-                yield event
-                if isinstance(event, TurnSettled) and event.status != "ack":
-                    return
-                if isinstance(event, ResponseComplete):
-                    return
+            await self._inbox.ask(asked, turn.filed)
+            settled = False
+            while True:
+                ended = self._ended  # taken before the look, so that no end is missed
+                while not events.empty():
+                    event = events.get_nowait()
+                    yield event
+                    if _is_last(event):
+                        return
+                if settled or events.is_closed:
+                    break
+                settled = await self._database.read(lambda tx: jobs.is_settled(tx, turn.job_id))
+                if settled:  # what its handling still tells comes first
+                    await first(self._running.over(turn.job_id), events.closed())
+                else:
+                    await first(ended.wait(), events.wait())
         finally:
             leave()
-        raise TurnFailed("the runtime ended before the turn did")
+        yield await self._database.read(lambda tx: _end_of(tx, turn.job_id))
+
+    def _tell(self) -> None:
+        self._ended.set()
+        self._ended = asyncio.Event()
 
     async def _asked(self, prompt: str, session_id: str) -> Inbound:
         session = SessionId.parse(session_id)
@@ -93,6 +147,33 @@ class Asking:
             raise ValueError(f"{session_id} is not a session that goes on")
         origin = "web" if address.platform == "web" else "cli"
         return Inbound(address, person, Text(prompt), origin=origin)
+
+
+def _is_last(event: Event) -> bool:
+    return isinstance(event, ResponseComplete) or (
+        isinstance(event, TurnSettled) and event.status != "ack"
+    )
+
+
+def _end_of(tx: Tx, job_id: int) -> ResponseComplete | TurnSettled:
+    """Return the end of the job's turn, which nobody told.
+
+    Raises:
+        TurnFailed: there is no turn, or it has not ended.
+    """
+    if not jobs.is_settled(tx, job_id):
+        raise TurnFailed(_NOT_NOW)
+    state, outcome = jobs.outcome(tx, job_id)
+    said = "\n".join(deliveries.replies_to(tx, job_id)) or outcome
+    if state == "parked":
+        raise TurnFailed(f"{_WAITS}: {said}")
+    turn = turns.ended(tx, job_id)
+    if turn is None:
+        raise TurnFailed(said or "there was no turn")
+    turn_id, session_id, status = turn
+    if status == "ack":
+        return ResponseComplete(turn_id, session_id, turns.outcome(tx, turn_id)[0], ())
+    return TurnSettled(turn_id, session_id, status)
 
 
 def _pack(route: Route | None) -> str:

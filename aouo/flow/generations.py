@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
+from datetime import datetime
 
 import structlog
 
 from aouo.facts.errors import RouteRequiredError
+from aouo.facts.ports import Clock
 from aouo.flow.generation import Generation
 from aouo.packs.library import Library
 from aouo.plumbing.current import Current
+from aouo.plumbing.first import first
 from aouo.plumbing.logs import Adopt
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
@@ -42,14 +45,14 @@ class _Users:
         if not self.jobs:
             self._none.set()
 
-    async def end(self, patience_s: float, give_back: GiveBack) -> None:
-        """Wait until nobody uses it; after `patience_s` those who still do are given back."""
+    async def end(self, patience_s: float | None = None) -> bool:
+        """Wait until nobody uses it; False = after `patience_s`, None = for ever, somebody does."""
         try:
             async with asyncio.timeout(patience_s):
                 await self._none.wait()
         except TimeoutError:
-            give_back(self.jobs, False)
-            await self._none.wait()
+            return False
+        return True
 
 
 class Generations:
@@ -167,17 +170,23 @@ class Generations:
         try:
             if users := self._pack_users.get(pack):
                 self._give_back(users.jobs, True)
-                await users.end(PATIENCE_S, self._give_back)
+                if not await users.end(PATIENCE_S):
+                    self._give_back(users.jobs, False)
+                    await users.end()
             yield
         finally:
             del self._changing[pack]
             over.set()
 
     async def _end(self, former: Generation) -> None:
-        """Close what it held; a turn that waits on a person for longer than any may work is given
-        back, and goes on with the generation of then."""
+        """Close what it held, once its last turn has ended.
+
+        A turn that works ends by its own limit, which may be longer than that of the settings. One
+        that waits on a person has none: it is given back, and goes on with the generation of then.
+        """
         users = self._users[former.held]
-        await users.end(former.limits.turn_timeout_s, self._give_back)
+        while not await users.end(former.limits.turn_timeout_s):
+            self._give_back(users.jobs, True)
         await finish(former.held.aclose())
         del self._users[former.held], self._redactors[former.held]
         self._follow()
@@ -192,3 +201,24 @@ class Generations:
         for former in self._redactors.values():
             self._redactor |= former
         self._adopt(level=now.log_level, redactor=self._redactor)
+
+
+class WakingClock:
+    """A clock for one thing that runs for ever by the settings: who sleeps by it wakes early, once,
+    when another generation has come since they last slept."""
+
+    def __init__(self, clock: Clock, generations: Generations) -> None:
+        self._clock = clock
+        self._generations = generations
+        self._seen = generations.now
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def monotonic_s(self) -> float:
+        return self._clock.monotonic_s()
+
+    async def sleep(self, seconds: float) -> None:
+        if self._generations.now is self._seen:
+            await first(self._clock.sleep(seconds), self._generations.after(self._seen))
+        self._seen = self._generations.now

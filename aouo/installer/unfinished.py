@@ -1,4 +1,4 @@
-"""Tells the owner what an earlier process began and this start has not ended; the bot runs."""
+"""Tells the owner what a start or a reload has not ended; the bot runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Unfinished:
 
 
 class Takeover:
-    """Collects what a start could not finish, so that no failure of it ends the start."""
+    """Collects what a start, or a reload, could not finish, so that no failure ends the rest."""
 
     def __init__(self) -> None:
         self.unfinished: list[Unfinished] = []

@@ -17,15 +17,23 @@ WAITING = 1_000
 
 class Subscription:
     """The events that one subscriber has not taken yet: of some kinds, () = all; of one session,
-    "" = all.
+    "" = all; those that `concern` it.
 
     What was dropped leaves an `EventsMissed` in its place. The subscriber reads in a task of its
     own, so nothing of a turn (context, cancellation, errors) passes from one to the other.
     """
 
-    def __init__(self, kinds: tuple[type[Event], ...], session_id: str, *, closed: bool) -> None:
+    def __init__(
+        self,
+        kinds: tuple[type[Event], ...],
+        session_id: str,
+        concern: Callable[[Event], bool],
+        *,
+        closed: bool,
+    ) -> None:
         self._kinds = kinds
         self._session_id = session_id
+        self._concern = concern
         self._waiting: deque[Event] = deque()
         self._missed = 0
         self._changed = asyncio.Event()
@@ -46,12 +54,16 @@ class Subscription:
         return self
 
     async def __anext__(self) -> Event:
-        while self.empty():
-            if self._closing.is_set():
-                raise StopAsyncIteration
+        await self.wait()
+        if self.empty():
+            raise StopAsyncIteration
+        return self.get_nowait()
+
+    async def wait(self) -> None:
+        """Wait until there is an event to take, or no more come."""
+        while self.empty() and not self.is_closed:
             self._changed.clear()
             await self._changed.wait()
-        return self.get_nowait()
 
     async def get(self) -> Event:
         """Wait for the next event. Raises: StopAsyncIteration when closed and all are taken."""
@@ -72,7 +84,8 @@ class Subscription:
 
     def wants(self, event: Event) -> bool:
         of_session = self._session_id in ("", event.session_id)
-        return of_session and (not self._kinds or isinstance(event, self._kinds))
+        of_kind = not self._kinds or isinstance(event, self._kinds)
+        return of_session and of_kind and self._concern(event)
 
     def put(self, event: Event) -> bool:
         """Add an event; True = it is the first one of a row for which another was dropped."""
@@ -99,13 +112,17 @@ class Bus:
         self._left = asyncio.Event()
 
     def subscribe(
-        self, *kinds: type[Event], session_id: str = ""
+        self,
+        *kinds: type[Event],
+        session_id: str = "",
+        concern: Callable[[Event], bool] = lambda event: True,
     ) -> tuple[Subscription, Callable[[], None]]:
         """Return the events from now on, and the function that ends the subscription.
 
-        No kinds = all of them; no session = all sessions. Iterating ends when the bus is closed.
+        No kinds = all of them; no session = all sessions. `concern` chooses among these as they
+        are published. Iterating ends when the bus is closed.
         """
-        subscriber = Subscription(kinds, session_id, closed=self._closed)
+        subscriber = Subscription(kinds, session_id, concern, closed=self._closed)
         self._subscribers.append(subscriber)
 
         def leave() -> None:

@@ -33,6 +33,14 @@ def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) ->
     return _file_burst(tx, lane, inbound, opened, now, burst_s)
 
 
+def file_apart(tx: Tx, lane: Lane, inbound: Inbound, now: datetime) -> int:
+    """File a job that nothing joins at the end of its lane, after what gathers there; return its
+    id."""
+    if opened := jobs.gathering(tx, lane, inbound.person.id):
+        jobs.flush(tx, opened[0])
+    return jobs.add(tx, lane, inbound, iso(now))
+
+
 def is_more(tx: Tx, inbound: Inbound) -> bool:
     """Whether this is an item of an album that this lane has other items of."""
     content = inbound.content

@@ -145,6 +145,18 @@ class Inbox:
 
         await self._commit(file)
 
+    async def ask(self, inbound: Inbound, filed: Callable[[int], None]) -> None:
+        """Store what a program asks and waits for, as a job of its own: it joins nobody's burst,
+        and answers no question. `filed` is told the job's id before anybody may claim it."""
+        clean = cast("Inbound", self._redactor().known_in(inbound))
+
+        def file(tx: Tx) -> _Filed:
+            lane = self._policy().lane_of(clean, answers_gate=False)
+            filed(gathering.file_apart(tx, lane, clean, self._clock.now()))
+            return _Filed((lane,), ())
+
+        await self._commit(file)
+
     async def trigger(self, due: Callable[[Tx, datetime], Sequence[Inbound]]) -> int:
         """Store what `due` returns, in its own transaction; return how many there were.
 

@@ -94,6 +94,11 @@ class Running:
         """Return those of these jobs that this process works on."""
         return frozenset(job_ids) & self._works.keys()
 
+    async def over(self, job_id: int) -> None:
+        """Wait until this process does not work on a job."""
+        if work := self._works.get(job_id):
+            await work.over.wait()
+
     async def end(self, job_ids: Collection[int], reason: StopReason) -> None:
         """Stop these jobs, and wait until this process works on none of them."""
         works = [work for work in map(self._works.get, job_ids) if work]

@@ -173,13 +173,15 @@ def _hinted(hints: TurnHints, active_pack: str, installed: Installed, name: str 
     """Decide on a turn with hints; a skill of another pack is refused as `name`, "" = its own."""
     turn = _turn(hints.said, active_pack, installed)
     if not hints.skill:
-        return replace(turn, fresh=hints.fresh) if isinstance(turn, RunTurn) else turn
+        if not isinstance(turn, RunTurn):
+            return turn
+        return replace(turn, fresh=hints.fresh, again=hints.again)
     if active_pack and not isinstance(turn, RunTurn):
         return turn
     pack, _, own = hints.skill.partition(":")
     if active_pack and active_pack != pack:
         return RefuseCommand(name or own, pack)
-    return RunTurn(pack, hints.said, hints.skill, fresh=hints.fresh)
+    return RunTurn(pack, hints.said, hints.skill, fresh=hints.fresh, again=hints.again)
 
 
 def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:

@@ -358,6 +358,16 @@ def texts_of(tx: Tx, turn_id: str) -> list[str]:
     return [" ".join(filter(None, texts)) for texts in said.values()]
 
 
+def replies_to(tx: Tx, job_id: int) -> list[str]:
+    """Return the texts that a job was answered with, if no turn answered it."""
+    rows = tx.all(
+        "SELECT body FROM deliveries WHERE key >= ? AND key < ? AND body <> '' ORDER BY id",
+        f"job:{job_id}:",
+        f"job:{job_id};",  # the character after the colon
+    )
+    return [load(row["body"]).text for row in rows]
+
+
 def last_reply(tx: Tx, turn_id: str) -> Delivery | None:
     """The last message that the end of a turn queued."""
     row = tx.one(

@@ -150,6 +150,6 @@ def _forget_job(tx: Tx, job_id: int) -> None:
     if row is None:
         return
     blank = replace(Inbound.load(row["body"]), content=Text(""), title="")
-    tx.run("UPDATE jobs SET body = ? WHERE id = ?", blank.dump(), job_id)
+    tx.run("UPDATE jobs SET body = ?, carried = '' WHERE id = ?", blank.dump(), job_id)
     tx.run("DELETE FROM edits WHERE job_id = ?", job_id)
     media.wipe(tx, job_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aouo.facts.address import ConversationAddress, Lane
+from aouo.store import jobs
 from aouo.store.database import Tx
 
 WAITS = "its chat is gone"
@@ -12,6 +13,7 @@ WAITS = "its chat is gone"
 def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
     """Mark a chat with all its topics as gone: refuse its queued deliveries, park its waiting
     jobs, note the reason on its routes. Returns since when it is gone."""
+    tx.touch(jobs.ENDED)
     platform, chat_id = address.platform, address.chat_id
     tx.run(
         "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ?, "

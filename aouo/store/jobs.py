@@ -29,6 +29,8 @@ from aouo.facts.work import Job
 from aouo.store import gates, routes
 from aouo.store.database import Tx
 
+ENDED = "jobs"
+"""Touched when a job ends or is parked, for those who wait for it."""
 _NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
 
 
@@ -98,7 +100,7 @@ def blank(tx: Tx, job: Job) -> None:
     """Erase a job's words, from the write-ahead log too."""
     tx.forget()
     tx.run(
-        "UPDATE jobs SET body = ? WHERE id = ?",
+        "UPDATE jobs SET body = ?, carried = '' WHERE id = ?",
         replace(job.inbound, content=Text("")).dump(),
         job.id,
     )
@@ -205,17 +207,18 @@ def renew(tx: Tx, worker: str, lease_until: str) -> None:
 
 
 def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
-    """End a claim with `done`, `parked`, `dropped` or `aside`; only what is `parked` keeps what
-    its command left.
+    """End a claim with `done`, `parked`, `dropped` or `aside`. What its command left stays until a
+    turn of it is answered, for one that tries again.
 
     Raises:
         LostClaim: the claim does not hold any more.
     """
+    tx.touch(ENDED)
     changed = tx.run(
-        "UPDATE jobs SET state = ?, carried = CASE ? WHEN 'parked' THEN carried ELSE '' END, "
-        "outcome = ?, owner = '', settled_at = ? "
+        "UPDATE jobs SET state = ?, outcome = ?, owner = '', settled_at = ?, carried = CASE WHEN "
+        "carried <> '' AND (SELECT status FROM turns WHERE job_id = jobs.id ORDER BY id DESC LIMIT "
+        "1) = 'ack' THEN '' ELSE carried END "
         "WHERE id = ? AND fence = ? AND state = 'running'",
-        state,
         state,
         outcome,
         now,
@@ -247,8 +250,23 @@ def release(tx: Tx, job: Job) -> None:
 
 def carry(tx: Tx, job: Job, carried: Carried) -> None:
     """Give a claim back, for the turn that the job's command leaves the rest to."""
-    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump(), job.id)
+    keep(tx, job, carried)
     release(tx, job)
+
+
+def keep(tx: Tx, job: Job, carried: Carried) -> None:
+    """Store with a job what a command left to its turn."""
+    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump(), job.id)
+
+
+def carried_by(tx: Tx, turn_id: str) -> Carried | None:
+    """Return what a command left to a turn that ended without an answer."""
+    row = tx.one(
+        "SELECT j.* FROM turns AS t JOIN jobs AS j ON j.id = t.job_id "
+        "WHERE t.id = ? AND t.status <> 'ack'",
+        turn_id,
+    )
+    return _read(row)[1] if row else None
 
 
 def defer(tx: Tx, job: Job) -> Lane:
@@ -345,6 +363,7 @@ def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
 
 def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     """End a job that nobody holds."""
+    tx.touch(ENDED)
     tx.run(
         "UPDATE jobs SET state = 'dropped', carried = '', outcome = ?, owner = '', settled_at = ? "
         "WHERE id = ?",
@@ -361,19 +380,34 @@ def drop_waiting(
 
     Returns (id, inbound) of each job.
     """
+    tx.touch(ENDED)
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
-        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? "
         "WHERE lane = ? AND person = ? AND id < ? AND state = 'gathering' "
         "AND origin IN ('chat', 'web', 'cli') RETURNING *",
-        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? "
         "WHERE lane = ? AND person = ? AND id < ? AND state = 'ready' "
         "AND origin IN ('chat', 'web', 'cli') RETURNING *",
-        "UPDATE jobs SET state = 'dropped', carried = '', outcome = 'stopped', settled_at = ? "
+        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? "
         "WHERE lane = ? AND person = ? AND id < ? AND state = 'parked' "
         "AND origin IN ('chat', 'web', 'cli') RETURNING *",
     )
     rows = [row for statement in statements for row in tx.all(statement, now, lane, person, before)]
     return [(row["id"], inbound_of(row)) for row in rows]
+
+
+def is_settled(tx: Tx, job_id: int) -> bool:
+    """Whether a job is over, or parked."""
+    row = tx.one(
+        "SELECT 1 FROM jobs WHERE id = ? AND state IN ('gathering', 'ready', 'running')", job_id
+    )
+    return row is None
+
+
+def outcome(tx: Tx, job_id: int) -> tuple[str, str]:
+    """Return the state of a job and what it ended with; "" each if it is forgotten."""
+    row = tx.one("SELECT state, outcome FROM jobs WHERE id = ?", job_id)
+    return (row["state"], row["outcome"]) if row else ("", "")
 
 
 def at_work(tx: Tx, lane: Lane, before: int) -> tuple[int, str] | None:

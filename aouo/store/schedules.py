@@ -6,6 +6,7 @@ Whatever may make a due time come sooner touches `CHANGED`, for those who wait f
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from typing import cast
 
 from aouo.facts.address import ConversationAddress, Platform
@@ -117,6 +118,16 @@ def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) ->
         )
         == 1
     )
+
+
+def pause_others(tx: Tx, listed: Collection[str], now: str) -> list[str]:
+    """Switch off the schedules of people in Telegram who are not `listed`; return the person of
+    each."""
+    rows = tx.all("SELECT id, person FROM schedules WHERE enabled = 1 AND platform = 'tg'")
+    theirs = [row for row in rows if row["person"] not in listed]
+    for row in theirs:
+        switch(tx, row["id"], "unlisted", "", now)
+    return [row["person"] for row in theirs]
 
 
 def write(tx: Tx, row: Scheduled, now: str) -> None:

@@ -128,6 +128,14 @@ def outcome(tx: Tx, turn_id: str) -> tuple[str, str]:
     return said["text"] if said else "", row["reason"] if row else ""
 
 
+def ended(tx: Tx, job_id: int) -> tuple[str, str, str] | None:
+    """Return (id, session, status) of a job's newest turn, if that has ended."""
+    row = tx.one(
+        "SELECT id, session_id, status FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id
+    )
+    return tuple(row) if row and row["status"] != "open" else None
+
+
 def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
     """The turn of this job that has not ended."""
     row = tx.one("SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -131,18 +131,32 @@ def read_by_model(past: Past) -> list[Message]:
     return [heading(past.reach.summary), *kept] if past.reach.summary else kept
 
 
+@dataclass(frozen=True, slots=True)
+class Setbacks:
+    """What failed in sessions, by their ids: the turns that one still rests after a failure, and
+    the turns in a row that were too long. It outlives a compactor while its causes stay."""
+
+    resting: dict[str, int] = field(default_factory=dict[str, int])
+    too_long: dict[str, int] = field(default_factory=dict[str, int])
+
+
 class Compactor:
     """Summarises for turns and for `/compact`, and flushes facts to memory."""
 
     def __init__(
-        self, *, database: Database, clock: Clock, side_calls: SideCalls, estimator: Estimator
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        side_calls: SideCalls,
+        estimator: Estimator,
+        setbacks: Setbacks,
     ) -> None:
         self.estimator = estimator
         self._database = database
         self._clock = clock
         self._side_calls = side_calls
-        self._resting: dict[str, int] = {}
-        self._too_long: dict[str, int] = {}
+        self._resting, self._too_long = setbacks.resting, setbacks.too_long
 
     def rests(self, session_id: str) -> bool:
         """Whether this turn comes too soon after a failure; it counts, so ask once a turn."""

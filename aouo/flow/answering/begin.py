@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from aouo.facts import notices
+from aouo.facts.commands import Carried, TurnHints
 from aouo.facts.errors import ChosenBefore, NothingToRetry
 from aouo.facts.events import Button, Triggered
 from aouo.facts.ids import SessionKind
@@ -29,7 +30,8 @@ class Begun:
     `resumed` is the line that tells of a restart, `live` the messages a former process was
     filling; both only if the turn was taken up. `stale_key` is what the route pointed to wrongly.
     `chosen` is the edit that shows which button began the turn. `tenant` is whose data it works on,
-    `onboarding`: it belongs to the pack's first conversation with them.
+    `onboarding`: it belongs to the pack's first conversation with them. `carried` is what it has
+    from the command of the turn that it tries again.
     """
 
     turn: OpenTurn
@@ -40,6 +42,7 @@ class Begun:
     resumed: Delivery | None = None
     live: tuple[Delivery, ...] = ()
     chosen: Delivery | None = None
+    carried: Carried | None = None
 
 
 async def begin(
@@ -110,10 +113,11 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
     session, skill = _settled(tx, job, wanted, now)
     # Whatever had to wait for a pack can go on after this turn.
     jobs.replay_parked(tx, inbound.address)
-    said = wanted.said
+    said, carried = wanted.said, None
     if wanted.again:
         before = turns.newest_closed(tx, session.id, inbound.person.id)
         media.lend(tx, before, job.id)
+        carried = _carried_on(tx, job, before)
         said = turns.take_back(tx, before, sentences.taken_back_in_history, now)
         if not said:
             raise NothingToRetry("nothing was asked here before")
@@ -129,7 +133,19 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
-    return Begun(turn, session.key, tenant, first, session.stale_key, chosen=tapped)
+    return Begun(
+        turn, session.key, tenant, first, session.stale_key, chosen=tapped, carried=carried
+    )
+
+
+def _carried_on(tx: Tx, job: Job, turn_id: str) -> Carried | None:
+    """Keep with the job what the turn that it tries again was to do with its answer and did not."""
+    before = jobs.carried_by(tx, turn_id)
+    if before is None or before.post_action is None:
+        return None
+    carried = Carried(TurnHints(again=True), before.post_action)
+    jobs.keep(tx, job, carried)
+    return carried
 
 
 def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:

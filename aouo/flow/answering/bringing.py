@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Literal
 
 from aouo.facts.address import Lane
-from aouo.facts.events import Event, Inbound, Origin, Report, Triggered, TurnSettled
+from aouo.facts.events import Inbound, Origin, Report, Triggered
 from aouo.facts.origins import PROFILES
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
@@ -45,7 +45,6 @@ class Bringing:
         settles: Mapping[Origin, Settle],
         now: Callable[[], Generation],
         attention: Attention,
-        publish: Callable[[Event], None],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -53,7 +52,6 @@ class Bringing:
         self._settles = settles
         self._now = now
         self._attention = attention
-        self._publish = publish
 
     def settle(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
         """Settle the run of a turn that ends; return the lane where its report is filed, None =
@@ -77,21 +75,17 @@ class Bringing:
         self, job: Job, said: str, status: Literal["failed", "stopped"] = "failed"
     ) -> None:
         """End a run whose turn cannot be had, or go on; `said` is the sentence that says why."""
-        now, asked = stamp(self._clock), job.inbound.content
+        now = stamp(self._clock)
 
         def write(tx: Tx) -> Lane | None:
             jobs.check_claim(tx, job)
             turn = turns.open_of(tx, job.id)
             ending.end_turn(tx, job.id, job.inbound.address, said, now)
-            ended[:] = [turn.id] if turn else []
             lane = self.settle(tx, job, RunEnd(turn.id if turn else "", status, said), now)
             jobs.settle(tx, job, "done", said, now)
             return lane
 
-        ended = list[str]()
         self.wake(await self._database.transact(write))
-        if isinstance(asked, Triggered) and asked.session:  # a program may wait for it
-            self._publish(TurnSettled("".join(ended), asked.session, "aborted"))
 
     async def bring_in(self, job: Job, wanted: BringIn) -> None:
         """Make a report history and send it, in one transaction, or only send it now, when the

@@ -106,7 +106,9 @@ class Turns:
             log.warning(
                 "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key
             )
-        self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
+        self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id, job.id))
+        if begun.carried:
+            job = replace(job, carried=begun.carried)
         turn = self.open(job, begun, generation, model)
         if turn.plan.mode == "current":
             turn.ctx.listen = lambda: self._listen(turn.ctx, job)

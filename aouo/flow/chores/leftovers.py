@@ -21,7 +21,7 @@ from aouo.flow.files import media_files
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.queue.running import Running, StopReason
-from aouo.store import deliveries, jobs, off_record, report_parts, schedule_runs, turns
+from aouo.store import deliveries, jobs, off_record, report_parts, schedule_runs, schedules, turns
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
@@ -66,15 +66,19 @@ async def erase_unanswered(
 
 
 async def end_what_is_theirs(
-    database: Database, clock: Clock, listed: Collection[str], running: Running
+    database: Database,
+    clock: Clock,
+    listed: Collection[str],
+    running: Running,
+    taking: Callable[[str], AbstractAsyncContextManager[None]],
 ) -> None:
-    """Drop the jobs of all but the `listed`, end their turns and send nothing of it. What is in
-    the chats stays as it is."""
-    theirs = await database.read(lambda tx: jobs.of_others(tx, listed))
-    at_work = running.at_work(job_id for job_id, _ in theirs)
-    now, found = stamp(clock), Counter[str]()
+    """Drop the jobs of all but the `listed`, end their turns, send nothing of it and switch their
+    schedules off. What is in the chats stays as it is. Each part is inside a block of `taking`,
+    which tells of a failure and lets the others go on."""
+    now, found, at_work = stamp(clock), Counter[str](), frozenset[int]()
 
-    def drop(tx: Tx, but: Collection[int] = ()) -> None:
+    def drop(tx: Tx, but: Collection[int] = ()) -> Counter[str]:
+        dropped = Counter[str]()
         for job_id, inbound in jobs.of_others(tx, listed):
             if job_id in but:
                 continue
@@ -84,19 +88,28 @@ async def end_what_is_theirs(
             ending.end_turn(tx, job_id, inbound.address, _WHY, now)
             if isinstance(asked := inbound.content, Triggered):
                 _stop_run(tx, job_id, asked, now)
-            found[inbound.person.id] += 1
+            dropped[inbound.person.id] += 1
+        return dropped
 
-    def end(tx: Tx) -> None:
-        drop(tx)
-        for person in deliveries.drop_of_others(tx, listed, now):
+    async with taking("Dropping what waits of people taken off the list"):
+        # What waits goes first, or it would begin when what is before it ends.
+        theirs = await database.read(lambda tx: jobs.of_others(tx, listed))
+        at_work = running.at_work(job_id for job_id, _ in theirs)
+        found.update(await database.transact(lambda tx: drop(tx, at_work), durable=True))
+    if at_work:
+        async with taking("Stopping what is at work for people taken off the list"):
+            with suppress(TimeoutError):  # their claims are void then
+                async with asyncio.timeout(PATIENCE_S):
+                    await running.end(at_work, StopReason.TAKEN_OFF)
+            found.update(await database.transact(drop, durable=True))
+    async with taking("Holding back what was to be sent to people taken off the list"):
+        for person in await database.transact(
+            lambda tx: deliveries.drop_of_others(tx, listed, now), durable=True
+        ):
             found[person] += 0
-
-    if at_work:  # what waits goes first, or it would begin when what is before it ends
-        await database.transact(lambda tx: drop(tx, at_work), durable=True)
-        with suppress(TimeoutError):  # their claims are void then
-            async with asyncio.timeout(PATIENCE_S):
-                await running.end(at_work, StopReason.TAKEN_OFF)
-    await database.transact(end, durable=True)
+    async with taking("Switching off the schedules of people taken off the list"):
+        for person in await database.transact(lambda tx: schedules.pause_others(tx, listed, now)):
+            found[person] += 0
     for person, dropped in found.items():
         log.warning("person_taken_off", person=person, jobs=dropped)
 

@@ -205,5 +205,6 @@ def _ask_again(tx: Tx, turn_id: str, asked: Inbound, now: str) -> bool:
         return False
     if not turns.effects(tx, turn_id):
         turns.hide(tx, turn_id)
-    media.lend(tx, turn_id, jobs.add(tx, asked.address.lane, asked, now))
+    carried = jobs.carried_by(tx, turn_id)
+    media.lend(tx, turn_id, jobs.add(tx, asked.address.lane, asked, now, carried=carried))
     return True

@@ -431,10 +431,11 @@ def config_after_restart(keys: Sequence[str]) -> str:
     return f"In config.json, this takes effect after a restart: {', '.join(keys)} (aouo restart)"
 
 
-def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
-    """Return the note to the owner about (what, why, what to do) that a start could not finish."""
+def unfinished(items: Sequence[tuple[str, str, str]], *, did: str = "started") -> str:
+    """Return the note to the owner about (what, why, what to do) that a start could not finish, or
+    whatever else the bot `did`."""
     lines = [f"• {what}: {why.rstrip('.')}. {fix}." for what, why, fix in items]
-    return "\n".join(("I started, and could not end this:", *lines))
+    return "\n".join((f"I {did}, and could not end this:", *lines))
 
 
 def part_failed(name: str) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import json
+
 import pytest
 from structlog.testing import capture_logs
 
+from aouo.config.file import LAST_GOOD
 from aouo.emulator import FAMILY
+from aouo.store import jobs
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, cut_off, eventually, prompts, settled
-from tests.path.reloading.following import reload, save
+from tests.path.reloading.following import ask_for, reload, save
+from tests.path.schedules.scheduled import made
 from tests.path.world import ADA, BEN, World
 
 
@@ -90,6 +96,50 @@ async def test_a_question_of_whoever_is_taken_off_while_the_bot_runs_is_closed(
 
     assert gates == [{"state": "closed"}]
     assert jobs == [{"state": "done"}]
+
+
+async def test_a_part_of_what_is_theirs_that_cannot_be_ended_keeps_no_other_part(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner reads which, and the next reload tries it again."""
+
+    def breaks(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await made(bot)
+        await settled(bot)
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE jobs SET state = 'parked' WHERE id = 1")
+        )
+        with monkeypatch.context() as broken, capture_logs() as logs:
+            broken.setattr(jobs, "of_others", breaks)
+            save(world, telegram={"allowed_user_ids": [BEN]})
+            await reload(world)
+            note = await bot.people.next_message(BEN, contains="could not end this")
+            status = (await ask_for(world, "status"))["unfinished"]
+        paused = await bot.rows("SELECT enabled, paused FROM schedules")
+        good = (world.home.path / LAST_GOOD).read_text()
+        save(world, ui={"show_tool_calls": False})
+        await reload(world)
+        after = (await ask_for(world, "status"))["unfinished"]
+        rows = await bot.rows("SELECT state FROM jobs WHERE id = 1")
+
+    assert note.text.splitlines() == [
+        "I took up config.json, and could not end this:",
+        "• Dropping what waits of people taken off the list: Input/output error. "
+        "Mend what it says; each start tries again, such as `aouo restart`.",
+    ]
+    assert [line["what"] for line in logs if line["event"] == "not_taken_up"] == [
+        "Dropping what waits of people taken off the list"
+    ]
+    assert len(status) == 1
+    assert (paused, json.loads(good)["telegram"]["allowed_user_ids"]) == (
+        [{"enabled": 0, "paused": "unlisted"}],
+        [BEN],
+    )
+    assert (after, rows) == ([], [{"state": "dropped"}])
 
 
 async def test_an_open_question_is_not_answered_any_more(world: World) -> None:

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from aouo.emulator import ChatMessage
+from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says, text_of, unavailable
 from tests.fakes.packages import lay_down
 from tests.path.looking import asked, cut_off, eventually, said, settled
+from tests.path.models.test_budgets import REFUSED, budgets, button
 from tests.path.world import ADA, Running, World, texts
 
 CODE = """
@@ -195,6 +197,68 @@ async def test_a_turn_that_fails_does_nothing_with_its_answer(world: World) -> N
         assert (await bot.rows("SELECT status FROM turns")) == [{"status": "nack"}]
 
     assert module().done == []
+
+
+async def test_a_turn_that_failed_does_it_when_it_is_tried_again_and_once(world: World) -> None:
+    """The try, too, may fail, and be cut off; only an answer ends it."""
+    world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
+    world.model.fail(503)
+    world.model.fail(503)
+    world.model.reply(Says("Milk it is.", chunks=2, stall_after=1))
+    async with world.running() as bot:
+        await bot.ask("/mark buy milk")
+        await bot.ask("/retry")
+        await settled(bot)
+        await bot.people.say(ADA, ADA, "/retry")
+        await world.model.stalled.wait()
+        await cut_off(bot)
+    world.model.say("Milk it is.")
+    world.model.say("Milk, as you wish.")
+    async with world.running() as bot:
+        await said(world, "Noted.")
+        await settled(bot)
+        await bot.people.say(ADA, ADA, "/retry")
+        await said(world, "Milk, as you wish.")
+        await settled(bot)
+        left = await bot.rows("SELECT 1 FROM jobs WHERE carried <> '' AND outcome = 'answered'")
+
+    assert module().done == [({"color": "green"}, "Milk it is.", "notes")]
+    assert left == []
+
+
+async def test_a_turn_that_was_too_dear_does_it_when_it_is_allowed_and_its_command_runs_once(
+    world: World,
+) -> None:
+    budgets(world, daily_usd=0.01)
+    world.clock = FastClock()
+    world.model.say("Ada plans a garden.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/wrap the fence")
+        shown = await bot.people.next_message(ADA, contains=REFUSED)
+        before = await session_of(bot)
+        await bot.people.tap(ADA, ADA, shown.id, button(shown, "Raise"))
+        await said(world, "Ada plans a garden.")
+        await settled(bot)
+
+        assert await session_of(bot) != before
+    assert module().runs == ["the fence"]
+
+
+async def test_a_turn_that_is_stopped_before_it_is_taken_up_does_it_when_it_is_tried_again(
+    world: World,
+) -> None:
+    world.model.reply(Says("Slowly it comes", chunks=5, stall_after=1))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/mark buy milk")
+        await asked(world, 1)
+        await bot.people.say(ADA, ADA, "/stop")
+        await said(world, "Stopped.")
+        await settled(bot)
+        world.model.say("Milk it is.")
+        await bot.people.say(ADA, ADA, "/retry")
+        await said(world, "Noted.")
+
+    assert module().done == [({"color": "green"}, "Milk it is.", "notes")]
 
 
 async def test_a_turn_that_is_stopped_does_nothing_with_its_answer(world: World) -> None:

@@ -16,6 +16,7 @@ from aouo.plumbing.bus import Subscription
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import eventually, settled
+from tests.path.reloading.following import save, swap
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 PADDING = "and so on, with more words about the garden and the fence. " * 40
@@ -170,6 +171,27 @@ async def test_a_summary_that_fails_costs_the_person_nothing_but_old_messages(
     assert rows == []
     assert "Part 5:" in read(talk)
     assert "Part 0:" not in read(talk)
+
+
+async def test_a_reload_of_something_else_does_not_let_a_summary_that_failed_be_tried_again(
+    talk: World, model: Model
+) -> None:
+    """Each try costs time; what it hung on, the model, the budgets and limits, is as it was."""
+    model.failing = True
+    async with talk.running() as bot:
+        while not side_calls(talk):
+            await fill(talk, bot, model, 1)
+        asked = len(side_calls(talk))
+        async with swap(bot):
+            save(talk, telegram={"max_parts": 3})
+        await fill(talk, bot, model, 1)
+        rested = len(side_calls(talk))
+        async with swap(bot):
+            save(talk, advanced={"turn_timeout_s": 600})
+        await fill(talk, bot, model, 1)
+
+        assert rested == asked
+        assert len(side_calls(talk)) > asked
 
 
 async def test_after_a_crash_behind_the_summary_memory_still_gets_the_facts_once(

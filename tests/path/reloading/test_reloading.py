@@ -12,12 +12,14 @@ from structlog.testing import capture_logs
 from aouo.config.file import LAST_GOOD
 from aouo.plumbing.logs import Level, Redact
 from aouo.tools.registry import ToolContext, tool
+from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says
 from tests.path.going_out.test_streaming import ALSO_SLOW, Slow, waiting_tool
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.models.test_generations import REFUSED, answer
 from tests.path.packs.test_installing_by_terminal import aouo, served
 from tests.path.reloading.following import ask_for, reload, save, swap, tree
+from tests.path.schedules.scheduled import made
 from tests.path.world import ADA, BEN, WAIT_S, World
 
 OLD, NEW = "the-key-of-yesterday-2718", "the-key-of-tomorrow-3141"
@@ -364,3 +366,20 @@ async def test_a_terminal_reads_which_keys_changed_and_no_value(world: World) ->
     assert bad[:2] == (1, "Nothing has changed, because config.json has a problem.\n")
     assert bad[2].startswith("config.json: line 1 column 2: not JSON")
     assert OLD not in str((done, status, bad))
+
+
+async def test_what_begins_by_itself_wakes_when_a_save_switches_it_on(world: World) -> None:
+    """It sleeps for as long as `cron.tick_seconds`, which no save waits for."""
+    world.clock = FastClock(speed=1)
+    world.config = {"cron": {"enabled": False, "tick_seconds": 86_400}}
+    world.model.say("Water them!")
+    async with world.running() as bot:
+        await made(bot, 0)
+        await bot.ask("hello")
+        before = await bot.rows("SELECT 1 FROM schedule_runs UNION ALL SELECT 1 FROM ticks")
+        async with swap(bot):
+            save(world, cron={"enabled": True}, heartbeat={"enabled": True})
+        await eventually(lambda: bot.rows("SELECT 1 FROM schedule_runs WHERE state = 'done'"))
+        await eventually(lambda: bot.rows("SELECT 1 FROM ticks WHERE name = 'heartbeat'"))
+
+    assert before == []

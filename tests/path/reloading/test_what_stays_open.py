@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tests.fakes.model_server import CallPart
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import CallPart, Says
 from tests.path.going_out.test_streaming import ALSO_SLOW, waiting_tool
 from tests.path.looking import eventually, said
 from tests.path.reloading.following import reload, save, swap
+from tests.path.schedules.scheduled import answering, made, run_states
+from tests.path.schedules.test_reminders import after_tool, waiting
 from tests.path.tools.test_mcp import is_alive, journal, replies, starts, stdio
 from tests.path.world import ADA, WAIT_S, Running, World
 
@@ -129,3 +132,37 @@ async def test_a_turn_that_waits_for_a_person_too_long_goes_on_with_the_new_gene
         models = [body["model"] for body in world.model.requests if "messages" in body]
 
     assert models[-1] == "newer"
+
+
+async def test_a_run_with_a_longer_limit_of_its_own_ends_with_the_generation_it_began_with(
+    world: World,
+) -> None:
+    """Ada's question is given back once the patience with the old generation is over; the run that
+    is at work then goes on, and nothing that it does is done again."""
+    begun, release, clock = asyncio.Event(), asyncio.Event(), FastClock(speed=1)
+    world.tools, world.clock = [waiting(release, begun)], clock
+    world.config = {"advanced": {"turn_timeout_s": 2}, "telegram": {"streaming": "off"}}
+    world.config |= ALSO_SLOW
+    question = CallPart("clarify", {"message": "Which?", "options": ["a", "b"]})
+    world.model.script = answering(
+        lambda body: "Watered." if after_tool(body) else Says(calls=(CallPart("skill_wait", {}),)),
+        lambda body: Says(calls=(question,)),
+    )
+    async with world.running() as bot, asyncio.timeout(WAIT_S):
+        await made(bot, timeout_s=600)
+        clock.jump(61)
+        await begun.wait()
+        await bot.people.say(ADA, ADA, "choose")
+        await bot.people.next_message(ADA, contains="Which?")
+        async with swap(bot):
+            save(world, advanced={"turn_timeout_s": 600})
+        await eventually(lambda: bot.rows("SELECT 1 FROM turns WHERE resumes = 1"))
+        release.set()
+        await said(world, "Watered.\n\n— ⏰ plants")
+        runs = await bot.rows(
+            "SELECT t.resumes, c.state FROM turns AS t JOIN jobs AS j ON j.id = t.job_id "
+            "JOIN tool_calls AS c ON c.turn_id = t.id WHERE j.origin = 'cron'"
+        )
+        states = await run_states(bot)
+
+    assert (runs, states) == ([{"resumes": 0, "state": "done"}], ["done"])
