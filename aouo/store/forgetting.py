@@ -45,9 +45,10 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
     for turn, job in over.items():
         _forget_turn(tx, turn)
         _forget_job(tx, job)
-    brought = [turn for turn in found if turn.startswith(REPORT)]
+    brought = [turn for turn in found if turn.startswith(REPORT) and not _unsent(tx, turn)]
     for turn in brought:
         tx.run("DELETE FROM messages WHERE turn_id = ?", turn)
+        tx.run("UPDATE deliveries SET body = '' WHERE turn_id = ?", turn.removeprefix(REPORT))
     for session in {found[turn] for turn in (*over, *brought)}:
         tx.run(
             "UPDATE sessions SET title = '', titling = 'done' WHERE id = ? "
@@ -129,6 +130,15 @@ def _job_if_over(tx: Tx, turn_id: str, before: str) -> int:
         before,
     )
     return row["job_id"] if row else 0
+
+
+def _unsent(tx: Tx, brought: str) -> bool:
+    """Whether there are messages to be sent of what a triggered turn brought in."""
+    row = tx.one(
+        "SELECT 1 FROM deliveries WHERE turn_id = ? AND state IN ('queued', 'sending', 'live')",
+        brought.removeprefix(REPORT),
+    )
+    return row is not None
 
 
 def _forget_turn(tx: Tx, turn_id: str) -> None:

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.ports import Rendered
@@ -18,13 +18,15 @@ from aouo.store.deliveries import dump, load
 
 @dataclass(frozen=True, slots=True)
 class KeptReport:
-    """One report: what it comes from, its Markdown, and its messages as they would have come."""
+    """One report: what it comes from, its Markdown, and its turn with its messages as they would
+    have come."""
 
     id: int
     person: str
     address: ConversationAddress
     name: str
     text: str
+    turn_id: str
     messages: tuple[Rendered, ...]
     created_at: str
 
@@ -54,8 +56,10 @@ def keep(
     messages: Sequence[Rendered],
     due_at: str,
     now: str,
+    *,
+    turn_id: str,
 ) -> None:
-    """Keep a report for the digest of `due_at`."""
+    """Keep a report of a turn for the digest of `due_at`."""
     tx.run(
         "INSERT INTO kept_reports (person, platform, chat_id, thread_id, user_id, name, text, "
         "messages, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -63,7 +67,7 @@ def keep(
         *address.columns,
         name,
         text,
-        json.dumps([dump(message) for message in messages]),
+        json.dumps({"turn_id": turn_id, "messages": [dump(message) for message in messages]}),
         due_at,
         now,
     )
@@ -120,7 +124,15 @@ def of_digest(tx: Tx, digest: int, address: ConversationAddress) -> list[KeptRep
 def send(tx: Tx, kept: KeptReport, now: str) -> list[Delivery]:
     """Queue the messages of a report as they would have come, once."""
     return [
-        deliveries.add(tx, kept.address, "reply", message, now, key=key_of(kept, number))
+        deliveries.add(
+            tx,
+            kept.address,
+            "reply",
+            message,
+            now,
+            turn_id=kept.turn_id,
+            key=key_of(kept, number),
+        )
         for number, message in enumerate(kept.messages)
     ]
 
@@ -143,7 +155,9 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
 
 
 def _kept(row: sqlite3.Row) -> KeptReport:
-    messages: list[str] = json.loads(row["messages"])
+    found: dict[str, Any] | list[str] = json.loads(row["messages"])
+    if isinstance(found, list):  # of a version that did not note the turn
+        found = {"turn_id": "", "messages": found}
     address = ConversationAddress(
         cast("Platform", row["platform"]), row["chat_id"], row["thread_id"], row["user_id"]
     )
@@ -153,6 +167,7 @@ def _kept(row: sqlite3.Row) -> KeptReport:
         address,
         row["name"],
         row["text"],
-        tuple(load(each) for each in messages),
+        found["turn_id"],
+        tuple(load(each) for each in found["messages"]),
         row["created_at"],
     )

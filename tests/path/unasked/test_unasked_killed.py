@@ -41,7 +41,8 @@ def _prepare(here: Place) -> None:
         ticks.note(tx, "heartbeat", LONG_AGO)
         for text in ("One", "Two"):
             said = (Rendered(text),)
-            kept_reports.keep(tx, str(ADA), chat, "pump", text, said, LONG_AGO, LONG_AGO)
+            when = (LONG_AGO, LONG_AGO)
+            kept_reports.keep(tx, str(ADA), chat, "pump", text, said, *when, turn_id=text)
         connection.execute("COMMIT")
 
 
