@@ -87,14 +87,14 @@ def due(tx: Tx, now: str) -> list[KeptReport]:
     return [_kept(row) for row in rows]
 
 
-def waiting(tx: Tx, address: ConversationAddress) -> int:
-    """How many reports wait here for a digest."""
+def waiting(tx: Tx, address: ConversationAddress) -> tuple[int, str]:
+    """Return how many reports wait here for a digest, and when it is due ("" = none wait)."""
     row = tx.one(
-        "SELECT count(*) AS n FROM kept_reports WHERE due_at IS NOT NULL AND platform = ? "
-        "AND chat_id = ? AND thread_id = ? AND user_id = ?",
+        "SELECT count(*) AS n, min(due_at) AS due FROM kept_reports "
+        "WHERE due_at IS NOT NULL AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
         *address.columns,
     )
-    return row["n"] if row else 0
+    return (row["n"], row["due"] or "") if row else (0, "")
 
 
 def postpone(tx: Tx, kept: KeptReport, due_at: str) -> None:

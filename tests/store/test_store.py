@@ -499,4 +499,4 @@ async def test_what_waits_for_a_digest_moves_with_its_group(database: Database) 
 
     assert kept.address == replace(GROUP, chat_id="-1001999")
     assert kept.messages == (Rendered("late"),)
-    assert await database.read(lambda tx: kept_reports.waiting(tx, kept.address)) == 1
+    assert await database.read(lambda tx: kept_reports.waiting(tx, kept.address)) == (1, NOW)
