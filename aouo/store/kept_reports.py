@@ -15,6 +15,8 @@ from aouo.store import deliveries
 from aouo.store.database import Tx
 from aouo.store.deliveries import dump, load
 
+_WORDS_CHARS = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class KeptReport:
@@ -91,7 +93,8 @@ def waiting(tx: Tx, address: ConversationAddress) -> tuple[int, str]:
     """Return how many reports wait here for a digest, and when it is due ("" = none wait)."""
     row = tx.one(
         "SELECT count(*) AS n, min(due_at) AS due FROM kept_reports "
-        "WHERE due_at IS NOT NULL AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
+        "WHERE due_at IS NOT NULL AND platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND user_id = ?",
         *address.columns,
     )
     return (row["n"], row["due"] or "") if row else (0, "")
@@ -155,9 +158,7 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
 
 
 def _kept(row: sqlite3.Row) -> KeptReport:
-    found: dict[str, Any] | list[str] = json.loads(row["messages"])
-    if isinstance(found, list):  # of a version that did not note the turn
-        found = {"turn_id": "", "messages": found}
+    turn_id, messages = _shown(row)
     address = ConversationAddress(
         cast("Platform", row["platform"]), row["chat_id"], row["thread_id"], row["user_id"]
     )
@@ -167,7 +168,19 @@ def _kept(row: sqlite3.Row) -> KeptReport:
         address,
         row["name"],
         row["text"],
-        found["turn_id"],
-        tuple(load(each) for each in found["messages"]),
+        turn_id,
+        messages,
         row["created_at"],
     )
+
+
+def _shown(row: sqlite3.Row) -> tuple[str, tuple[Rendered, ...]]:
+    """Return a report's turn and messages; of what cannot be read any more, the words that fit
+    one message, so that one bad row holds up nobody's digest."""
+    try:
+        found: dict[str, Any] | list[str] = json.loads(row["messages"])
+        if isinstance(found, list):  # of a version that did not note the turn
+            found = {"turn_id": "", "messages": found}
+        return found["turn_id"], tuple(load(each) for each in found["messages"])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "", (Rendered(row["text"][:_WORDS_CHARS]),)

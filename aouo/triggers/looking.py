@@ -109,7 +109,7 @@ class Looking:
             found = path.stat()
         except FileNotFoundError:
             return Seen(_hash(""), "no such file")
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise ToolFailed(f"{text} cannot be looked at: {error}.") from error
         return Seen(
             _hash(f"{found.st_mtime_ns} {found.st_size}"),

@@ -220,6 +220,24 @@ async def test_a_digest_for_somebody_off_the_list_is_dropped(
         assert await told(bot, BEN) == []
 
 
+async def test_one_that_cannot_be_read_any_more_holds_up_no_digest(
+    world: World, clock: FastClock
+) -> None:
+    """Of a damaged row, or one of another version, the words are told."""
+    world.config["attention"] = {"quiet_hours": "12:00-13:00"}
+    async with world.running() as bot:
+        await report(bot, "One")
+        await report(bot, "Ben's", user=BEN)
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE kept_reports SET messages = '[\"{}\"]' WHERE text = 'One'")
+        )
+        alone = await next_digest(bot, clock, 3600)
+        bens = await bot.people.next_message(BEN, contains="Ben's")
+
+    assert alone.text == "One"
+    assert bens.text == "Ben's\n\n— ⏰ pump"
+
+
 async def test_a_digest_waits_for_quiet_hours_that_are_new(world: World, clock: FastClock) -> None:
     world.config["attention"] = {"quiet_hours": "12:00-13:00"}
     async with world.running() as bot:
