@@ -135,12 +135,17 @@ class Watching:
             for one in wanted
             if one.state.failures < FAILURES and one.trigger not in self._at_work
         ]
-        due = [one for one in waiting if one.state.next_look <= iso(now)]
+        begin = {one.trigger for one in waiting if one.state.next_look <= iso(now)}
+        due = [  # whoever would follow soon comes along, so that a thousand make no thousand rounds
+            one
+            for one in waiting
+            if one.trigger in begin and one.state.next_look <= iso(now + one.every / 2)
+        ]
         for trigger, ones in groupby(due, lambda one: one.trigger):  # as `wanted`, watch by watch
             self._at_work.add(trigger)
             looks.create_task(self._look_at(trigger, list(ones), now))
-        later = min((at for one in waiting if (at := one.state.next_look) > iso(now)), default="")
-        left = datetime.fromisoformat(later) - self._clock.now() if later else _LONGEST
+        later = [one.state.next_look for one in waiting if one.trigger not in begin]
+        left = datetime.fromisoformat(min(later)) - self._clock.now() if later else _LONGEST
         return left.total_seconds()
 
     async def _look_at(self, trigger: str, due: Sequence[_Wanted], now: datetime) -> None:

@@ -72,6 +72,20 @@ async def test_what_many_people_keep_is_not_held_open(world: World, clock: FastC
     assert after - before < A_FEW
 
 
+async def test_a_watch_looks_at_those_together_that_are_due_soon(
+    world: World, clock: FastClock
+) -> None:
+    """Else a thousand people who came at different times would be a thousand rounds."""
+    lab(world, scope="person")
+    async with world.running() as bot:
+        await keep(world, "Baum")
+        await looked(bot, clock)
+        await keep(world, "Baum", user=BEN)
+        states = await looked(bot, clock, 0.6 * EVERY_S, tenants=2)
+
+    assert len({state["next_look"] for state in states}) == 1
+
+
 async def test_one_that_hangs_at_everybodys_data_holds_up_no_other(
     world: World, clock: FastClock
 ) -> None:
