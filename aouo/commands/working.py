@@ -12,7 +12,7 @@ from aouo.facts.notices_schedules import AtWork, WorkLine
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Working
 from aouo.packs.library import Library
-from aouo.store import at_work, jobs, schedules
+from aouo.store import at_work, jobs, kept_reports, schedules
 from aouo.store.database import Tx
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.ticking import name_of
@@ -68,7 +68,15 @@ class Jobs:
             )
             for row in rows[:_UPCOMING]
         )
-        return AtWork(tuple(works), at_work.count_waiting(tx, address), upcoming, asked)
+        kept, until = kept_reports.waiting(tx, address)
+        return AtWork(
+            tuple(works),
+            at_work.count_waiting(tx, address),
+            upcoming,
+            asked,
+            kept,
+            moment_in_words(datetime.fromisoformat(until), self._zone_of("")) if until else "",
+        )
 
     def _seen(self, tx: Tx, call: CommandCall) -> list[Working]:
         """Return the jobs at work that whoever asks may know of, but for this one."""

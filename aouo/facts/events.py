@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from aouo.facts.address import ConversationAddress
@@ -238,6 +238,11 @@ class Report:
     failed: bool = False
     sent: bool = False
     asked_for: bool = False
+
+    @property
+    def wordless(self) -> Report:
+        """What its job keeps once it is settled."""
+        return replace(self, prompt="", text="")
 
 
 Content: TypeAlias = (

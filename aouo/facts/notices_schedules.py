@@ -106,13 +106,16 @@ class WorkLine:
 class AtWork:
     """What is at work, how much waits, and what comes next (name, when), in words.
 
-    `asked`: one of them was to be stopped; what became of that.
+    `kept` results wait for the digest of `kept_until`. `asked`: one of them was to be stopped; what
+    became of that.
     """
 
     works: tuple[WorkLine, ...]
     waiting: int
     upcoming: tuple[tuple[str, str], ...]
     asked: Literal["", "stopped", "over", "not yours"] = ""
+    kept: int = 0
+    kept_until: str = ""
 
 
 ScheduleNotice: TypeAlias = (

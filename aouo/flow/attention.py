@@ -50,7 +50,17 @@ class Attention:
             kept_reports.count(tx, person, day)
             return False
         text = sentences.run_failed(report.text) if report.failed else report.text
-        kept_reports.keep(tx, person, inbound.address, report.name, text, messages, iso(due), now)
+        kept_reports.keep(
+            tx,
+            person,
+            inbound.address,
+            report.name,
+            text,
+            messages,
+            iso(due),
+            now,
+            turn_id=report.turn_id,
+        )
         log.info("report_kept", origin=inbound.origin, trigger=report.trigger, due=iso(due))
         return True
 

@@ -314,12 +314,13 @@ class Replies:
         instead_of: int = 0,
         kind: DeliveryKind = "reply",
         key: str = "job",
+        turn_id: str = "",
         unless_stopped: bool = True,
     ) -> None:
         """Run `work`, queue what it says and settle the job, all in one transaction.
 
-        What it has queued itself is sent after that. `key` is what the keys of its rows begin with.
-        None: it has given the job back.
+        What it has queued itself is sent after that. `key` is what the keys of its rows begin with,
+        `turn_id` the turn that they are of. None: it has given the job back.
 
         Raises:
             StopAsked: `unless_stopped`, and its person said /stop.
@@ -340,6 +341,7 @@ class Replies:
                     kind,
                     text,
                     now,
+                    turn_id=turn_id,
                     key=f"{key}:{job.id}:{job.claim_number}:{n}",
                     edits=0 if n else instead_of,
                 )

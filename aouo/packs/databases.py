@@ -38,10 +38,14 @@ class MigratedDatabase:
     backup: Path | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Opened:
+    """An open database; `kept`: until the pack is released, and not only while it is lent."""
+
     store: PackStore
     pack: Pack
+    lent: int = 0
+    kept: bool = False
 
 
 class PackDatabases:
@@ -65,29 +69,31 @@ class PackDatabases:
             ToolFailed: the pack is not loaded, or its schema does not fit what is there, which
                 the log tells the owner too; nothing changed.
         """
-        found = self._library().get(pack)
-        if found is None:
-            raise ToolFailed(f"The pack {pack!r} is not loaded.")
-        tenant = tenant if found.manifest.schema.scope == "person" else ""
-        key = (pack, tenant)
+        found, key = self._found(pack, tenant)
         with self._lock:
-            there = self._open.get(key)
-            if there is not None and _same_storage(there.pack, found):
-                return there.store
-            if there is not None:
-                del self._open[key]
-                there.store.close()
-            file = self._home.pack_database(pack, tenant)
-            try:
-                store = self._prepare(found, file, tenant)
-            except PackError as error:
-                log.error("pack_database_refused", pack=pack, tenant=tenant, problem=str(error))
-                raise ToolFailed(
-                    f"Nothing can be kept or read: {error} Tell the person that whoever runs "
-                    "this bot has to mend the pack; their rows are safe."
-                ) from error
-            self._open[key] = _Opened(store, found)
-            return store
+            opened = self._opened(found, key)
+            opened.kept = True
+            return opened.store
+
+    @contextmanager
+    def lent(self, pack: str, tenant: str) -> Generator[PackStore]:
+        """As `open`, and closed again unless it is open for others too: whoever looks at every
+        tenant's database holds few of them.
+
+        Raises:
+            ToolFailed: as `open`.
+        """
+        found, key = self._found(pack, tenant)
+        with self._lock:
+            opened = self._opened(found, key)
+            opened.lent += 1
+        try:
+            yield opened.store
+        finally:
+            with self._lock:
+                opened.lent -= 1
+                if not (opened.lent or opened.kept) and self._open.get(key) is opened:
+                    self._open.pop(key).store.close()
 
     def databases_of(self, pack: str) -> list[Path]:
         """The files there are: the shared one, then each tenant's."""
@@ -153,6 +159,32 @@ class PackDatabases:
         with self._lock:
             for opened in self._open.values():
                 opened.store.close()
+
+    def _found(self, pack: str, tenant: str) -> tuple[Pack, tuple[str, str]]:
+        """Return a loaded pack, and what its database for a tenant is known by."""
+        found = self._library().get(pack)
+        if found is None:
+            raise ToolFailed(f"The pack {pack!r} is not loaded.")
+        return found, (pack, tenant if found.manifest.schema.scope == "person" else "")
+
+    def _opened(self, pack: Pack, key: tuple[str, str]) -> _Opened:
+        """Return the open database; the caller holds the lock."""
+        there = self._open.get(key)
+        if there is not None and _same_storage(there.pack, pack):
+            return there
+        if there is not None:
+            self._open.pop(key).store.close()
+        name, tenant = key
+        try:
+            store = self._prepare(pack, self._home.pack_database(name, tenant), tenant)
+        except PackError as error:
+            log.error("pack_database_refused", pack=name, tenant=tenant, problem=str(error))
+            raise ToolFailed(
+                f"Nothing can be kept or read: {error} Tell the person that whoever runs "
+                "this bot has to mend the pack; their rows are safe."
+            ) from error
+        self._open[key] = opened = _Opened(store, pack)
+        return opened
 
     def _prepare(self, pack: Pack, file: Path, tenant: str, note: Note = unnoted) -> PackStore:
         def taken(backup: Path) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, LiteralString
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import DeliveryFailed
-from aouo.facts.ports import ButtonSpec, Entity, Media, Rendered
+from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery, DeliveryKind, DeliveryState
 from aouo.store import gone, moves
 from aouo.store.database import Tx
+from aouo.store.rendered import dump, load
 
 ONLY_CHANGES = ("chosen", "ending")
 """Kinds that only edit a message: if that is gone, they are sent nowhere."""
@@ -437,25 +437,6 @@ def prune(tx: Tx, before: str) -> int:
         "AND state NOT IN ('queued', 'sending', 'live')",
         before,
     )
-
-
-def dump(message: Rendered) -> str:
-    return json.dumps(asdict(message), ensure_ascii=False, separators=(",", ":"))
-
-
-def load(text: str) -> Rendered:
-    """The inverse of `dump`; what was said off the record is empty once it was sent."""
-    if not text:
-        return Rendered("")
-    body: dict[str, Any] = json.loads(text)
-    rows: Sequence[Sequence[dict[str, Any]]] = body["buttons"]
-    body["entities"] = tuple(Entity(**item) for item in body["entities"])
-    body["buttons"] = tuple(tuple(ButtonSpec(**item) for item in row) for row in rows)
-    media: dict[str, Any] | None = body.pop("media", None)
-    body["media"] = Media(**media) if media else None
-    items: Sequence[dict[str, Any]] = body.pop("album", ())
-    body["album"] = tuple(Media(**item) for item in items)
-    return Rendered(**body)
 
 
 def _delivery(row: sqlite3.Row) -> Delivery:

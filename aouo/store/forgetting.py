@@ -16,12 +16,13 @@ from aouo.store.turns import REPORT
 
 MESSAGES_AT_ONCE = 40
 TURNS_AT_ONCE = 40
+JOBS_AT_ONCE = 100
 SESSIONS_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What a part did: how many turns, and the last message it looked at, 0 = there are no more."""
+    """What a part did: how many turns, and the last row it looked at, 0 = there are no more."""
 
     turns: int
     upto: int
@@ -44,9 +45,10 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
     for turn, job in over.items():
         _forget_turn(tx, turn)
         _forget_job(tx, job)
-    brought = [turn for turn in found if turn.startswith(REPORT)]
+    brought = [turn for turn in found if turn.startswith(REPORT) and not _unsent(tx, turn)]
     for turn in brought:
         tx.run("DELETE FROM messages WHERE turn_id = ?", turn)
+        tx.run("UPDATE deliveries SET body = '' WHERE turn_id = ?", turn.removeprefix(REPORT))
     for session in {found[turn] for turn in (*over, *brought)}:
         tx.run(
             "UPDATE sessions SET title = '', titling = 'done' WHERE id = ? "
@@ -55,6 +57,24 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
         )
     upto = old[-1]["id"] if old and len(old) == len(rows) else 0
     return Forgotten(len(over) + len(brought), upto)
+
+
+def forget_jobs(tx: Tx, before: str, after: int) -> Forgotten:
+    """Empty what was settled before `before` and had no turn, or has none any more, among the next
+    jobs after `after`: commands, taps, what was dropped or brought in; its count is of jobs."""
+    rows = tx.all(
+        "SELECT id, created_at, settled_at, EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id) "
+        "AS answered FROM jobs WHERE id > ? ORDER BY id LIMIT ?",
+        after,
+        JOBS_AT_ONCE,
+    )
+    old = [row for row in rows if row["created_at"] < before]
+    emptied = [
+        _forget_job(tx, row["id"])
+        for row in old
+        if not row["answered"] and "" < row["settled_at"] < before
+    ]
+    return Forgotten(sum(emptied), old[-1]["id"] if old and len(old) == len(rows) else 0)
 
 
 def end_sessions(tx: Tx, before: str) -> int:
@@ -130,6 +150,15 @@ def _job_if_over(tx: Tx, turn_id: str, before: str) -> int:
     return row["job_id"] if row else 0
 
 
+def _unsent(tx: Tx, brought: str) -> bool:
+    """Whether there are messages to be sent of what a triggered turn brought in."""
+    row = tx.one(
+        "SELECT 1 FROM deliveries WHERE turn_id = ? AND state IN ('queued', 'sending', 'live')",
+        brought.removeprefix(REPORT),
+    )
+    return row is not None
+
+
 def _forget_turn(tx: Tx, turn_id: str) -> None:
     tx.run("DELETE FROM messages WHERE turn_id = ?", turn_id)
     tx.run("UPDATE tool_calls SET arguments = '', result = '' WHERE turn_id = ?", turn_id)
@@ -139,17 +168,25 @@ def _forget_turn(tx: Tx, turn_id: str) -> None:
     results.erase_of_turn(tx, turn_id)
 
 
-def _forget_job(tx: Tx, job_id: int) -> None:
-    """Empty a settled job unless another of its turns, such as one of /retry, is still kept."""
+def _forget_job(tx: Tx, job_id: int) -> bool:
+    """Empty a settled job unless another of its turns, such as one of /retry, is still kept; False
+    = it stays, or was empty."""
     row = tx.one(
-        "SELECT body FROM jobs WHERE id = ? AND state IN ('done', 'dropped', 'aside') "
+        "SELECT body, carried FROM jobs WHERE id = ? AND state IN ('done', 'dropped', 'aside') "
         "AND NOT EXISTS (SELECT 1 FROM messages AS m JOIN turns AS t ON t.id = m.turn_id "
         "WHERE t.job_id = jobs.id)",
         job_id,
     )
-    if row is None:
-        return
-    blank = replace(Inbound.load(row["body"]), content=Text(""), title="")
-    tx.run("UPDATE jobs SET body = ?, carried = '' WHERE id = ?", blank.dump(), job_id)
+    if row is None or (row["body"] == (blank := _blank(row["body"])) and not row["carried"]):
+        return False
+    tx.run("UPDATE jobs SET body = ?, carried = '' WHERE id = ?", blank, job_id)
     tx.run("DELETE FROM edits WHERE job_id = ?", job_id)
     media.wipe(tx, job_id)
+    return True
+
+
+def _blank(body: str) -> str:
+    try:
+        return replace(Inbound.load(body), content=Text(""), title="").dump()
+    except (ValueError, LookupError, TypeError, AttributeError):  # nobody can read it
+        return ""

@@ -20,13 +20,14 @@ from aouo.facts.events import (
     Intruder,
     Migrated,
     Person,
+    Report,
     Standing,
     Text,
     TopicNamed,
     TopicShut,
 )
 from aouo.facts.work import Job
-from aouo.store import gates, routes
+from aouo.store import gates, report_parts, routes
 from aouo.store.database import Tx
 
 ENDED = "jobs"
@@ -208,7 +209,8 @@ def renew(tx: Tx, worker: str, lease_until: str) -> None:
 
 def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     """End a claim with `done`, `parked`, `dropped` or `aside`. What its command left stays until a
-    turn of it is answered, for one that tries again.
+    turn of it is answered, for one that tries again; only a report that is `parked` keeps its
+    messages.
 
     Raises:
         LostClaim: the claim does not hold any more.
@@ -227,6 +229,8 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     )
     if not changed:
         raise LostClaim(f"job {job.id} with claim {job.claim_number}")
+    if isinstance(job.inbound.content, Report) and state != "parked":
+        report_parts.drop(tx, job.inbound.content.turn_id)
 
 
 def waits_for_a_person(tx: Tx, turn_id: str) -> None:

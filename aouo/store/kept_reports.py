@@ -6,25 +6,29 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
 from aouo.store import deliveries
 from aouo.store.database import Tx
-from aouo.store.deliveries import dump, load
+from aouo.store.rendered import dump, load
+
+_WORDS_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class KeptReport:
-    """One report: what it comes from, its Markdown, and its messages as they would have come."""
+    """One report: what it comes from, its Markdown, and its turn with its messages as they would
+    have come."""
 
     id: int
     person: str
     address: ConversationAddress
     name: str
     text: str
+    turn_id: str
     messages: tuple[Rendered, ...]
     created_at: str
 
@@ -54,8 +58,10 @@ def keep(
     messages: Sequence[Rendered],
     due_at: str,
     now: str,
+    *,
+    turn_id: str,
 ) -> None:
-    """Keep a report for the digest of `due_at`."""
+    """Keep a report of a turn for the digest of `due_at`."""
     tx.run(
         "INSERT INTO kept_reports (person, platform, chat_id, thread_id, user_id, name, text, "
         "messages, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -63,7 +69,7 @@ def keep(
         *address.columns,
         name,
         text,
-        json.dumps([dump(message) for message in messages]),
+        json.dumps({"turn_id": turn_id, "messages": [dump(message) for message in messages]}),
         due_at,
         now,
     )
@@ -83,14 +89,15 @@ def due(tx: Tx, now: str) -> list[KeptReport]:
     return [_kept(row) for row in rows]
 
 
-def waiting(tx: Tx, address: ConversationAddress) -> int:
-    """How many reports wait here for a digest."""
+def waiting(tx: Tx, address: ConversationAddress) -> tuple[int, str]:
+    """Return how many reports wait here for a digest, and when it is due ("" = none wait)."""
     row = tx.one(
-        "SELECT count(*) AS n FROM kept_reports WHERE due_at IS NOT NULL AND platform = ? "
+        "SELECT count(*) AS n, min(due_at) AS due FROM kept_reports "
+        "WHERE due_at IS NOT NULL AND platform = ? "
         "AND chat_id = ? AND thread_id = ? AND user_id = ?",
         *address.columns,
     )
-    return row["n"] if row else 0
+    return (row["n"], row["due"] or "") if row else (0, "")
 
 
 def postpone(tx: Tx, kept: KeptReport, due_at: str) -> None:
@@ -120,7 +127,15 @@ def of_digest(tx: Tx, digest: int, address: ConversationAddress) -> list[KeptRep
 def send(tx: Tx, kept: KeptReport, now: str) -> list[Delivery]:
     """Queue the messages of a report as they would have come, once."""
     return [
-        deliveries.add(tx, kept.address, "reply", message, now, key=key_of(kept, number))
+        deliveries.add(
+            tx,
+            kept.address,
+            "reply",
+            message,
+            now,
+            turn_id=kept.turn_id,
+            key=key_of(kept, number),
+        )
         for number, message in enumerate(kept.messages)
     ]
 
@@ -143,7 +158,7 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
 
 
 def _kept(row: sqlite3.Row) -> KeptReport:
-    messages: list[str] = json.loads(row["messages"])
+    turn_id, messages = _shown(row)
     address = ConversationAddress(
         cast("Platform", row["platform"]), row["chat_id"], row["thread_id"], row["user_id"]
     )
@@ -153,6 +168,19 @@ def _kept(row: sqlite3.Row) -> KeptReport:
         address,
         row["name"],
         row["text"],
-        tuple(load(each) for each in messages),
+        turn_id,
+        messages,
         row["created_at"],
     )
+
+
+def _shown(row: sqlite3.Row) -> tuple[str, tuple[Rendered, ...]]:
+    """Return a report's turn and messages; of what cannot be read any more, the words that fit
+    one message, so that one bad row holds up nobody's digest."""
+    try:
+        found: dict[str, Any] | list[str] = json.loads(row["messages"])
+        if isinstance(found, list):  # of a version that did not note the turn
+            found = {"turn_id": "", "messages": found}
+        return found["turn_id"], tuple(load(each) for each in found["messages"])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "", (Rendered(row["text"][:_WORDS_CHARS]),)

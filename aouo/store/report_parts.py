@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aouo.facts.ports import Rendered
 from aouo.store.database import Tx
-from aouo.store.deliveries import dump, load
+from aouo.store.rendered import dump, load
 
 
 def keep(tx: Tx, turn_id: str, call_id: str, messages: Sequence[Rendered]) -> None:
@@ -32,5 +32,10 @@ def any_of(tx: Tx, turn_id: str) -> bool:
 def take(tx: Tx, turn_id: str) -> list[Rendered]:
     """Return the turn's messages in their order, and forget them."""
     rows = tx.all("SELECT body FROM report_parts WHERE turn_id = ? ORDER BY number", turn_id)
-    tx.run("DELETE FROM report_parts WHERE turn_id = ?", turn_id)
+    drop(tx, turn_id)
     return [load(row["body"]) for row in rows]
+
+
+def drop(tx: Tx, turn_id: str) -> None:
+    """Forget the turn's messages: they go out nowhere."""
+    tx.run("DELETE FROM report_parts WHERE turn_id = ?", turn_id)

@@ -297,6 +297,13 @@ def session_of(tx: Tx, turn_id: str) -> str:
     return row["session_id"] if row else ""
 
 
+def shown_in(tx: Tx, turn_id: str) -> str:
+    """The session that people answer a turn's messages in: the one it was brought into, if it ran
+    apart, else its own; "" = there is no such turn."""
+    row = tx.one("SELECT session_id FROM messages WHERE turn_id = ? LIMIT 1", f"{REPORT}{turn_id}")
+    return row["session_id"] if row else session_of(tx, turn_id)
+
+
 def pack_of(tx: Tx, turn_id: str) -> str:
     """The pack of a turn, "" = it had none, or there is no such turn."""
     row = tx.one("SELECT pack FROM turns WHERE id = ?", turn_id) if turn_id else None

@@ -60,9 +60,15 @@ def put(tx: Tx, state: WatchState) -> None:
     )
 
 
-def forget_seen(tx: Tx, pack: str, watch: str) -> None:
-    """Have a watch take what it sees next as what it saw before."""
-    tx.run("UPDATE watches SET digest = '' WHERE pack = ? AND id = ?", pack, watch)
+def forget_seen(tx: Tx, pack: str, watch: str, tenant: str) -> None:
+    """Have a watch take what it sees next of a tenant's data, or of everybody's, as what it saw
+    before."""
+    tx.run(
+        "UPDATE watches SET digest = '' WHERE pack = ? AND id = ? AND tenant IN (?, '')",
+        pack,
+        watch,
+        tenant,
+    )
 
 
 def forgive(tx: Tx) -> None:

@@ -10,7 +10,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
+import structlog
+
 from aouo.facts.address import Lane
+from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound, Report, Triggered
 from aouo.facts.history import JournalLine
 from aouo.facts.ids import ulid
@@ -24,6 +27,7 @@ from aouo.store.database import Database, Tx
 from aouo.triggers.journaling import WITHIN_S, Due, Left, May
 from aouo.triggers.runs import RunEnd
 
+log = structlog.get_logger()
 LINES_AT_ONCE = 100
 _FILE = "MEMORY.md"
 _LOOK_EVERY_S = 300.0
@@ -73,16 +77,22 @@ class Consolidating:
         for owed in await self._database.read(lambda tx: consolidations.owed(tx, iso(before))):
             if not self._may(owed.pack, owed.inbound):
                 continue
-            await self._keeping.settle_open(owed.pack, owed.owner)
-            files = self._keeping.files(owed.pack, owed.owner)
-            if not files.is_readable(_FILE):
+            try:
+                text = await self._text_of(owed)
+            except (ToolFailed, OSError) as error:  # the others' notes do not wait for that
+                log.info("memory_unreadable", pack=owed.pack, owner=owed.owner, why=str(error))
                 continue
-            text = await asyncio.to_thread(files.text, _FILE)
 
             def due(tx: Tx, now: datetime, owed: Owed = owed, text: str = text) -> list[Inbound]:
                 return self._ask(tx, owed, text, now)
 
             await self._trigger(due)
+
+    async def _text_of(self, owed: Owed) -> str:
+        """Raises: ToolFailed: the file cannot be read."""
+        await self._keeping.settle_open(owed.pack, owed.owner)
+        files = self._keeping.files(owed.pack, owed.owner)
+        return await asyncio.to_thread(files.text, _FILE)
 
     def _ask(self, tx: Tx, owed: Owed, text: str, now: datetime) -> list[Inbound]:
         if jobs.any_open(tx, lane_of(owed)) or self._left(tx) == 0:

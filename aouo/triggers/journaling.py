@@ -102,7 +102,7 @@ def _look_at(
     mark = ulid()
     who = {"user": "the person", "assistant": "you"}
     lines = [
-        f"{one.id}, {who[one.role]}: {still_untrusted(one.text[:MESSAGE_CHARS], one.text)}"
+        f"{one.id}, {who[one.role]}: {still_untrusted(_on_one_line(one.text), one.text)}"
         for one in said
     ]
     content = Triggered(
@@ -116,6 +116,12 @@ def _look_at(
     )
     inbound = wanted.inbound
     return Inbound(inbound.address, inbound.person, content, inbound.chat_kind, origin="journal")
+
+
+def _on_one_line(text: str) -> str:
+    """Return the beginning of a message without line breaks: no line of it looks like another
+    message, with its number and who said it."""
+    return " ".join(text[:MESSAGE_CHARS].split())
 
 
 def settle_journal(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

@@ -6,8 +6,10 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from aouo.facts.errors import ToolFailed
@@ -21,6 +23,7 @@ from aouo.web.targets import Permits
 
 ROWS = 100
 """What is compared of a query's rows."""
+FILE_S = 5.0
 _SEEN_CHARS = 8_000
 _TOLD_CHARS = 3_000
 
@@ -43,13 +46,17 @@ class Looking:
     def __init__(
         self,
         *,
-        open_store: Callable[[str, str], PackStore],
+        lent_store: Callable[[str, str], AbstractContextManager[PackStore]],
         web: Web,
         refusal: Callable[[str, Path], str],
+        file_s: float = FILE_S,
     ) -> None:
-        self._open_store = open_store
+        """`file_s`: how long a look at a file may take; one that hangs is not begun anew."""
+        self._lent_store = lent_store
         self._web = web
         self._refusal = refusal
+        self._file_s = file_s
+        self._hanging: set[tuple[str, str]] = set()
 
     async def look(
         self, manifest: Manifest, watch: Watch, tenant: str, validator: str
@@ -64,17 +71,35 @@ class Looking:
             probed = await probe(self._web, watch.url, permits, validator)
             return probed and Seen(probed.digest, "", probed.validator)
         if watch.file:
-            return await asyncio.to_thread(self._file, manifest.name, watch.file)
+            return await self._file_in_time(manifest.name, watch)
         return await asyncio.to_thread(self._rows, manifest.name, tenant, watch.sql)
 
     def _rows(self, pack: str, tenant: str, sql: str) -> Seen:
-        found = self._open_store(pack, tenant).glance(sql, limit=ROWS)
+        with self._lent_store(pack, tenant) as store:
+            found = store.glance(sql, limit=ROWS)
         lines = [json.dumps(row, ensure_ascii=False) for row in found.rows]
         if found.more:
             lines.append("…")
         text = "\n".join(lines)
         seen = text if len(text) <= _SEEN_CHARS else text[:_SEEN_CHARS].rpartition("\n")[0]
         return Seen(_hash(text), seen)
+
+    async def _file_in_time(self, pack: str, watch: Watch) -> Seen:
+        """Look at a file; a mount whose server is gone may hold one thread for each watch."""
+        key = (pack, watch.id)
+        if key not in self._hanging:
+            self._hanging.add(key)
+            looking = asyncio.ensure_future(asyncio.to_thread(self._file, pack, watch.file))
+            looking.add_done_callback(partial(self._looked_at, key))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._file_s):
+                    return await asyncio.shield(looking)
+        raise ToolFailed(f"{watch.file} cannot be looked at: its disk does not answer.")
+
+    def _looked_at(self, key: tuple[str, str], looking: asyncio.Future[Seen]) -> None:
+        self._hanging.discard(key)
+        if not looking.cancelled():
+            looking.exception()  # nobody may wait for it any more
 
     def _file(self, pack: str, text: str) -> Seen:
         try:
@@ -84,7 +109,7 @@ class Looking:
             found = path.stat()
         except FileNotFoundError:
             return Seen(_hash(""), "no such file")
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise ToolFailed(f"{text} cannot be looked at: {error}.") from error
         return Seen(
             _hash(f"{found.st_mtime_ns} {found.st_size}"),

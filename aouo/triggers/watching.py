@@ -8,9 +8,11 @@ starts again or the watch is another one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 
 import structlog
@@ -23,6 +25,7 @@ from aouo.facts.spans import span_s
 from aouo.facts.work import Job
 from aouo.packs.format.manifest import Manifest, Watch
 from aouo.packs.library import Library
+from aouo.plumbing.first import first
 from aouo.store import jobs, routes, turns, watches
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
@@ -55,8 +58,12 @@ class _Wanted:
         return timedelta(seconds=span_s(self.watch.every))
 
     @property
+    def trigger(self) -> str:
+        return trigger_of(self.manifest.name, self.watch.id)
+
+    @property
     def lane(self) -> Lane:
-        return Lane(f"{ORIGIN}:{trigger_of(self.manifest.name, self.watch.id)}")
+        return Lane(f"{ORIGIN}:{self.trigger}")
 
 
 class Watching:
@@ -94,16 +101,25 @@ class Watching:
         self._listed = listed
         self._gave_up = gave_up
         self._looked = True  # a pack may have gone while nothing ran
+        self._at_work: set[str] = set()
+        self._over = asyncio.Event()
+        self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
         """Look, for ever."""
         await self._database.transact(watches.forgive)
-        while True:
-            wait_s = await self._look_around() if self._enabled() else self._longest_s()
-            await self._clock.sleep(max(0.0, min(wait_s, self._longest_s())))
+        async with asyncio.TaskGroup() as looks:
+            while True:
+                self._over.clear()
+                wait_s = await self._look_around(looks) if self._enabled() else self._longest_s()
+                wait_s = max(0.0, min(wait_s, self._longest_s()))
+                await first(self._clock.sleep(wait_s), self._until_over())
 
-    async def _look_around(self) -> float:
-        """Let look what is due; return the seconds until the next one is."""
+    async def _until_over(self) -> None:
+        await self._over.wait()
+
+    async def _look_around(self, looks: asyncio.TaskGroup) -> float:
+        """Let look what is due, each watch apart; return the seconds until another one is."""
         packs = [pack for pack in self._library().packs.values() if pack.manifest.watches]
         packs = [pack for pack in packs if pack.manifest.permissions.cron]
         if not packs and not self._looked:
@@ -113,26 +129,54 @@ class Watching:
         wanted = [one for pack in packs for one in self._of_pack(pack.manifest, known)]
         if known.keys() - (keys := {one.state.key for one in wanted}):
             await self._database.transact(lambda tx: watches.keep_only(tx, keys))
-        now, free = iso(self._clock.now()), asyncio.Semaphore(AT_ONCE)
+        now = self._clock.now()
+        waiting = [
+            one
+            for one in wanted
+            if one.state.failures < FAILURES and one.trigger not in self._at_work
+        ]
+        begin = {one.trigger for one in waiting if one.state.next_look <= iso(now)}
+        due = [  # whoever would follow soon comes along, so that a thousand make no thousand rounds
+            one
+            for one in waiting
+            if one.trigger in begin and one.state.next_look <= iso(now + one.every / 2)
+        ]
+        for trigger, ones in groupby(due, lambda one: one.trigger):  # as `wanted`, watch by watch
+            self._at_work.add(trigger)
+            looks.create_task(self._look_at(trigger, list(ones), now))
+        later = [one.state.next_look for one in waiting if one.trigger not in begin]
+        left = datetime.fromisoformat(min(later)) - self._clock.now() if later else _LONGEST
+        return left.total_seconds()
 
-        async def look(one: _Wanted) -> None:
-            async with free:
-                await self._look(one)
+    async def _look_at(self, trigger: str, due: Sequence[_Wanted], now: datetime) -> None:
+        """Let one watch look at each tenant's data, unless a turn of it is open; other watches
+        look in between. Its next looks count from `now`, so that they keep together."""
+        begun = [
+            replace(one, state=replace(one.state, next_look=iso(now + one.every))) for one in due
+        ]
 
-        active = [one for one in wanted if one.state.failures < FAILURES]
-        due = [one for one in active if one.state.next_look <= now]
-        async with asyncio.TaskGroup() as group:
-            for one in due:
-                group.create_task(look(one))
-        later = [one.state.next_look for one in active if one not in due]
-        if due or not later:  # those that looked have another time now
-            return 0.0 if due else self._longest_s()
-        return (datetime.fromisoformat(min(later)) - self._clock.now()).total_seconds()
+        def look(tx: Tx) -> Collection[str]:
+            busy = jobs.any_open(tx, due[0].lane)
+            return () if busy else self._places(tx, due[0]).keys()
+
+        try:
+            reached = await self._database.read(look)
+            passed = [one.state for one in begun if one.state.key.tenant not in reached]
+            await self._database.transact(lambda tx: [watches.put(tx, one) for one in passed])
+            for one in begun:
+                if one.state.key.tenant in reached:
+                    async with self._free:
+                        await self._look(one)
+        finally:
+            self._at_work.discard(trigger)
+            self._looked = True  # what it notes may be of a pack that has gone meanwhile
+            self._over.set()
 
     def _of_pack(self, manifest: Manifest, known: dict[WatchKey, WatchState]) -> Iterator[_Wanted]:
         for watch in manifest.watches:
+            source = source_of(watch)
             for tenant in self._tenants(manifest, watch):
-                key, source = WatchKey(manifest.name, watch.id, tenant), source_of(watch)
+                key = WatchKey(manifest.name, watch.id, tenant)
                 state = known.get(key)
                 if state is None or state.source != source:
                     state = WatchState(key, source)
@@ -149,11 +193,6 @@ class Watching:
         return [file.stem for file in files if file.parent.name == manifest.name]
 
     async def _look(self, one: _Wanted) -> None:
-        places = await self._database.read(lambda tx: self._places(tx, one))
-        busy = await self._database.read(lambda tx: jobs.any_open(tx, one.lane))
-        if busy or not places:
-            await self._note(replace(one.state, next_look=self._after(one.every)))
-            return
         try:
             seen = await self._looking().look(
                 one.manifest, one.watch, one.state.key.tenant, one.state.validator
@@ -165,7 +204,7 @@ class Watching:
             log.exception("watch_broke", pack=one.manifest.name, watch=one.watch.id)
             await self._failed(one, repr(error))
             return
-        after = replace(one.state, next_look=self._after(one.every), failures=0, why="")
+        after = replace(one.state, failures=0, why="")
         if seen is None:
             await self._note(after)
             return
@@ -178,7 +217,8 @@ class Watching:
     async def _changed(self, one: _Wanted, seen: Seen, after: WatchState) -> None:
         def due(tx: Tx, now: datetime) -> list[Inbound]:
             watches.put(tx, after)
-            return [self._run_of(one, seen, place, iso(now)) for place in self._places(tx, one)]
+            places = self._places(tx, one).get(one.state.key.tenant, ())
+            return [self._run_of(one, seen, place, iso(now)) for place in places]
 
         begun = await self._trigger(due)
         log.info("watch_changed", pack=one.manifest.name, watch=one.watch.id, begun=begun)
@@ -197,26 +237,22 @@ class Watching:
         if failures == FAILURES:
             await self._gave_up(one.manifest.name, one.watch.id, why)
         pause = min(one.every * 2**failures, max(one.every, _LONGEST))
-        await self._note(
-            replace(one.state, next_look=self._after(pause), failures=failures, why=why)
-        )
+        next_look = iso(self._clock.now() + pause)
+        await self._note(replace(one.state, next_look=next_look, failures=failures, why=why))
 
     async def _note(self, state: WatchState) -> None:
         await self._database.transact(lambda tx: watches.put(tx, state))
 
-    def _after(self, pause: timedelta) -> str:
-        return iso(self._clock.now() + pause)
-
-    def _places(self, tx: Tx, one: _Wanted) -> list[Inbound]:
-        """Return where a change is told, each as an inbound without content of its own: the
-        conversations that the pack is bound to, and of one tenant's data only that tenant's."""
-        tenant, found = one.state.key.tenant, list[Inbound]()
+    def _places(self, tx: Tx, one: _Wanted) -> Mapping[str, list[Inbound]]:
+        """Return where a change of each tenant's data is told, "" = of everybody's: the
+        conversations that the pack is bound to, each as an inbound without content of its own."""
+        apart, found = bool(one.state.key.tenant), defaultdict[str, list[Inbound]](list)
         for address, kind in routes.bound_to(tx, one.manifest.name):
             person = self._person_in(address, private=kind == "private")
             content = Triggered(trigger_of(one.manifest.name, one.watch.id), "", "")
             place = Inbound(address, Person(person), content, kind, origin=ORIGIN)
-            if person and (not tenant or tenant_of(tx, place) == tenant):
-                found.append(place)
+            if person:
+                found[tenant_of(tx, place) if apart else ""].append(place)
         return found
 
     def _person_in(self, address: ConversationAddress, *, private: bool) -> str:
@@ -252,9 +288,10 @@ def settle_watch(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> R
     A turn that changed something itself may have changed what is looked at, and would begin the
     next one, without end: then what is seen next is no change.
     """
-    del job, now
+    del now
     if turns.effects(tx, end.turn_id):
-        watches.forget_seen(tx, *asked.trigger.split(":", 1))
+        pack, watch = asked.trigger.split(":", 1)
+        watches.forget_seen(tx, pack, watch, tenant_of(tx, job.inbound))
     is_silent = end.status == "done" and not end.spoke and end.text.strip() in ("", SILENT)
     if is_silent or end.status == "stopped":
         return None

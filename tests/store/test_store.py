@@ -489,7 +489,9 @@ async def test_a_file_system_without_a_write_ahead_log_is_a_mistake_of_the_setup
 
 async def test_what_waits_for_a_digest_moves_with_its_group(database: Database) -> None:
     def work(tx: Tx) -> list[kept_reports.KeptReport]:
-        kept_reports.keep(tx, "7", GROUP, "pump", "late", (Rendered("late"),), NOW, NOW)
+        kept_reports.keep(
+            tx, "7", GROUP, "pump", "late", (Rendered("late"),), NOW, NOW, turn_id="t"
+        )
         chats.rename_chat(tx, "tg", GROUP.chat_id, "-1001999")
         return kept_reports.due(tx, NOW)
 
@@ -497,4 +499,4 @@ async def test_what_waits_for_a_digest_moves_with_its_group(database: Database) 
 
     assert kept.address == replace(GROUP, chat_id="-1001999")
     assert kept.messages == (Rendered("late"),)
-    assert await database.read(lambda tx: kept_reports.waiting(tx, kept.address)) == 1
+    assert await database.read(lambda tx: kept_reports.waiting(tx, kept.address)) == (1, NOW)

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from aouo.packs.format.manifest import Watch
-from aouo.triggers.looking import change_line, source_of
+import asyncio
+import os
+import threading
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from aouo.facts.errors import ToolFailed
+from aouo.packs.data.storage import PackStore
+from aouo.packs.format.manifest import Manifest, Watch
+from aouo.triggers.looking import Looking, Seen, change_line, source_of
+from aouo.web.client import Web
 
 ROWS = Watch("a", "5m", sql="SELECT word FROM words")
 
@@ -35,3 +46,81 @@ def test_rows_that_imitate_our_marks_stay_inside_them() -> None:
 def test_a_watch_that_looks_elsewhere_is_another_one_and_another_prompt_is_not() -> None:
     assert source_of(ROWS) == source_of(Watch("a", "1h", sql=ROWS.sql, prompt="x"))
     assert source_of(ROWS) != source_of(Watch("a", "5m", file="/x"))
+
+
+def looking_at_all() -> Looking:
+    return Looking(lent_store=never, web=Web(), refusal=lambda pack, path: "")
+
+
+async def test_of_a_file_only_its_size_and_time_are_looked_at(tmp_path: Path) -> None:
+    """So one of a terabyte, a folder and a pipe that nobody writes to take no time."""
+    huge, pipe, folder = tmp_path / "huge", tmp_path / "pipe", tmp_path / "folder"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    looking, lab = looking_at_all(), Manifest("lab", "1.0.0", "Lab")
+    seen = {
+        path: await looking.look(lab, Watch(path.name, "5m", file=str(path)), "", "")
+        for path in (huge, pipe, folder)
+    }
+    os.utime(folder, ns=(1, 1))
+    later = await looking.look(lab, Watch("folder", "5m", file=str(folder)), "", "")
+
+    assert all(seen.values())
+    assert "1,099,511,627,776 bytes" in str(seen[huge])
+    assert later != seen[folder]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "~nobody-of-that-name/x", "x" * 5000])
+async def test_a_path_that_is_none_is_a_failure_with_a_sentence(name: str) -> None:
+    with pytest.raises(ToolFailed, match="cannot be looked at"):
+        await looking_at_all().look(
+            Manifest("lab", "1.0.0", "Lab"), Watch("a", "5m", file=name), "", ""
+        )
+
+
+async def test_a_link_in_a_circle_is_a_failure_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+
+    with pytest.raises(ToolFailed, match="cannot be looked at"):
+        await looking_at_all().look(
+            Manifest("lab", "1.0.0", "Lab"), Watch("a", "5m", file=str(tmp_path / "a")), "", ""
+        )
+
+
+async def test_a_disk_that_does_not_answer_ends_the_look_and_holds_one_thread(
+    tmp_path: Path,
+) -> None:
+    """A mount whose server is gone may hang for ever; asking for the links of a path does too."""
+    answers, asked = threading.Event(), list[Path]()
+
+    def refusal(pack: str, path: Path) -> str:
+        asked.append(path)
+        answers.wait(30)
+        return ""
+
+    looking = Looking(lent_store=never, web=Web(), refusal=refusal, file_s=0.02)
+    watch, lab = Watch("a", "5m", file=str(tmp_path / "box")), Manifest("lab", "1.0.0", "Lab")
+    for _ in range(3):
+        with pytest.raises(ToolFailed, match="does not answer"):
+            await looking.look(lab, watch, "", "")
+    assert len(asked) == 1
+    answers.set()
+    async with asyncio.timeout(30):
+        while (seen := await looked(looking, lab, watch)) is None:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0)
+
+    assert seen.text == "no such file"
+
+
+async def looked(looking: Looking, manifest: Manifest, watch: Watch) -> Seen | None:
+    try:
+        return await looking.look(manifest, watch, "", "")
+    except ToolFailed:
+        return None
+
+
+def never(pack: str, tenant: str) -> AbstractContextManager[PackStore]:
+    raise AssertionError("a file needs no database")

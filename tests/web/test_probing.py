@@ -94,6 +94,27 @@ async def test_what_the_pack_may_not_reach_is_not_asked(
     assert site.requests == []
 
 
+async def test_a_redirect_leads_only_to_where_the_pack_may_go(site: WebServer) -> None:
+    for where, why in (
+        ("http://example.org/x", "permissions"),
+        (f"http://inside.example:{site.port}/x", "not a public host"),
+        ("file:///etc/passwd", "http"),
+    ):
+        site.pages["/feed"] = Answer(status=302, headers={"Location": where})
+        with pytest.raises(ToolFailed, match=why):
+            await probed(site)
+    assert [path for _, path, _ in site.requests] == ["/feed"] * 3
+
+
+async def test_a_server_that_never_comes_to_an_end_is_given_up(site: WebServer) -> None:
+    site.pages["/feed"] = Answer(b"one", headers={"ETag": '"one"'}, stalls=True)
+    web = web_of(Names(example_com=["127.0.0.1"]), limit_s=0.05)
+    permits = Permits("lab", (f"example.com:{site.port}",))
+
+    with pytest.raises(ToolFailed, match=r"example.com did not answer in 0.05 s"):
+        await probe(web, f"http://example.com:{site.port}/feed", permits, "")
+
+
 async def test_a_304_that_nobody_asked_for_is_a_failure(site: WebServer) -> None:
     site.pages["/feed"] = Answer(status=304)
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from aouo.facts.address import Lane
 from aouo.facts.events import Inbound, Origin, Report, Triggered
+from aouo.facts.ids import ulid
 from aouo.facts.origins import PROFILES
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
@@ -62,7 +63,7 @@ class Bringing:
         settle = self._settles.get(origin)
         report = settle(tx, job, asked, end, now) if settle else None
         if report is None or PROFILES[origin].goes == "nowhere":
-            report_parts.take(tx, end.turn_id)
+            report_parts.drop(tx, end.turn_id)
             return None
         return reports.file(tx, replace(job.inbound, content=report), now)
 
@@ -81,7 +82,7 @@ class Bringing:
             jobs.check_claim(tx, job)
             turn = turns.open_of(tx, job.id)
             ending.end_turn(tx, job.id, job.inbound.address, said, now)
-            lane = self.settle(tx, job, RunEnd(turn.id if turn else "", status, said), now)
+            lane = self.settle(tx, job, RunEnd(turn.id if turn else ulid(), status, said), now)
             jobs.settle(tx, job, "done", said, now)
             return lane
 
@@ -102,12 +103,17 @@ class Bringing:
                 jobs.add(tx, job.lane.bypassed, later, now)
             else:
                 self._remember(tx, job.inbound, report, now)
-            told = replace(report, prompt="", text="")  # the words are kept there, and nowhere else
-            jobs.rewrite(tx, job.id, replace(job.inbound, content=told))
+            # The words are kept there, and nowhere else.
+            jobs.rewrite(tx, job.id, replace(job.inbound, content=report.wordless))
             return said
 
         await self._replies.settle(
-            job, work, outcome="brought in", key="report", unless_stopped=False
+            job,
+            work,
+            outcome="brought in",
+            key="report",
+            turn_id=report.turn_id,
+            unless_stopped=False,
         )
         if job.lane.bypasses:
             self._replies.wake(job.lane.bypassed)

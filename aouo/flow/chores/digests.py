@@ -88,7 +88,8 @@ class Digests:
             kept_reports.told(tx, one, first.id)
         message = digest([_waited(one) for one in kept], first.id)
         key = f"digest:{first.id}"
-        return [deliveries.add(tx, first.address, "notice", message, now, key=key)]
+        newest = kept[-1].turn_id  # its words are forgotten with those of the last one
+        return [deliveries.add(tx, first.address, "notice", message, now, turn_id=newest, key=key)]
 
 
 def _place(kept: KeptReport) -> tuple[str, ...]:

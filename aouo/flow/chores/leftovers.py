@@ -8,12 +8,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
 
 from aouo.facts import notices
-from aouo.facts.events import Triggered
+from aouo.facts.events import Report, Triggered
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
 from aouo.flow import ending
@@ -84,10 +85,16 @@ async def end_what_is_theirs(
                 continue
             jobs.drop(tx, job_id, _WHY, now)
             if turn := turns.open_of(tx, job_id):
-                report_parts.take(tx, turn.id)
+                report_parts.drop(tx, turn.id)
             ending.end_turn(tx, job_id, inbound.address, _WHY, now)
-            if isinstance(asked := inbound.content, Triggered):
-                _stop_run(tx, job_id, asked, now)
+            match inbound.content:
+                case Triggered() as asked:
+                    _stop_run(tx, job_id, asked, now)
+                case Report() as report:
+                    report_parts.drop(tx, report.turn_id)
+                    jobs.rewrite(tx, job_id, replace(inbound, content=report.wordless))
+                case _:
+                    pass
             dropped[inbound.person.id] += 1
         return dropped
 

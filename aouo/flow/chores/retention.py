@@ -90,7 +90,7 @@ class Tidying:
     async def _forget(self, before: str) -> dict[str, int]:
         """What was said, some at a time, then what stood for it, then sessions without any."""
         transact = self._database.transact
-        gone = {"results": 0, "turns": 0, "ended": 0}
+        gone = {"results": 0, "turns": 0, "jobs": 0, "ended": 0}
         while some := await transact(lambda tx: results.prune(tx, before)):
             gone["results"] += some
         after = 0
@@ -100,6 +100,14 @@ class Tidying:
             )
             gone["turns"] += forgotten.turns
             if not (after := forgotten.upto):
+                break
+        after = 0
+        while True:
+            emptied = await transact(
+                lambda tx, after=after: forgetting.forget_jobs(tx, before, after)
+            )
+            gone["jobs"] += emptied.turns
+            if not (after := emptied.upto):
                 break
         await transact(lambda tx: forgetting.forget_summaries(tx, before))
         while some := await transact(lambda tx: forgetting.end_sessions(tx, before)):

@@ -44,7 +44,7 @@ async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
 def _session_of(tx: Tx, inbound: Inbound) -> tuple[bool, str]:
     """Whether we have the message, and the session it was said in, "" = in none."""
     if delivery := deliveries.of_message(tx, inbound.address, inbound.message_id):
-        return True, turns.session_of(tx, delivery.turn_id)
+        return True, turns.shown_in(tx, delivery.turn_id)
     if found := asked.of(tx, inbound.address, inbound.message_id):
         return True, turns.session_of_job(tx, found.job_id)
     return False, ""

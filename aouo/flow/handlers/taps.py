@@ -118,7 +118,9 @@ class _Taps:
             key = f"again:{row.id}:asked"
             if deliveries.has_key(tx, key):
                 return sentences.TAP_SHOWN
-            shown = deliveries.add(tx, inbound.address, "reply", row.message, now, key=key)
+            shown = deliveries.add(
+                tx, inbound.address, "reply", row.message, now, turn_id=row.turn_id, key=key
+            )
             deliveries.hush_as(tx, shown.id, row.id)
             return [shown]
 

@@ -180,6 +180,9 @@ def _at_work(notice: AtWork) -> Rendered:
         lines.append(f"… and {len(notice.works) - len(shown)} more")
     if notice.waiting:
         lines.append("1 more waits." if notice.waiting == 1 else f"{notice.waiting} more wait.")
+    if notice.kept:
+        results = "1 result waits" if notice.kept == 1 else f"{notice.kept} results wait"
+        lines.append(f"{results} until {notice.kept_until}.")
     if notice.upcoming:
         lines += ["", "Next:", *(f"• {name}, {due}" for name, due in notice.upcoming)]
     stops = [

@@ -298,3 +298,21 @@ def test_any_way_through_growing_versions_ends_at_the_last_one_with_all_rows(
         names = [row[1] for row in connection.execute("PRAGMA table_info(t)")]
         assert names == ["id", *so_far]
         assert [row[1:] for row in found] == [tuple(map(ord, so_far))] * rows
+
+
+def test_a_database_that_is_only_lent_is_closed_again_unless_others_have_it(lab: Lab) -> None:
+    lab.stores.release("lab")
+    with lab.stores.lent("lab", "ada") as outer:
+        with lab.stores.lent("lab", "ada") as inner:
+            assert inner is outer
+        assert outer.read("SELECT word FROM words") == [{"word": "Baum"}]
+    with pytest.raises(ToolFailed, match="closed"):
+        outer.read("SELECT 1")
+    with lab.stores.lent("lab", "ada") as lent:
+        kept = lab.stores.open("lab", "ada")
+    assert kept is lent
+    assert kept.read("SELECT word FROM words") == [{"word": "Baum"}]
+    with lab.stores.lent("lab", "ben") as lent:
+        lab.stores.release("lab")
+
+    assert lab.words("ben") == ["Haus"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
@@ -12,7 +13,7 @@ from tests.fakes.clock import FastClock
 from tests.fakes.databases import put_database
 from tests.path.looking import eventually, prompts, said, settled
 from tests.path.memory.test_compaction import PROVIDER, Model, fill, say
-from tests.path.world import ADA, Running, World
+from tests.path.world import ADA, WAIT_S, Running, World
 
 DAY_S = 86_400.0
 
@@ -317,3 +318,31 @@ async def test_what_a_run_brought_in_is_forgotten_like_all_else(world: World) ->
 
     assert kept == ["rhino", "elephant"]
     assert (left, sessions) == ([], [])
+
+
+async def test_what_never_had_a_turn_is_forgotten_too(world: World) -> None:
+    """A command's words, and a message that was dropped before its turn began."""
+    world.install("notes")
+    clock = world.clock = FastClock(speed=1)
+    world.config = {"retention": {"messages_days": 7, "updates_days": 1, "deliveries_days": 1}}
+    world.model.stall()
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        async with asyncio.timeout(WAIT_S):
+            await world.model.stalled.wait()
+        await bot.people.say(ADA, ADA, "the rhino waits")
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE body LIKE '%rhino%'"))
+        await bot.ask("/stop")
+        world.model.release.set()
+        await bot.ask("/sessions the elephant")
+        await settled(bot)
+        clock.jump(6 * DAY_S)
+        await bot.app.tidying.prune()
+        kept = [word for word in ("rhino", "elephant") if stored(world, word)]
+        clock.jump(2 * DAY_S)
+        await bot.app.tidying.prune()
+        left = [word for word in ("rhino", "elephant") if stored(world, word)]
+        states = await bot.rows("SELECT state FROM jobs ORDER BY id")
+
+    assert (kept, left) == (["rhino", "elephant"], [])
+    assert "dropped" in [row["state"] for row in states]

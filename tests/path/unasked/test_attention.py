@@ -88,6 +88,23 @@ async def test_quiet_hours_end_with_a_digest(world: World, clock: FastClock) -> 
     assert "• pump\nOne\n\n• pump\nTwo" in digest.text
 
 
+async def test_jobs_tells_what_waits_for_the_digest(world: World, clock: FastClock) -> None:
+    world.config["attention"] = {"quiet_hours": "12:00-13:00"}
+    async with world.running() as bot:
+        await report(bot, "One")
+        one = await bot.ask("/jobs")
+        await report(bot, "Two")
+        two = await bot.ask("/jobs")
+        elsewhere = await bot.ask("/jobs", user=BEN)
+        await next_digest(bot, clock, 3600)
+        after = await bot.ask("/jobs")
+
+    until = "until Monday 2 March 2026 at 13:00."
+    assert one.text.splitlines() == ["Nothing is at work here.", f"1 result waits {until}"]
+    assert two.text.splitlines() == ["Nothing is at work here.", f"2 results wait {until}"]
+    assert elsewhere.text == after.text == "Nothing is at work here."
+
+
 async def test_one_that_waited_alone_comes_as_it_is(world: World, clock: FastClock) -> None:
     world.config["attention"] = {"quiet_hours": "12:00-13:00"}
     async with world.running() as bot:
@@ -218,6 +235,24 @@ async def test_a_digest_for_somebody_off_the_list_is_dropped(
         await eventually(gone)
         await settled(bot)
         assert await told(bot, BEN) == []
+
+
+async def test_one_that_cannot_be_read_any_more_holds_up_no_digest(
+    world: World, clock: FastClock
+) -> None:
+    """Of a damaged row, or one of another version, the words are told."""
+    world.config["attention"] = {"quiet_hours": "12:00-13:00"}
+    async with world.running() as bot:
+        await report(bot, "One")
+        await report(bot, "Ben's", user=BEN)
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE kept_reports SET messages = '[\"{}\"]' WHERE text = 'One'")
+        )
+        alone = await next_digest(bot, clock, 3600)
+        bens = await bot.people.next_message(BEN, contains="Ben's")
+
+    assert alone.text == "One"
+    assert bens.text == "Ben's\n\n— ⏰ pump"
 
 
 async def test_a_digest_waits_for_quiet_hours_that_are_new(world: World, clock: FastClock) -> None:

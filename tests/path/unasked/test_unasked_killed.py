@@ -38,7 +38,8 @@ class Unasked(Scenario):
             ticks.note(tx, "heartbeat", LONG_AGO)
             for text in ("One", "Two"):
                 said = (Rendered(text),)
-                kept_reports.keep(tx, str(ADA), chat, "pump", text, said, LONG_AGO, LONG_AGO)
+                when = (LONG_AGO, LONG_AGO)
+                kept_reports.keep(tx, str(ADA), chat, "pump", text, said, *when, turn_id=text)
             connection.execute("COMMIT")
 
     async def person(self, here: Place) -> None:
