@@ -1,5 +1,5 @@
-"""The order of all tests, the long ones first so that no worker ends up alone with one, and how
-they are collected."""
+"""The order of all tests, the long ones first so that no worker ends up alone with one, how they
+are collected, and that no example is held to a clock."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import gc
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
+
+# Hypothesis gives an example 200 ms of the wall clock: a busy machine fails what is right.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 LONGEST = (
     "path/lanes/test_interleaved_events",
