@@ -223,7 +223,7 @@ class FallbackModel:
                 health,
                 failures=failures,
                 last=kind,
-                until=until if isinstance(error, MOVES_ON) else None,
+                until=until if isinstance(error, MOVES_ON) and len(self._models) > 1 else None,
             )
         log.warning(
             "provider_error",
