@@ -92,6 +92,14 @@ async def test_one_is_made_with_its_next_three_times_and_comes(
     )
 
 
+async def test_what_is_for_once_is_told_with_its_time_and_not_the_same_again(world: World) -> None:
+    async with world.running() as bot:
+        made = await bot.ask('/cron add --name Tea "today at 14:00" Make tea')
+
+    at = "Monday 2 March 2026 at 14:00"
+    assert made.text == f"“Tea”, once, {at}: on.\nIt comes {at} (Europe/Berlin)."
+
+
 @pytest.mark.parametrize(
     "typed",
     [
