@@ -10,6 +10,7 @@ from aouo.emulator.models.replies import CallPart, Fails, Says
 from aouo.triggers.heartbeat import is_ok, to_do
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually, settled
+from tests.path.reloading.following import ask_for
 from tests.path.world import ADA, WAIT_S, Running, World, texts
 
 HALF_AN_HOUR_S = 30 * 60 + 1
@@ -155,6 +156,7 @@ async def test_it_does_not_look_in_quiet_hours_and_does_right_after(
         beating.jump(HALF_AN_HOUR_S)  # 13:17
         await bot.app.shared.clock.sleep(0.1)
         assert await begun(bot) == first
+        quiet = await ask_for(world, "status")
         beating.jump(HALF_AN_HOUR_S + 14 * 60)
 
         async def awake() -> bool:
@@ -164,6 +166,9 @@ async def test_it_does_not_look_in_quiet_hours_and_does_right_after(
         assert (await begun(bot))[11:16] == "14:00"
         await settled(bot)
         assert await states(bot) == ["silent"]
+        awake_again = await ask_for(world, "status")
+    assert quiet["heartbeat"] == "on, every 30m, but in quiet hours now"
+    assert awake_again["heartbeat"] == "on, every 30m"
 
 
 async def test_the_days_cap_ends_it_and_the_owner_is_told_once(
