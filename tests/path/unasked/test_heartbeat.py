@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from aouo.emulator.models.replies import CallPart, Fails, Says
+from aouo.store import archive
+from aouo.store.reading import reading
 from aouo.triggers.heartbeat import is_ok, to_do
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually, settled
@@ -66,6 +68,24 @@ async def test_an_answer_that_all_is_well_is_sent_to_nobody(
         assert await bot.rows("SELECT id FROM deliveries") == []
     (request,) = world.model.requests
     assert "Tell me when the pump is late" in request["messages"][-1]["content"]
+
+
+async def test_a_look_is_among_the_sessions_only_when_asked_for(
+    world: World, beating: FastClock
+) -> None:
+    """Found by hand: looks filled the list, and no conversation was left in it."""
+    world.model.say("Hello.")
+    world.model.say("HEARTBEAT_OK")
+    async with world.running() as bot:
+        await bot.ask("hi")
+        await next_tick(bot, beating)
+    with reading(world.home.database) as tx:
+        found = [
+            [one.id.partition("/")[0] for one in archive.sessions(tx, 9, runs=runs)]
+            for runs in (False, True)
+        ]
+
+    assert found == [["chat"], ["heartbeat", "chat"]]
 
 
 async def test_anything_else_reaches_the_owner_and_can_be_answered(
