@@ -27,6 +27,7 @@ from aouo.plumbing.home import is_locked
 from aouo.store import schedule_runs, schedules
 from aouo.store.reading import reading
 from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.ticking import name_of
 
 
 @click.group()
@@ -127,7 +128,7 @@ def add(
 @click.argument("schedule_id", metavar="ID")
 @json_option
 def pause(schedule_id: str, as_json: bool) -> None:
-    """Switch a schedule off."""
+    """Switch a schedule off; ID is its id or its name."""
     _switch(schedule_id, as_json, on=False)
 
 
@@ -135,7 +136,7 @@ def pause(schedule_id: str, as_json: bool) -> None:
 @click.argument("schedule_id", metavar="ID")
 @json_option
 def resume(schedule_id: str, as_json: bool) -> None:
-    """Switch a schedule on."""
+    """Switch a schedule on; ID is its id or its name."""
     _switch(schedule_id, as_json, on=True)
 
 
@@ -143,7 +144,7 @@ def resume(schedule_id: str, as_json: bool) -> None:
 @click.argument("schedule_id", metavar="ID")
 @json_option
 def run(schedule_id: str, as_json: bool) -> None:
-    """Run a schedule now; when it comes by itself stays as it is."""
+    """Run a schedule now; ID is its id or its name. When it comes by itself stays as it is."""
     _done("cron_run", schedule_id)
     settings = _settings()
     row, begins = _row(schedule_id), settings.cron.enabled and is_locked(current_home())
@@ -158,7 +159,7 @@ def run(schedule_id: str, as_json: bool) -> None:
 @click.argument("schedule_id", metavar="ID")
 @json_option
 def remove(schedule_id: str, as_json: bool) -> None:
-    """Remove a schedule and its history."""
+    """Remove a schedule and its history; ID is its id or its name."""
     settings, row = _settings(), _row(schedule_id)
     _done("cron_remove", schedule_id)
     if as_json:
@@ -171,7 +172,7 @@ def remove(schedule_id: str, as_json: bool) -> None:
 @click.argument("schedule_id", metavar="ID")
 @json_option
 def history(schedule_id: str, as_json: bool) -> None:
-    """Show the newest runs of a schedule."""
+    """Show the newest runs of a schedule; ID is its id or its name."""
     row, settings = _row(schedule_id), _settings()
     with reading(current_home().database) as tx:
         runs = schedule_runs.of_schedule(tx, row.id, HISTORY)
@@ -198,21 +199,27 @@ def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
 
 
 def _done(verb: str, schedule_id: str, **arguments: bool) -> None:
-    _row(schedule_id)
-    if asked(verb, timeout_s=10, id=schedule_id, **arguments)["schedule"] is None:
+    found = _row(schedule_id).id
+    if asked(verb, timeout_s=10, id=found, **arguments)["schedule"] is None:
         raise NotThere(f"There is no schedule {schedule_id!r} any more.")
 
 
-def _row(schedule_id: str) -> Scheduled:
-    """Return a schedule.
+def _row(wanted: str) -> Scheduled:
+    """Return a schedule by its id, or by its name.
 
     Raises:
-        NotThere: there is none of this id.
+        NotThere: there is none, or several have this name.
     """
-    found = next((row for row in _all() if row.id == schedule_id), None)
-    if found is None:
-        raise NotThere(f"There is no schedule {schedule_id!r}.", fix="See `aouo cron list`.")
-    return found
+    rows = _all()
+    named = [row for row in rows if name_of(row).casefold() == wanted.casefold()]
+    found = [row for row in rows if row.id == wanted] or named
+    if len(found) > 1:
+        raise NotThere(
+            f"{len(found)} schedules are called {wanted!r}.", fix="Give the id: `aouo cron list`."
+        )
+    if not found:
+        raise NotThere(f"There is no schedule {wanted!r}.", fix="See `aouo cron list`.")
+    return found[0]
 
 
 def _all() -> list[Scheduled]:

@@ -104,6 +104,20 @@ async def test_at_rest_it_does_the_same(world: World, cli: Cli) -> None:
     assert [run["state"] for run in past["runs"]] == ["waiting"]
 
 
+async def test_a_schedule_is_meant_by_its_name_where_one_has_it(cli: Cli) -> None:
+    await cli("add", "--name", "Weather", "every 1d", "Weather?")
+    paused = facts(await cli("pause", "weather", "--json"))
+    await cli("add", "--name", "Weather", "every 2d", "Weather?")
+    several = await cli("resume", "Weather")
+    by_id = await cli("remove", paused["id"])
+    left = await cli("remove", "Weather")
+
+    assert paused["paused"] == "person"
+    assert several.exit_code == 1
+    assert "2 schedules are called 'Weather'. Give the id: `aouo cron list`." in several.output
+    assert by_id.output == left.output == "Weather: removed.\n"
+
+
 async def test_what_was_asked_for_at_rest_runs_when_the_bot_does(world: World, cli: Cli) -> None:
     world.model.say("It rains.")
     row = facts(await cli("add", "--name", "Weather", "--json", "every 30d", "Weather?"))[
