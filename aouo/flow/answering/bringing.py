@@ -21,6 +21,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.answers import is_among, messages_of_answer
 from aouo.outbound.clean import without_secrets
+from aouo.outbound.markdown.entities import LIMIT, utf16_len
 from aouo.outbound.wording import sentences
 from aouo.queue import reports
 from aouo.routing.decisions import BringIn
@@ -127,7 +128,7 @@ class Bringing:
         max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
         parts = report_parts.take(tx, report.turn_id)
         if not text or _is_said(text, parts):
-            return parts
+            return [*parts[:-1], *(_from(part, tail) for part in parts[-1:])]
         answer = messages_of_answer(text, tail=tail, max_parts=max_parts)
         return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
 
@@ -141,6 +142,14 @@ class Bringing:
         text = report.text or sentences.run_sent_in_history()
         turns.append_report(tx, session_id, report.turn_id, about, text, now)
         sessions.touch(tx, session_id, now)
+
+
+def _from(part: Rendered, tail: str) -> Rendered:
+    """Return the last message that a run has sent with the line that says what it comes from,
+    where it is words and has room."""
+    words = f"{part.text}{tail}"
+    has_room = not (part.media or part.album) and utf16_len(words) <= LIMIT
+    return replace(part, text=words) if part.text and has_room else part
 
 
 def _is_said(text: str, parts: Sequence[Rendered]) -> bool:

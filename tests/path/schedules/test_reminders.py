@@ -275,7 +275,7 @@ async def test_a_run_only_with_messages_needs_no_words(world: World, clock: Fast
     async with world.running() as bot:
         await made(bot)
         clock.jump(61)
-        await said(world, "Word of the day: Baum")
+        await said(world, "Word of the day: Baum\n\n— ⏰ plants")
         await settled(bot)
         answer = await bot.ask("What does it mean?")
         states = await run_states(bot)
@@ -296,13 +296,13 @@ async def test_a_run_that_answers_what_it_has_sent_says_it_once(
     async with world.running() as bot:
         await made(bot)
         clock.jump(61)
-        await said(world, "Water the plants?")
+        await said(world, "Water the plants?\n\n— ⏰ plants")
         await settled(bot)
         await bot.ask("Thanks")
         shown = await answers(world)
         kept = await bot.rows("SELECT text FROM messages WHERE text = 'Water the  plants?'")
 
-    assert shown == ["Water the plants?", "Good."]
+    assert shown == ["Water the plants?\n\n— ⏰ plants", "Good."]
     assert kept
 
 
