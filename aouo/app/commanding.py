@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from aouo.app.shared import Shared
+from aouo.app.unasked import failing_watches
 from aouo.commands.builtin import HANDLERS, helping, list_sessions, stopping
 from aouo.commands.files import CommandFiles
 from aouo.commands.packages import commands_of_packages, post_actions_of_packages
@@ -117,7 +118,7 @@ def _bot(
             (name, str(problems[0])) for name, problems in now.library.broken.items() if problems
         ),
         broken_commands=broken_commands,
-        concerns=tuple(concerns),
+        concerns=(*concerns, *failing_watches(tx)),
     )
 
 

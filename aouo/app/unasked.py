@@ -13,9 +13,11 @@ from aouo.outbound.owner_notices import OwnerNotices
 from aouo.outbound.wording import sentences
 from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
+from aouo.store import watches
+from aouo.store.database import Tx
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.scheduling import ZoneOf
-from aouo.triggers.watching import Watching
+from aouo.triggers.watching import FAILURES, Watching
 
 
 class Unasked:
@@ -45,7 +47,7 @@ class Unasked:
             await owner_notices.tell(sentences.heartbeat_capped(most))
 
         async def gave_up(pack: str, watch: str, why: str) -> None:
-            await owner_notices.tell(sentences.watch_off(pack, watch, why))
+            await owner_notices.tell(sentences.watch_fails(pack, watch, FAILURES, why))
 
         self._heartbeat = Heartbeat(
             database=database,
@@ -90,3 +92,11 @@ class Unasked:
     def state(self) -> Mapping[str, str]:
         """What `aouo status` says of it."""
         return {"heartbeat": self._heartbeat.state}
+
+
+def failing_watches(tx: Tx) -> list[str]:
+    """Return a sentence for the owner about each watch that failed the last time."""
+    return [
+        sentences.watch_fails(one.key.pack, one.key.id, one.failures, one.why)
+        for one in watches.failing(tx)
+    ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aouo.app.shared import Shared
-from aouo.app.unasked import Unasked
+from aouo.app.unasked import Unasked, failing_watches
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ids import SessionId
@@ -146,6 +146,7 @@ async def state(
             for name, problems in library.broken.items()
         },
         "broken_commands": list(broken_commands()),
+        "failing_watches": await shared.database.read(failing_watches),
         "mcp": now.servers.facts(),
         "sandbox": in_words(await now.sandbox.level()),
         **unasked.state,

@@ -24,22 +24,24 @@ def session() -> None:
 @session.command("list")
 @click.option("--pack", default="", metavar="NAME", help="Only those with this pack.")
 @click.option("--limit", type=click.IntRange(1), default=20, help="At most so many, newest first.")
+@click.option("--all", "runs", is_flag=True, help="Also what began by itself, a session a run.")
 @json_option
-def list_(pack: str, limit: int, as_json: bool) -> None:
-    """List the newest sessions."""
+def list_(pack: str, limit: int, runs: bool, as_json: bool) -> None:
+    """List the newest sessions: conversations, and with --all runs of schedules and the like."""
     file = current_home().database
     found: list[Session] = []
     if file.exists():
         with reading(file) as tx:
-            found = archive.sessions(tx, limit, pack)
+            found = archive.sessions(tx, limit, pack, runs=runs)
     if as_json:
         print_json({"sessions": [asdict(each) for each in found]})
         return
     if not found:
         click.echo(f"There is no session {f'with {pack} ' if pack else ''}yet.")
     for each in found:
+        kind = f"{each.id.partition('/')[0]:<12}" if runs else ""
         click.echo(
-            f"{each.updated_at[:16].replace('T', ' ')}  {each.messages:>5} messages  "
+            f"{kind}{each.updated_at[:16].replace('T', ' ')}  {each.messages:>5} messages  "
             f"{each.pack or '–':<12} {each.id.rpartition('/')[2]}  {each.title}"
         )
 

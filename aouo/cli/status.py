@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from typing import cast
 
 import click
@@ -71,10 +72,28 @@ def _facts_in(facts: Facts) -> Iterator[str]:
     for name, value in facts.items():
         if value in (None, "", [], {}):
             continue
-        if name.endswith("_s"):
+        if several := _several(value):
+            for each, one in enumerate(several):
+                yield f"  {'' if each else name.replace('_', ' '):<10} {one}"
+        elif name.endswith("_s"):
             yield f"  {name.removesuffix('_s').replace('_', ' '):<10} {_unit(name, value)}"
         else:
-            yield f"  {name:<10} {_spell(name, value)}"
+            yield f"  {name.replace('_', ' '):<10} {_spell(name, value)}"
+
+
+def _several(value: object) -> list[str]:
+    """Return what takes a line each: sentences, facts of several things; [] = one line has room."""
+    match value:
+        case list():
+            items = [_spell("", item) for item in cast("list[object]", value)]
+            return items if any(" " in item for item in items) else []
+        case dict():
+            named = cast("Facts", value)
+            if not all(isinstance(items, list) for items in named.values()):
+                return []
+            return [f"{name}: {_spell('', one)}" for name, items in named.items() for one in items]
+        case _:
+            return []
 
 
 def _spell(name: str, value: object) -> str:
@@ -106,6 +125,8 @@ def _spell(name: str, value: object) -> str:
 def _unit(key: str, value: object) -> str:
     if key.endswith("_s") and isinstance(value, int | float):
         return f"{duration(float(value))} ago" if key.startswith("last_") else f"{value:g} s"
+    if key.endswith("_until") and isinstance(value, str):
+        return _moment(datetime.fromisoformat(value).timestamp())
     if key.endswith("_tokens") and isinstance(value, int):
         return f"{value:,}"
     return _spell("", value)

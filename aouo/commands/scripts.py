@@ -53,7 +53,7 @@ class Scripts:
         folder = self.folder.resolve()
         script = (folder / command.handler).resolve()
         return Order(
-            run=Command(_SHELL.resolve(), ("sh", "-c", _BOTH, str(script), *call.words.args)),
+            run=Command(_SHELL.resolve(), ("sh", "-c", _BOTH, str(script), *call.words.all)),
             stdin=b"",
             folder=folder,
             readable=(folder,),

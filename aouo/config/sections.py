@@ -341,7 +341,9 @@ class Cron(Section):
             try:
                 ZoneInfo(value)
             except (KeyError, ValueError, OSError):
-                raise ValueError("not an IANA time zone, such as Europe/Berlin") from None
+                from aouo.plumbing.zones import known_zone
+
+                raise ValueError(f"write it like {known_zone(value)}") from None
         return value
 
 

@@ -43,10 +43,14 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What follows a command: positional words, and `--flag value` or `--flag` as `true`."""
+    """What follows a command: positional words, and `--flag value` or `--flag` as `true`.
+
+    `all` has both in the order in which they were typed.
+    """
 
     args: tuple[str, ...] = ()
     flags: dict[str, str] = field(default_factory=dict[str, str])
+    all: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class PackOffers:
             known = tuple(await self._kit.database.read(installs.all_of))
             raise PackError(
                 f"{name!r} was not installed from anywhere{did_you_mean(name, known) or '.'}",
-                fix="Name the folder, file or address of the new version.",
+                fix="Write its name, and after it the folder, file or address of the new version.",
             )
         return install.source
 

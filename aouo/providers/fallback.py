@@ -131,7 +131,11 @@ class FallbackModel:
     @property
     def health(self) -> tuple[Health, ...]:
         """The health of each model, in the order of the configuration."""
-        return tuple(self._health)
+        now = self._clock.now()
+        return tuple(
+            replace(one, until=None) if one.until and one.until <= now else one
+            for one in self._health
+        )
 
     def __repr__(self) -> str:
         return f"FallbackModel({', '.join(map(repr, self._models))})"
@@ -223,7 +227,7 @@ class FallbackModel:
                 health,
                 failures=failures,
                 last=kind,
-                until=until if isinstance(error, MOVES_ON) else None,
+                until=until if isinstance(error, MOVES_ON) and len(self._models) > 1 else None,
             )
         log.warning(
             "provider_error",

@@ -8,6 +8,8 @@ from aouo.facts.commands import Words, meant
 from aouo.facts.events import Command
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]{1,64})(?:@([A-Za-z0-9_]+))?(?:\s+|$)")
+_DOUBLE = frozenset('"“”„')
+_HYPHENS = ("--", "—")
 
 
 def command(text: str) -> Command | None:
@@ -25,17 +27,22 @@ def command(text: str) -> Command | None:
 def words(rest: str) -> Words:
     """Split at white space; `'` and `"` group, a backslash escapes the next character.
 
+    Phones make `“` and `”` of quotes and `—` of two hyphens while somebody types: they mean the
+    same.
+
     Raises:
         ValueError: a quote is not closed, or a backslash is last; says which.
     """
     args: list[str] = []
     flags: dict[str, str] = {}
     pending = ""
-    for word, quoted in _tokens(rest):
-        if word.startswith("--") and not quoted and len(word) > 2:
+    tokens = _tokens(rest)
+    for word, quoted in tokens:
+        flag = "" if quoted else _flag(word)
+        if flag:
             if pending:
                 flags[pending] = "true"
-            name, given, value = word[2:].partition("=")
+            name, given, value = flag.partition("=")
             pending = "" if given else name.lower()
             if given:
                 flags[name.lower()] = value or "true"
@@ -46,11 +53,16 @@ def words(rest: str) -> Words:
             args.append(word)
     if pending:
         flags[pending] = "true"
-    return Words(tuple(args), flags)
+    return Words(tuple(args), flags, tuple(word for word, _ in tokens))
+
+
+def _flag(word: str) -> str:
+    """Return what stands after the hyphens of a flag, "" = it is none."""
+    return next((word.removeprefix(sign) for sign in _HYPHENS if word.startswith(sign)), "")
 
 
 def _tokens(text: str) -> list[tuple[str, bool]]:
-    """Return the words, each with whether any part of it was quoted."""
+    """Return the words, each with whether it begins with a quote."""
     found: list[tuple[str, bool]] = []
     word, quote, quoted, escaped, begun = "", "", False, False, False
     for sign in text:
@@ -59,9 +71,10 @@ def _tokens(text: str) -> list[tuple[str, bool]]:
         elif sign == "\\":
             escaped, begun = True, True
         elif quote:
-            quote, word = ("", word) if sign == quote else (quote, word + sign)
-        elif sign in "'\"":
-            quote, quoted, begun = sign, True, True
+            ends = sign == quote or {sign, quote} <= _DOUBLE
+            quote, word = ("", word) if ends else (quote, word + sign)
+        elif sign == "'" or sign in _DOUBLE:
+            quote, quoted, begun = sign, quoted or not begun, True
         elif sign.isspace():
             if begun:
                 found.append((word, quoted))

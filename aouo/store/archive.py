@@ -50,15 +50,17 @@ _SESSION: LiteralString = (
 )
 
 
-def sessions(tx: Tx, limit: int, pack: str = "") -> list[Session]:
-    """The newest sessions, of one pack or of all."""
+def sessions(tx: Tx, limit: int, pack: str = "", *, runs: bool = False) -> list[Session]:
+    """The newest sessions, of one pack or of all; with `runs` those of one turn alone, too."""
     ending = _PACK + pack if pack else ""
     rows = tx.all(
-        _SESSION + "WHERE ? = '' OR substr(s.session_key, -length(?)) = ? "
+        _SESSION + "WHERE (? = '' OR substr(s.session_key, -length(?)) = ?) "
+        "AND (? OR substr(s.id, 1, 5) = 'chat/') "
         "ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?",
         ending,
         ending,
         ending,
+        runs,
         limit,
     )
     return [_session(row) for row in rows]

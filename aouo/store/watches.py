@@ -71,6 +71,12 @@ def forget_seen(tx: Tx, pack: str, watch: str, tenant: str) -> None:
     )
 
 
+def failing(tx: Tx) -> list[WatchState]:
+    """Return the watches that failed the last time: one for each, whosever data it looked at."""
+    rows = tx.all("SELECT *, max(failures) FROM watches WHERE failures > 0 GROUP BY pack, id")
+    return [_state(row) for row in rows]
+
+
 def forgive(tx: Tx) -> None:
     """Let watches that failed too often look again."""
     tx.run("UPDATE watches SET failures = 0, next_look = '' WHERE failures > 0")

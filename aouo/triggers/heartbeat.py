@@ -92,7 +92,8 @@ class Heartbeat:
             return "off: the owner has no private chat with the bot"
         if not to_do(self._read()):
             return f"on, and there is nothing in {self._file.name}"
-        return f"on, every {settings.every}"
+        quiet = settings.quiet.is_quiet(self._clock.now(), self._zone())
+        return f"on, every {settings.every}{', but in quiet hours now' if quiet else ''}"
 
     async def run(self) -> None:
         """Tick, for ever."""

@@ -2,7 +2,7 @@
 
 Nothing changed costs no token. What was seen and the jobs of a change are one transaction. A
 watch that fails looks less and less often, and after `FAILURES` in a row no more until the bot
-starts again or the watch is another one.
+starts again, settings or packs are loaded anew, or the watch is another one.
 """
 
 from __future__ import annotations
@@ -107,10 +107,13 @@ class Watching:
 
     async def run(self) -> None:
         """Look, for ever."""
-        await self._database.transact(watches.forgive)
+        looking, library = None, None
         async with asyncio.TaskGroup() as looks:
             while True:
                 self._over.clear()
+                if looking is not self._looking() or library is not self._library():
+                    looking, library = self._looking(), self._library()
+                    await self._database.transact(watches.forgive)
                 wait_s = await self._look_around(looks) if self._enabled() else self._longest_s()
                 wait_s = max(0.0, min(wait_s, self._longest_s()))
                 await first(self._clock.sleep(wait_s), self._until_over())

@@ -98,7 +98,7 @@ def test_every_problem_is_reported_at_once_with_its_path():
             "provder": {},
             "provider": {"backend": "gemni", "temperature": SECRET, "fallback": [{"backend": "x"}]},
             "groq": {"api_key": "${NOT_THERE}"},
-            "cron": {"timezone": "Mars/Base"},
+            "cron": {"timezone": "Europe/Berln"},
             "heartbeat": {"quiet_hours": "22-8", "every": "30s"},
             "attention": {"digest_at": "8am", "quiet_hours": "08:00-08:00"},
             "mcp": {"servers": {"files": {}}},
@@ -119,7 +119,8 @@ def test_every_problem_is_reported_at_once_with_its_path():
         f"provider.fallback.0.backend: no such backend; {backends}",
         "provider.temperature: input should be a valid number, unable to parse string as a number",
         "groq.api_key: the environment variable NOT_THERE is not set",
-        "cron.timezone: not an IANA time zone, such as Europe/Berlin",
+        'cron.timezone: there is no time zone "Europe/Berln". Did you mean Europe/Berlin or '
+        "Europe/Dublin or Europe/Belfast?",
         "heartbeat.every: give at least 1m",
         'heartbeat.quiet_hours: write it like "22:00-08:00", or "" for never',
         'attention.quiet_hours: it begins and ends at the same time: write "" for never',

@@ -431,6 +431,17 @@ async def test_a_model_that_cools_down_is_asked_all_the_same_when_nobody_else_an
     assert said == ["b", "a"]
 
 
+async def test_the_only_model_does_not_cool_since_no_other_is_asked_before_it(
+    clock: Waited,
+) -> None:
+    model = over(Scripted("a", [BUSY] * 9), clock=clock)
+    with pytest.raises(ProviderBusy):
+        await told(model)
+
+    assert model.health[0].failures
+    assert model.health[0].until is None
+
+
 async def test_health_says_how_often_why_and_until_when(clock: Waited) -> None:
     first, second = Scripted("a", [BUSY, BUSY]), Scripted("b", [BUSY])
     model = over(first, second, clock=clock)
@@ -444,6 +455,8 @@ async def test_health_says_how_often_why_and_until_when(clock: Waited) -> None:
     assert a.until is not None
     assert timedelta() < a.until - before <= timedelta(seconds=1)
 
+    await clock.sleep(2)
+    assert model.health[0].until is None
     assert (await answer(model)).model == "b"
     assert model.health[0].failures == 2
     assert model.health[1] == Health("by-b", "b")

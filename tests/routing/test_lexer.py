@@ -64,10 +64,18 @@ def test_anything_else_is_no_command(text: str) -> None:
         ("''", ("",), {}),
         ("-- x", ("--", "x"), {}),
         ("a'b c'd", ("ab cd",), {}),
+        ('--name="Tea time" x', ("x",), {"name": "Tea time"}),
+        ('--a "--b"', (), {"a": "--b"}),
+        ('“a b” „c d“ ”e f" x', ("a b", "c d", "e f", "x"), {}),
+        ("—name Tea — it’s —quiet", ("—", "it’s"), {"name": "Tea", "quiet": "true"}),
     ],
 )
 def test_words_and_flags(rest: str, args: tuple[str, ...], flags: dict[str, str]) -> None:
     assert words(rest) == Words(args, flags)
+
+
+def test_all_words_are_there_in_their_order() -> None:
+    assert words('a --k=v "b c" --q d').all == ("a", "--k=v", "b c", "--q", "d")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from aouo.facts import errors
 
 _FAR_S = 20 * 3600.0
+TRY_AGAIN = " Try again in a minute."
+"""The advice that stands last where somebody asked."""
 _SOON_S = 60.0
 _CONFIG = "in config.json"
 
@@ -155,7 +157,7 @@ def _busy(error: errors.ProviderBusy, *, for_owner: bool) -> str:
         case errors.ProviderBusy(retry_after_s=asked_s) if asked_s > _SOON_S and error.until:
             return f"The model service takes none of our requests before {_hour(error)}.{steps_in}"
         case _:
-            return "The model service is busy or cannot be reached. Try again in a minute."
+            return f"The model service is busy or cannot be reached.{TRY_AGAIN}"
 
 
 def _hour(error: errors.ProviderBusy) -> str:

@@ -184,7 +184,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "commands":
             return [f"{new}commands: {names([f'/{name}' for name in items])}"]
         case "prompt":
-            return [f"about {_words(items[0])} words that the model reads with each message"]
+            return [f"about {_words(items[0])} that the model reads with each message"]
         case "depends_on":
             return [f"works only with the packs {everything(items)}"]
         case "requires_core":
@@ -223,7 +223,7 @@ def _changed(change: Change) -> str:
             return f"what it keeps in {code(change.item)}: {_columns(change)}"
         case "prompt":
             now, was = _words(change.after), _words(change.before)
-            told = f"about {now} words that the model reads with each message, was {was}"
+            told = f"about {now} that the model reads with each message, was {was.split()[0]}"
             return told if now != was else ""
         case "size":
             return f"{kilobytes(int(change.after))} on disk, was {kilobytes(int(change.before))}"
@@ -313,6 +313,7 @@ def _size(summary: Summary) -> str:
     return f"{files}, {kilobytes(summary.size_bytes)}, fingerprint {code(summary.content[:16])}"
 
 
-def _words(size_bytes: str) -> int:
-    """Return roughly how many words a text of so many bytes has."""
-    return max(1, round(int(size_bytes) / 6))
+def _words(size_bytes: str) -> str:
+    """Return roughly how many words a text of so many bytes has: "117 words"."""
+    number = max(1, round(int(size_bytes) / 6))
+    return "1 word" if number == 1 else f"{number} words"

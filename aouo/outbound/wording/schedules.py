@@ -104,6 +104,8 @@ def state(line: ScheduleLine) -> str:
     """Return whether a schedule is on, and when it comes next."""
     if line.paused:
         return _PAUSED.get(line.paused, "off")
+    if line.due and line.due in line.when:  # once
+        return "on"
     return f"on, next {line.due}" if line.due else "over"
 
 

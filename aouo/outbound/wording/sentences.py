@@ -361,7 +361,7 @@ def run_badge(name: str, pack_name: str, *, by_command: bool = False) -> str:
 
 def run_failed(why: str) -> str:
     """Return what is said of a run without a result."""
-    return f"This did not work: {why}"
+    return f"This did not work: {why.removesuffix(models.TRY_AGAIN)}"
 
 
 def run_without_pack(pack_name: str) -> str:
@@ -381,11 +381,12 @@ def heartbeat_capped(most: int) -> str:
     )
 
 
-def watch_off(pack: str, watch: str, why: str) -> str:
-    return (
-        f"The watch “{watch}” of the pack {pack} failed {_WATCH_FAILURES} times in a row, so it is "
-        f"off until I start again: {why}"
-    )
+def watch_fails(pack: str, watch: str, failures: int, why: str) -> str:
+    """Return what the owner reads of a watch that failed so often in a row."""
+    times = f"{failures} times in a row" if failures > 1 else "the last time"
+    off = "is off until I start again or load what you mended (aouo reload)"
+    then = off if failures >= _WATCH_FAILURES else "looks less often"
+    return f"The watch “{watch}” of the pack {pack} failed {times}, so it {then}: {why}"
 
 
 def run_in_history(name: str, prompt: str, *, by_command: bool = False) -> str:

@@ -84,6 +84,12 @@ def shown(markdown: str) -> str:
     return "\n".join(page.text for page in render(markdown))
 
 
+def test_a_pack_that_says_next_to_nothing_to_the_model_brings_one_word() -> None:
+    card = install_card(replace(PLAIN, prompt_bytes=3))
+
+    assert "about 1 word that the model reads" in str(card)
+
+
 def test_a_small_app_has_a_small_card():
     told = shown(install_card(PLAIN, compare(None, PLAIN)))
 

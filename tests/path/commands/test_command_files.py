@@ -111,10 +111,13 @@ async def test_a_script_runs_in_the_sandbox_and_what_it_says_is_the_answer(world
     async with world.running() as bot:
         await bot.ask("hi")
         (row,) = await bot.rows("SELECT session_id FROM conversation_routes")
-        answer = await bot.ask("/disk 'a b' c")
+        answer = await bot.ask("/disk 'a b' c --day=Monday --quiet d")
         bad = await bot.ask("/disk 'a b")
 
-    assert answer.text == f"session {row['session_id']}\n[a b]\n[c]\noh\nseendone"
+    assert (
+        answer.text
+        == f"session {row['session_id']}\n[a b]\n[c]\n[--day=Monday]\n[--quiet]\n[d]\noh\nseendone"
+    )
     assert "the quote ' is not closed" in bad.text
     assert len(world.model.requests) == 1
     assert not (world.home.path / "commands" / "made").exists()

@@ -92,6 +92,31 @@ async def test_one_is_made_with_its_next_three_times_and_comes(
     )
 
 
+async def test_what_is_for_once_is_told_with_its_time_and_not_the_same_again(world: World) -> None:
+    async with world.running() as bot:
+        made = await bot.ask('/cron add --name Tea "today at 14:00" Make tea')
+
+    at = "Monday 2 March 2026 at 14:00"
+    assert made.text == f"“Tea”, once, {at}: on.\nIt comes {at} (Europe/Berlin)."
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        '--name="Tea time" "every day at 9:00" Boil water',
+        "—name “Tea time” “every day at 9:00” Boil water",
+    ],
+)
+async def test_flags_and_quotes_count_as_phones_write_them_too(world: World, typed: str) -> None:
+    """Found by hand: phones make curly quotes and a dash of what is typed."""
+    async with world.running() as bot:
+        made = await bot.ask(f"/cron add {typed}")
+        (row,) = await bot.rows("SELECT name, text, prompt FROM schedules")
+
+    assert made.text.startswith("“Tea time”, every day at 09:00")
+    assert row == {"name": "Tea time", "text": "every day at 9:00", "prompt": "Boil water"}
+
+
 async def test_a_zone_of_its_own_a_name_and_words_without_quotes(world: World) -> None:
     async with world.running() as bot:
         made = await bot.ask(

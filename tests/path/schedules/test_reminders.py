@@ -306,6 +306,7 @@ async def test_a_failed_run_is_tried_again_and_told_once(world: World, clock: Fa
         before = texts(await bot.people.messages(ADA))
         clock.jump(61)
         first = await bot.people.next_message(ADA, contains="did not work")
+        assert "Try again" not in first.text  # nobody asked, and it was tried again
         clock.jump(3600)
         await ended(bot, "failed", "failed")
         clock.jump(61)

@@ -7,9 +7,12 @@ import asyncio
 import pytest
 
 from aouo.emulator.models.replies import CallPart, Fails, Says
+from aouo.store import archive
+from aouo.store.reading import reading
 from aouo.triggers.heartbeat import is_ok, to_do
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually, settled
+from tests.path.reloading.following import ask_for
 from tests.path.world import ADA, WAIT_S, Running, World, texts
 
 HALF_AN_HOUR_S = 30 * 60 + 1
@@ -65,6 +68,24 @@ async def test_an_answer_that_all_is_well_is_sent_to_nobody(
         assert await bot.rows("SELECT id FROM deliveries") == []
     (request,) = world.model.requests
     assert "Tell me when the pump is late" in request["messages"][-1]["content"]
+
+
+async def test_a_look_is_among_the_sessions_only_when_asked_for(
+    world: World, beating: FastClock
+) -> None:
+    """Found by hand: looks filled the list, and no conversation was left in it."""
+    world.model.say("Hello.")
+    world.model.say("HEARTBEAT_OK")
+    async with world.running() as bot:
+        await bot.ask("hi")
+        await next_tick(bot, beating)
+    with reading(world.home.database) as tx:
+        found = [
+            [one.id.partition("/")[0] for one in archive.sessions(tx, 9, runs=runs)]
+            for runs in (False, True)
+        ]
+
+    assert found == [["chat"], ["heartbeat", "chat"]]
 
 
 async def test_anything_else_reaches_the_owner_and_can_be_answered(
@@ -155,6 +176,7 @@ async def test_it_does_not_look_in_quiet_hours_and_does_right_after(
         beating.jump(HALF_AN_HOUR_S)  # 13:17
         await bot.app.shared.clock.sleep(0.1)
         assert await begun(bot) == first
+        quiet = await ask_for(world, "status")
         beating.jump(HALF_AN_HOUR_S + 14 * 60)
 
         async def awake() -> bool:
@@ -164,6 +186,9 @@ async def test_it_does_not_look_in_quiet_hours_and_does_right_after(
         assert (await begun(bot))[11:16] == "14:00"
         await settled(bot)
         assert await states(bot) == ["silent"]
+        awake_again = await ask_for(world, "status")
+    assert quiet["heartbeat"] == "on, every 30m, but in quiet hours now"
+    assert awake_again["heartbeat"] == "on, every 30m"
 
 
 async def test_the_days_cap_ends_it_and_the_owner_is_told_once(

@@ -15,6 +15,7 @@ from aouo.store import gone
 from tests.fakes.clock import FastClock
 from tests.fakes.web_server import Answer, Names, WebServer, web_of
 from tests.path.looking import eventually, settled
+from tests.path.reloading.following import ask_for, save
 from tests.path.world import ADA, BEN, WAIT_S, Running, World, texts
 
 MANIFEST = """\
@@ -211,6 +212,36 @@ async def test_a_file_outside_of_what_is_open_is_not_looked_at(
 
     assert state["digest"] == ""
     assert why in state["why"]
+
+
+async def test_a_watch_that_fails_is_in_the_status_and_looks_again_once_it_is_mended(
+    world: World, clock: FastClock
+) -> None:
+    """Found by hand: nobody was told before the fifth failure, and mending took a restart."""
+    lab(world, f"file: {world.home.path.parent / 'in' / 'box.txt'}")
+    opened = world.config["security"]
+    world.config["security"] = {"allowed_paths": []}
+    async with world.running() as bot:
+        await bot.ask("Hello")
+        await looked(bot, clock)
+        told = await bot.ask("/status")
+        status = await ask_for(world, "status")
+        for _ in range(4):
+            await looked(bot, clock, 24 * 3600)
+        off = await bot.people.next_message(ADA, contains="5 times in a row")
+        save(world, security=opened)
+        await ask_for(world, "reload")
+        clock.jump(60)
+        await eventually(lambda: bot.rows("SELECT 1 FROM watches WHERE digest <> ''"))
+        well = await ask_for(world, "status")
+
+    fails = "The watch “look-here” of the pack lab failed"
+    assert f"⚠️ {fails} the last time, so it looks less often: " in told.text
+    assert [line.partition(" the last")[0] for line in status["failing_watches"]] == [fails]
+    assert off.text.startswith(f"{fails} 5 times in a row, so it is off until ")
+    assert "aouo reload" in off.text
+    assert "security.allowed_paths" in off.text
+    assert well["failing_watches"] == []
 
 
 async def test_a_pack_that_may_not_begin_by_itself_looks_at_nothing(
