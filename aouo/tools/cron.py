@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from aouo.facts.errors import ToolFailed
@@ -115,7 +116,9 @@ class _Calls:
             case "pause":
                 return f"Off. {self._line(changing.pause(tx, row, self._now, self._zone_of))}"
             case "resume":
-                args = (self._library, self._now, self._zone_of)
+                # Whoever has this turn is on the list, and it changes only what is theirs.
+                may = partial(changing.may_run, library=self._library, is_listed=lambda _: True)
+                args = (self._library, self._now, self._zone_of, may)
                 return f"On. {self._told(changing.resume(tx, row, *args))}"
             case _:
                 changing.remove(tx, row)

@@ -43,7 +43,7 @@ _PAUSED = {
     "proposed": "off, as its pack proposes it",
     "permission": "off: the pack may not use schedules any more",
     "over": "over",
-    "unlisted": "off: the person it is for is not on my list",
+    "unlisted": "off: the person it is for was taken off my list",
     "unreadable": "off: its time cannot be read any more",
 }
 _STATES = {
