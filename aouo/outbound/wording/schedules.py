@@ -175,7 +175,7 @@ def _at_work(notice: AtWork) -> Rendered:
     """Return the answer to `/jobs`."""
     shown = notice.works[:_WORKS_MAX]
     lines = [_ASKED[notice.asked]] if notice.asked else []
-    if not shown:
+    if not shown and notice.asked != "stopped":
         lines.append("Nothing is at work here.")
     lines += [_work(work) for work in shown]
     if len(notice.works) > len(shown):
