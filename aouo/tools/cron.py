@@ -12,8 +12,7 @@ from typing import Literal
 from aouo.facts.errors import ToolFailed
 from aouo.facts.origins import PEOPLE
 from aouo.facts.ports import Clock
-from aouo.facts.schedule import NotASchedule, parse
-from aouo.facts.schedule_words import in_words, moment_in_words
+from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.library import Library
@@ -166,11 +165,7 @@ class _Calls:
         return f"{self._line(row)}.{upcoming if row.enabled else ''}{tell}"
 
     def _line(self, row: Scheduled) -> str:
-        zone = self._zone_of(row.zone)
-        try:
-            when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
-        except NotASchedule:
-            when = row.text
+        zone, when = self._zone_of(row.zone), changing.when(row, self._zone_of)
         due = moment_in_words(datetime.fromisoformat(row.next_due), zone) if row.next_due else ""
         state = "off" if row.paused else f"on, next {due}" if due else "over"
         return f"id {row.id}: “{name_of(row)}”, {when}: {state}"

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from aouo.facts.ports import iso
 from aouo.facts.schedule import NotASchedule, Once, is_from_now, next_after, parse
-from aouo.facts.schedule_words import moment_in_words
+from aouo.facts.schedule_words import in_words, moment_in_words
 from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin, ScheduleRun
 from aouo.packs.library import Library
 from aouo.plumbing.zones import NoSuchZone, known_zone
@@ -202,6 +202,15 @@ def upcoming(row: Scheduled, now: datetime, zone_of: ZoneOf, most: int = 3) -> l
     while len(found) < most and (moment := next_after(schedule, moment, zone)):
         found.append(moment.astimezone(zone))
     return found
+
+
+def when(row: Scheduled, zone_of: ZoneOf) -> str:
+    """Return when a schedule comes, in words; as it was written, if it cannot be read."""
+    zone = zone_of(row.zone)
+    try:
+        return in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
+    except NotASchedule:
+        return row.text
 
 
 def zone_name(row: Scheduled, zone_of: ZoneOf) -> str:
