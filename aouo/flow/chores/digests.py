@@ -51,7 +51,8 @@ class Digests:
         planned: tuple[AttentionRules, tzinfo] | None = None
         while True:
             if planned != (by := (self._rules(), self._zone())):
-                await self._database.transact(partial(_plan, rules=by[0], zone=by[1]))
+                if await self._database.read(kept_reports.next_due):
+                    await self._database.transact(partial(_plan, rules=by[0], zone=by[1]))
                 planned = by
             wait_s = self._longest_s()
             if due := await self._database.read(kept_reports.next_due):
