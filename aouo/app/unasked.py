@@ -47,7 +47,7 @@ class Unasked:
             await owner_notices.tell(sentences.heartbeat_capped(most))
 
         async def gave_up(pack: str, watch: str, why: str) -> None:
-            await owner_notices.tell(sentences.watch_fails(pack, watch, FAILURES, why))
+            await owner_notices.tell(sentences.watch_fails(pack, watch, FAILURES, why, is_off=True))
 
         self._heartbeat = Heartbeat(
             database=database,
@@ -97,6 +97,8 @@ class Unasked:
 def failing_watches(tx: Tx) -> list[str]:
     """Return a sentence for the owner about each watch that failed the last time."""
     return [
-        sentences.watch_fails(one.key.pack, one.key.id, one.failures, one.why)
+        sentences.watch_fails(
+            one.key.pack, one.key.id, one.failures, one.why, is_off=one.failures >= FAILURES
+        )
         for one in watches.failing(tx)
     ]

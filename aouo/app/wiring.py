@@ -58,6 +58,7 @@ from aouo.queue.running import Running
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.tools.registry import Tool
+from aouo.triggers import changing
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.ticking import Ticking
 
@@ -176,8 +177,14 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
 
+    def may_run(row: Scheduled) -> Paused:
+        now = generations.now
+        listed = partial(now.admission.lists, owner=now.owner.id)
+        return changing.may_run(row, now.library, listed)
+
     scheduling = Scheduling(
         zones,
+        may=may_run,
         is_owner=lambda inbound: owner().is_owner(inbound),
         enabled=lambda: generations.now.cron.enabled,
     )
@@ -267,15 +274,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     )
     known_models = KnownModels(generations, clock, owner_notices)
     parts = Parts(clock, lambda name: owner_notices.tell(sentences.part_failed(name)))
-    schedules = Schedules(database=database, clock=clock, zone_of=zones)
-
-    def may_run(row: Scheduled) -> Paused:
-        now = generations.now
-        pack = now.library.get(row.pack)
-        if pack and not pack.manifest.permissions.cron:
-            return "permission"
-        listed = row.address.platform != "tg" or now.admission.lists(row.person, now.owner.id)
-        return "" if listed else "unlisted"
+    schedules = Schedules(database=database, clock=clock, zone_of=zones, may=may_run)
 
     ticking = Ticking(
         database=database,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from aouo.facts.notices_schedules import PastRun, ScheduleLine, ScheduleMade
-from aouo.facts.schedule import NotASchedule, parse
-from aouo.facts.schedule_words import in_words, moment_in_words
+from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled, ScheduleRun
 from aouo.triggers import changing
 from aouo.triggers.scheduling import ZoneOf
@@ -16,11 +15,7 @@ from aouo.triggers.ticking import name_of
 
 def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> ScheduleLine:
     """Return a schedule in words; its pack is named unless it is the pack `here`."""
-    zone = zone_of(row.zone)
-    try:
-        when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
-    except NotASchedule:
-        when = row.text
+    zone, when = zone_of(row.zone), changing.when(row, zone_of)
     return ScheduleLine(
         row.id,
         name_of(row),

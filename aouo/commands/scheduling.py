@@ -27,7 +27,7 @@ from aouo.store.database import Tx
 from aouo.triggers import changing, scheduling
 from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.scheduling import Place, ZoneOf
-from aouo.triggers.ticking import name_of
+from aouo.triggers.ticking import May, name_of
 
 USAGE = (
     "/cron, /cron add [--name N] [--zone Z] [--misfire run_once|skip|coalesce] "
@@ -50,10 +50,12 @@ class Scheduling:
         self,
         zone_of: ZoneOf,
         *,
+        may: May,
         is_owner: Callable[[Inbound], bool],
         enabled: Callable[[], bool],
     ) -> None:
         self._zone_of = zone_of
+        self._may = may
         self._is_owner = is_owner
         self._enabled = enabled
 
@@ -191,7 +193,7 @@ class Scheduling:
         row = self._changeable(tx, call, wanted)
         now = datetime.fromisoformat(call.now)
         if on:
-            changing.resume(tx, row, library, now, self._zone_of)
+            changing.resume(tx, row, library, now, self._zone_of, self._may)
         else:
             changing.pause(tx, row, now, self._zone_of)
         return ""
@@ -200,7 +202,7 @@ class Scheduling:
         row = self._changeable(tx, call, wanted)
         if not self._enabled():
             raise ScheduleRefused("The owner has switched schedules off, so nothing runs.")
-        changing.run_now(tx, row, datetime.fromisoformat(call.now))
+        changing.run_now(tx, row, datetime.fromisoformat(call.now), self._may)
         return f"“{name_of(row)}” begins now; its result comes here."
 
     def _remove(self, tx: Tx, call: CommandCall, wanted: str) -> str:

@@ -54,15 +54,22 @@ class Attention:
             tx,
             person,
             inbound.address,
-            report.name,
+            self._name(report),
             text,
             messages,
             iso(due),
             now,
             turn_id=report.turn_id,
+            sent=sent,
+            always=always,
         )
         log.info("report_kept", origin=inbound.origin, trigger=report.trigger, due=iso(due))
         return True
+
+    def _name(self, report: Report) -> str:
+        """What a report comes from; with its pack, if there are several, as in its message."""
+        several = len(self._library().names) > 1
+        return f"{report.pack} · {report.name}" if several and report.pack else report.name
 
     def _can_wait(self, inbound: Inbound, report: Report) -> bool:
         """Whether it comes from a watch that its pack calls quiet."""

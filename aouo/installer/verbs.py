@@ -12,8 +12,8 @@ from typing import Any, cast, get_args
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import SetupError
-from aouo.facts.people import Owner
-from aouo.facts.work import Misfire
+from aouo.facts.people import Admission, Owner
+from aouo.facts.work import Misfire, Paused, Scheduled
 from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
 from aouo.installer.kit import PackKit
@@ -28,7 +28,7 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.plumbing.zones import zone_of
 from aouo.store.opening import opened
-from aouo.triggers.changing import ScheduleRefused, Wish
+from aouo.triggers.changing import ScheduleRefused, Wish, may_run
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.scheduling import Place
 
@@ -295,7 +295,12 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
         packs = Packs(kit)
         await packs.recover(Takeover())
         try:
-            schedules = Schedules(database=database, clock=clock, zone_of=zones)
+            admission = Admission(settings.telegram.allowed_user_ids)
+
+            def may(row: Scheduled) -> Paused:
+                return may_run(row, library(), partial(admission.lists, owner=owner.id))
+
+            schedules = Schedules(database=database, clock=clock, zone_of=zones, may=may)
             yield home_verbs(packs, library, schedules)
         finally:
             stores.close()

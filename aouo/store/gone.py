@@ -12,7 +12,10 @@ WAITS = "its chat is gone"
 
 def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
     """Mark a chat with all its topics as gone: refuse its queued deliveries, park its waiting
-    jobs, note the reason on its routes. Returns since when it is gone."""
+    jobs, note the reason on its routes. Returns since when it is gone.
+
+    Turns whose answers go nowhere (`facts.origins`) need no chat, so they do not wait for one.
+    """
     tx.touch(jobs.ENDED)
     platform, chat_id = address.platform, address.chat_id
     tx.run(
@@ -26,7 +29,8 @@ def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
     )
     tx.run(
         "UPDATE jobs SET state = 'parked', outcome = ? WHERE state = 'ready' AND platform = ? "
-        "AND chat_id = ? AND lane NOT LIKE ? || '%'",
+        "AND chat_id = ? AND lane NOT LIKE ? || '%' "
+        "AND origin NOT IN ('api', 'journal', 'consolidate')",
         WAITS,
         platform,
         chat_id,

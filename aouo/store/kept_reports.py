@@ -21,7 +21,8 @@ _WORDS_CHARS = 2_000
 @dataclass(frozen=True, slots=True)
 class KeptReport:
     """One report: what it comes from, its Markdown, and its turn with its messages as they would
-    have come."""
+    have come. `sent` such messages had come on its day before it; `always`: it is for a digest in
+    any case."""
 
     id: int
     person: str
@@ -31,6 +32,8 @@ class KeptReport:
     turn_id: str
     messages: tuple[Rendered, ...]
     created_at: str
+    sent: int = 0
+    always: bool = False
 
 
 def sent_on(tx: Tx, person: str, day: str) -> int:
@@ -60,8 +63,11 @@ def keep(
     now: str,
     *,
     turn_id: str,
+    sent: int = 0,
+    always: bool = False,
 ) -> None:
-    """Keep a report of a turn for the digest of `due_at`."""
+    """Keep a report of a turn for the digest of `due_at`; the rest as in `KeptReport`."""
+    shown = {"turn_id": turn_id, "messages": [dump(message) for message in messages]}
     tx.run(
         "INSERT INTO kept_reports (person, platform, chat_id, thread_id, user_id, name, text, "
         "messages, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -69,7 +75,7 @@ def keep(
         *address.columns,
         name,
         text,
-        json.dumps({"turn_id": turn_id, "messages": [dump(message) for message in messages]}),
+        json.dumps({**shown, "sent": sent, "always": always}),
         due_at,
         now,
     )
@@ -89,6 +95,11 @@ def due(tx: Tx, now: str) -> list[KeptReport]:
     return [_kept(row) for row in rows]
 
 
+def everything(tx: Tx) -> list[KeptReport]:
+    """Return all that waits for a digest."""
+    return [_kept(row) for row in tx.all("SELECT * FROM kept_reports WHERE due_at IS NOT NULL")]
+
+
 def waiting(tx: Tx, address: ConversationAddress) -> tuple[int, str]:
     """Return how many reports wait here for a digest, and when it is due ("" = none wait)."""
     row = tx.one(
@@ -100,7 +111,8 @@ def waiting(tx: Tx, address: ConversationAddress) -> tuple[int, str]:
     return (row["n"], row["due"] or "") if row else (0, "")
 
 
-def postpone(tx: Tx, kept: KeptReport, due_at: str) -> None:
+def plan(tx: Tx, kept: KeptReport, due_at: str) -> None:
+    """Have a report come with the digest of another time."""
     tx.run("UPDATE kept_reports SET due_at = ? WHERE id = ?", due_at, kept.id)
 
 
@@ -158,7 +170,7 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
 
 
 def _kept(row: sqlite3.Row) -> KeptReport:
-    turn_id, messages = _shown(row)
+    turn_id, messages, sent, always = _shown(row)
     address = ConversationAddress(
         cast("Platform", row["platform"]), row["chat_id"], row["thread_id"], row["user_id"]
     )
@@ -171,16 +183,19 @@ def _kept(row: sqlite3.Row) -> KeptReport:
         turn_id,
         messages,
         row["created_at"],
+        sent,
+        always,
     )
 
 
-def _shown(row: sqlite3.Row) -> tuple[str, tuple[Rendered, ...]]:
-    """Return a report's turn and messages; of what cannot be read any more, the words that fit
-    one message, so that one bad row holds up nobody's digest."""
+def _shown(row: sqlite3.Row) -> tuple[str, tuple[Rendered, ...], int, bool]:
+    """Return a report's turn and messages, and why it was kept; of what cannot be read any more,
+    the words that fit one message, so that one bad row holds up nobody's digest."""
     try:
         found: dict[str, Any] | list[str] = json.loads(row["messages"])
         if isinstance(found, list):  # of a version that did not note the turn
             found = {"turn_id": "", "messages": found}
-        return found["turn_id"], tuple(load(each) for each in found["messages"])
+        messages = tuple(load(each) for each in found["messages"])
+        return found["turn_id"], messages, found.get("sent", 0), found.get("always", False)
     except (ValueError, LookupError, TypeError, AttributeError):
-        return "", (Rendered(row["text"][:_WORDS_CHARS]),)
+        return "", (Rendered(row["text"][:_WORDS_CHARS]),), 0, False

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import ChatKind
 from aouo.facts.ids import SessionId, SessionKind
 from aouo.facts.work import Route
 from aouo.store import routes
@@ -58,6 +59,15 @@ def of_pack(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: 
         return resolve(tx, route, address, pack, now).id
     newest = _newest(tx, address.session_key(pack))
     return newest or create(tx, address, pack, now)
+
+
+def of_result(
+    tx: Tx, address: ConversationAddress, chat_kind: ChatKind, pack: str, now: str
+) -> str:
+    """Return the session that a result belongs to in a conversation: its pack's, or of the pack at
+    hand if no pack brings it, for that is who is asked about it."""
+    route = routes.get_or_create(tx, address, chat_kind, now)
+    return of_pack(tx, route, address, pack or route.active_pack, now)
 
 
 def _newest(tx: Tx, key: str) -> str:

@@ -6,13 +6,13 @@ import base64
 import hashlib
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.origins import PEOPLE
 from aouo.facts.ports import Clock
-from aouo.facts.schedule import NotASchedule, parse
-from aouo.facts.schedule_words import in_words, moment_in_words
+from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.library import Library
@@ -115,7 +115,9 @@ class _Calls:
             case "pause":
                 return f"Off. {self._line(changing.pause(tx, row, self._now, self._zone_of))}"
             case "resume":
-                args = (self._library, self._now, self._zone_of)
+                # Whoever has this turn is on the list, and it changes only what is theirs.
+                may = partial(changing.may_run, library=self._library, is_listed=lambda _: True)
+                args = (self._library, self._now, self._zone_of, may)
                 return f"On. {self._told(changing.resume(tx, row, *args))}"
             case _:
                 changing.remove(tx, row)
@@ -163,11 +165,7 @@ class _Calls:
         return f"{self._line(row)}.{upcoming if row.enabled else ''}{tell}"
 
     def _line(self, row: Scheduled) -> str:
-        zone = self._zone_of(row.zone)
-        try:
-            when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
-        except NotASchedule:
-            when = row.text
+        zone, when = self._zone_of(row.zone), changing.when(row, self._zone_of)
         due = moment_in_words(datetime.fromisoformat(row.next_due), zone) if row.next_due else ""
         state = "off" if row.paused else f"on, next {due}" if due else "over"
         return f"id {row.id}: “{name_of(row)}”, {when}: {state}"

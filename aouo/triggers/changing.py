@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from aouo.facts.ports import iso
 from aouo.facts.schedule import NotASchedule, Once, is_from_now, next_after, parse
-from aouo.facts.schedule_words import moment_in_words
-from aouo.facts.work import Misfire, Scheduled, ScheduleOrigin, ScheduleRun
+from aouo.facts.schedule_words import in_words, moment_in_words
+from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin, ScheduleRun
 from aouo.packs.library import Library
 from aouo.plumbing.zones import NoSuchZone, known_zone
 from aouo.store import jobs, schedule_runs, schedules
 from aouo.store.database import Tx
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place, ZoneOf
-from aouo.triggers.ticking import lane_of, name_of
+from aouo.triggers.ticking import May, lane_of, name_of, why_not
 
 MADE_HERE = 200
 """How many schedules people and models may have made in one conversation."""
@@ -105,13 +105,16 @@ def change(tx: Tx, row: Scheduled, wish: Wish, now: datetime, zone_of: ZoneOf) -
     return changed
 
 
-def resume(tx: Tx, row: Scheduled, library: Library, now: datetime, zone_of: ZoneOf) -> Scheduled:
-    """Switch a schedule on: see `scheduling.switch`.
+def resume(
+    tx: Tx, row: Scheduled, library: Library, now: datetime, zone_of: ZoneOf, may: May
+) -> Scheduled:
+    """Switch a schedule on: see `scheduling.switch`. It stays in the name that it is in.
 
     Raises:
         ScheduleRefused: it stays off.
     """
     check_pack(row.pack, library)
+    _check_may(row, may)
     begins = iso(now) if is_from_now(row.text) else row.since
     _due(replace(row, enabled=True, since=begins), now, zone_of)
     return scheduling.switch(tx, row.id, now, zone_of, on=True) or row
@@ -135,17 +138,16 @@ def remove(tx: Tx, row: Scheduled) -> None:
     schedules.remove(tx, row.id)
 
 
-def run_now(tx: Tx, row: Scheduled, now: datetime) -> None:
+def run_now(tx: Tx, row: Scheduled, now: datetime, may: May) -> None:
     """Have a schedule run at once, whether it is on or off; its due times stay what they are.
 
     It is a run that is tried `now`, so it begins when `Ticking` sees it.
 
     Raises:
-        ScheduleRefused: a run of it waits or is at work, or was due at this very moment; or its
-            pack may have none.
+        ScheduleRefused: it may not run; or a run of it waits or is at work, or was due at this
+            very moment.
     """
-    if row.paused == "permission":
-        raise ScheduleRefused(f"“{name_of(row)}” cannot run: its pack may not use schedules.")
+    _check_may(row, may)
     is_open = jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id)
     run = ScheduleRun(row.id, iso(now), "waiting")
     if is_open or not schedule_runs.add(tx, run, iso(now)):
@@ -180,6 +182,15 @@ def check_pack(pack: str, library: Library) -> None:
         )
 
 
+def may_run(row: Scheduled, library: Library, is_listed: Callable[[str], bool]) -> Paused:
+    """Decide whether a schedule may run, "" = it may: its pack has the permission, and whoever it
+    is for may talk to the bot."""
+    pack = library.get(row.pack)
+    if pack and not pack.manifest.permissions.cron:
+        return "permission"
+    return "" if row.address.platform != "tg" or is_listed(row.person) else "unlisted"
+
+
 def upcoming(row: Scheduled, now: datetime, zone_of: ZoneOf, most: int = 3) -> list[datetime]:
     """Return the next due times of a schedule in its zone, whether it is on or off."""
     zone, found = zone_of(row.zone), list[datetime]()
@@ -193,6 +204,15 @@ def upcoming(row: Scheduled, now: datetime, zone_of: ZoneOf, most: int = 3) -> l
     return found
 
 
+def when(row: Scheduled, zone_of: ZoneOf) -> str:
+    """Return when a schedule comes, in words; as it was written, if it cannot be read."""
+    zone = zone_of(row.zone)
+    try:
+        return in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
+    except NotASchedule:
+        return row.text
+
+
 def zone_name(row: Scheduled, zone_of: ZoneOf) -> str:
     """Return the name of a schedule's zone: what is there, also if the one it names is gone."""
     zone = zone_of(row.zone)
@@ -200,6 +220,11 @@ def zone_name(row: Scheduled, zone_of: ZoneOf) -> str:
         return name
     offset = datetime.fromisoformat(row.since).astimezone(zone).strftime("%z")
     return "UTC" if offset == "+0000" else f"UTC{offset[:3]}:{offset[3:]}"
+
+
+def _check_may(row: Scheduled, may: May) -> None:
+    if paused := may(row):
+        raise ScheduleRefused(f"“{name_of(row)}” cannot run: {why_not(row, paused)}.")
 
 
 def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:

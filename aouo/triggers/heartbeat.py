@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import structlog
 
-from aouo.config.settings import Heartbeat as Settings
+from aouo.config.sections import Heartbeat as Settings
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.events import Inbound, Person, Report, Triggered
 from aouo.facts.ports import Clock, iso

@@ -16,6 +16,7 @@ from aouo.store.database import Database, Tx
 from aouo.triggers import changing, scheduling
 from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
+from aouo.triggers.ticking import May
 
 T = TypeVar("T")
 _TOPICS_SHOWN = 20
@@ -24,10 +25,11 @@ _TOPICS_SHOWN = 20
 class Schedules:
     """Reads and changes schedules; each method is one transaction."""
 
-    def __init__(self, *, database: Database, clock: Clock, zone_of: ZoneOf) -> None:
+    def __init__(self, *, database: Database, clock: Clock, zone_of: ZoneOf, may: May) -> None:
         self._database = database
         self._clock = clock
         self._zone_of = zone_of
+        self._may = may
 
     async def propose(self, manifest: Manifest, place: Place, *, consent: bool) -> list[Scheduled]:
         """Store a pack's defaults after its installation: see `triggers.scheduling.propose`."""
@@ -115,18 +117,19 @@ class Schedules:
             ScheduleRefused: it stays off.
         """
         return await self._with(
-            schedule_id, lambda tx, row, now: changing.resume(tx, row, library, now, self._zone_of)
+            schedule_id,
+            lambda tx, row, now: changing.resume(tx, row, library, now, self._zone_of, self._may),
         )
 
     async def run_now(self, schedule_id: str) -> Scheduled | None:
         """Have one run at once; None = there is none of this id.
 
         Raises:
-            ScheduleRefused: it runs already.
+            ScheduleRefused: it runs already, or may not.
         """
 
         def run(tx: Tx, row: Scheduled, now: datetime) -> Scheduled:
-            changing.run_now(tx, row, now)
+            changing.run_now(tx, row, now, self._may)
             return row
 
         return await self._with(schedule_id, run)

@@ -39,6 +39,11 @@ _NAME_CHARS = 60
 _CLOSED, _BUSY = "its conversation is closed", "the run before was not over"
 _NOTHING_RAN = "nothing ran at that time"
 _OFF = "its schedule is off"
+_MAY_NOT = {
+    "permission": "its pack may not use schedules",
+    "unlisted": "it is for {person}, who is not on my list (telegram.allowed_user_ids); with them "
+    "on it again it can, or make it anew for somebody else",
+}
 
 Due: TypeAlias = Callable[[Tx, datetime], Sequence[Inbound]]
 May: TypeAlias = Callable[[Scheduled], Paused]
@@ -115,21 +120,27 @@ class Ticking:
     def _retry(self, tx: Tx, run: ScheduleRun, now: datetime) -> list[Inbound]:
         """Begin a further try, or the first of a run that was asked for, also while it is off."""
         row, asked_for = schedules.get(tx, run.schedule_id), run.tries == 0
-        if row is None or not (row.enabled or asked_for) or self._is_off(tx, row, now):
+        told: list[Inbound] = []
+        if row is None or not (row.enabled or asked_for):
             why = _OFF
+        elif paused := self._is_off(tx, row, now):
+            why = f"it cannot run: {why_not(row, paused)}." if asked_for else _OFF
+            theirs_alone = paused == "unlisted" and row.chat_kind == "private"
+            if asked_for and not theirs_alone:
+                told = [_told(row, why, asked_for=True)]
         elif not (why := _closed(tx, row, is_last=asked_for or not row.next_due)):
             schedule_runs.begin(tx, row.id, run.due_at)
             return [run_of(row, run.due_at, asked_for=asked_for)]
         why = f"{run.why} It was not tried again: {why}." if run.why else why
         schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=why)
-        return []
+        return told
 
-    def _is_off(self, tx: Tx, row: Scheduled, now: datetime) -> bool:
-        """Whether a schedule may not run any more; it is switched off then."""
+    def _is_off(self, tx: Tx, row: Scheduled, now: datetime) -> Paused:
+        """Why a schedule may not run any more, "" = it may; it is switched off then."""
         if paused := self._may(row):
             schedules.switch(tx, row.id, paused, "", iso(now))
             log.info("schedule_paused", schedule=row.id, why=paused)
-        return bool(paused)
+        return paused
 
     def _fire(self, tx: Tx, row: Scheduled, now: datetime) -> list[Inbound]:
         """Meet a due time; return the job, or what is said about why there is none."""
@@ -197,6 +208,11 @@ def _closed(tx: Tx, row: Scheduled, *, is_last: bool) -> str:
     return _CLOSED if not is_last and routes.is_paused(tx, row.address) else ""
 
 
+def why_not(row: Scheduled, paused: Paused) -> str:
+    """Return why a schedule cannot run that `May` says no to, for whoever wants it to."""
+    return _MAY_NOT.get(paused, _OFF).format(person=row.person)
+
+
 def lane_of(row: Scheduled) -> Lane:
     """The lane of a schedule's runs."""
     return Lane(f"cron:{row.id}")
@@ -235,8 +251,10 @@ _WHO = (
 )
 
 
-def _told(row: Scheduled, why: str) -> Inbound:
-    report = Report(ulid(), name_of(row), row.prompt, why, row.pack, row.id, failed=True)
+def _told(row: Scheduled, why: str, *, asked_for: bool = False) -> Inbound:
+    report = Report(
+        ulid(), name_of(row), row.prompt, why, row.pack, row.id, failed=True, asked_for=asked_for
+    )
     return _inbound(row, report)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from types import CoroutineType
+from typing import Any
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SKIPPED_S = 0.01
@@ -28,8 +30,11 @@ class FastClock:
     def now(self) -> datetime:
         return self._start + timedelta(seconds=self.monotonic_s() + self._slept_s)
 
-    async def sleep(self, seconds: float) -> None:
-        until_s = self.monotonic_s() + seconds
+    def sleep(self, seconds: float) -> CoroutineType[Any, Any, None]:
+        """Sleep from the call on, so that no jump comes between it and the first step."""
+        return self._sleep_until(self.monotonic_s() + seconds)
+
+    async def _sleep_until(self, until_s: float) -> None:
         while (left_s := until_s - self.monotonic_s()) > 0:
             try:
                 async with asyncio.timeout(left_s / self._speed):

@@ -14,14 +14,16 @@ import pytest
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import LostClaim, SetupError, Unstorable
-from aouo.facts.events import Content, Edited, Inbound, Part, Person, Reacted, Text
+from aouo.facts.events import Content, Edited, Inbound, Origin, Part, Person, Reacted, Text
 from aouo.facts.installs import Change, Install
+from aouo.facts.origins import PROFILES
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Gate, Route
 from aouo.store import (
     chats,
     deliveries,
     gates,
+    gone,
     installs,
     jobs,
     kept_reports,
@@ -485,6 +487,18 @@ async def test_a_file_system_without_a_write_ahead_log_is_a_mistake_of_the_setup
     with pytest.raises(SetupError, match=r"cannot keep a write-ahead log \(it says: memory\)"):
         await database.open()
     await database.close()
+
+
+@pytest.mark.parametrize("origin", PROFILES)
+async def test_a_job_waits_for_a_chat_that_is_gone_if_its_answer_goes_there(
+    database: Database, origin: Origin
+) -> None:
+    def parked(tx: Tx) -> bool:
+        jobs.add(tx, ADA.lane, replace(said(), origin=origin), NOW)
+        gone.close(tx, ADA, "blocked", NOW)
+        return jobs.any_parked(tx, ADA)
+
+    assert await database.transact(parked) is (PROFILES[origin].goes != "nowhere")
 
 
 async def test_what_waits_for_a_digest_moves_with_its_group(database: Database) -> None:

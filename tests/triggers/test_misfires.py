@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import iso
-from aouo.facts.work import Misfire, Scheduled
+from aouo.facts.work import Misfire, Paused, Scheduled
 from aouo.store import routes, schedule_runs, schedules
 from aouo.store.database import Tx
 from aouo.triggers import changing
@@ -312,6 +312,31 @@ async def test_one_that_is_off_runs_when_it_is_asked_for_and_is_not_tried_again(
     assert states == ["done", "failed"]
     assert [report.text for report in ticks.told][-1:] == ["The model is away."]
     assert [(await ticks.get(row)).paused for row in (over, off)] == ["over", "person"]
+
+
+@pytest.mark.parametrize(
+    ("paused", "kind", "why"),
+    [
+        ("permission", "private", "it cannot run: its pack may not use schedules."),
+        ("unlisted", "group", "it cannot run: it is for 1001, who is not on my list"),
+        ("unlisted", "private", ""),  # nobody else would read it
+    ],
+)
+async def test_what_is_asked_for_and_may_not_run_by_then_is_told(
+    ticks: Ticks, paused: Paused, kind: str, why: str
+) -> None:
+    row = await ticks.add("0 9 * * *", chat_kind=kind)
+    async with asyncio.TaskGroup() as group:
+        playing = Playing(ticks)
+        await ticks.run_now(row)
+        playing.start(group, ticks.ticking(may=lambda _: paused))
+        await playing.quiet()
+        await playing.stop()
+    (run,) = await ticks.runs(row)
+
+    assert (ticks.fired, run["state"]) == ([], "failed")
+    assert run["why"].startswith("it cannot run: ")
+    assert [why in report.text and report.asked_for for report in ticks.told] == [True] * bool(why)
 
 
 async def failed_run(ticks: Ticks, playing: Playing, row: Scheduled) -> None:

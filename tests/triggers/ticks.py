@@ -160,9 +160,11 @@ class Ticks:
         assert found
         return found
 
-    async def run_now(self, row: Scheduled) -> None:
+    async def run_now(
+        self, row: Scheduled, may: Callable[[Scheduled], Paused] = lambda row: ""
+    ) -> None:
         """Have one run as its person asks."""
-        await self.database.transact(lambda tx: changing.run_now(tx, row, self.clock.now()))
+        await self.database.transact(lambda tx: changing.run_now(tx, row, self.clock.now(), may))
 
     async def end(self, status: Any = "done", text: str = "Said.", **more: Any) -> None:
         """End the runs that are open."""

@@ -26,7 +26,7 @@ from aouo.outbound.clean import without_secrets
 from aouo.outbound.wording import sentences
 from aouo.queue import reports
 from aouo.routing.decisions import BringIn
-from aouo.store import jobs, report_parts, routes, sessions, turns
+from aouo.store import jobs, report_parts, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.triggers.runs import RunEnd, Settle
 
@@ -135,10 +135,8 @@ class Bringing:
         return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
 
     def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
-        route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
-        # What no pack brings is answered with the pack that is at hand.
-        pack = report.pack or route.active_pack
-        session_id = sessions.of_pack(tx, route, inbound.address, pack, now)
+        here = (inbound.address, inbound.chat_kind)
+        session_id = sessions.of_result(tx, *here, report.pack, now)
         by_command = inbound.origin == "command"
         about = sentences.run_in_history(report.name, report.prompt, by_command=by_command)
         text = report.text or sentences.run_sent_in_history()

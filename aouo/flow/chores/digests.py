@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, tzinfo
+from functools import partial
 from itertools import groupby
 
 import structlog
@@ -46,8 +47,13 @@ class Digests:
         self._longest_s = longest_s
 
     async def run(self) -> None:
-        """Send what is due, for ever."""
+        """Send what is due, for ever; with other rules, or at a start, plan first what waits."""
+        planned: tuple[AttentionRules, tzinfo] | None = None
         while True:
+            if planned != (by := (self._rules(), self._zone())):
+                if await self._database.read(kept_reports.next_due):
+                    await self._database.transact(partial(_plan, rules=by[0], zone=by[1]))
+                planned = by
             wait_s = self._longest_s()
             if due := await self._database.read(kept_reports.next_due):
                 left = datetime.fromisoformat(due) - self._clock.now()
@@ -62,7 +68,7 @@ class Digests:
         kept, quiet_until = kept_reports.due(tx, iso(now)), self._rules().quiet.end(now, zone)
         if quiet_until > now:
             for one in kept:
-                kept_reports.postpone(tx, one, iso(quiet_until))
+                kept_reports.plan(tx, one, iso(quiet_until))
             return []
         by_place = sorted(kept, key=_place)
         day = now.astimezone(zone).date().isoformat()
@@ -90,6 +96,14 @@ class Digests:
         key = f"digest:{first.id}"
         newest = kept[-1].turn_id  # its words are forgotten with those of the last one
         return [deliveries.add(tx, first.address, "notice", message, now, turn_id=newest, key=key)]
+
+
+def _plan(tx: Tx, *, rules: AttentionRules, zone: tzinfo) -> None:
+    """Plan what waits as if it came anew, at its time, under these rules."""
+    for one in kept_reports.everything(tx):
+        came = datetime.fromisoformat(one.created_at)
+        due = rules.digest_due(came, zone, sent=one.sent, always=one.always) or came
+        kept_reports.plan(tx, one, iso(due))
 
 
 def _place(kept: KeptReport) -> tuple[str, ...]:

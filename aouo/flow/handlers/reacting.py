@@ -5,10 +5,11 @@ from __future__ import annotations
 import structlog
 
 from aouo.facts.events import Inbound, Reacted
+from aouo.facts.ids import SessionId
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Job
 from aouo.queue import edited
-from aouo.store import asked, deliveries, jobs, reactions, turns
+from aouo.store import asked, deliveries, jobs, reactions, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.turn import heard
 
@@ -23,7 +24,7 @@ async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
 
     def write(tx: Tx) -> bool:
         jobs.check_claim(tx, job)
-        known, session_id = _session_of(tx, inbound)
+        known, session_id = _session_of(tx, inbound, now)
         if known:
             reactions.put(
                 tx,
@@ -41,10 +42,16 @@ async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
     log.info("reacted", emoji=reacted.emoji, message_id=inbound.message_id, kept=kept)
 
 
-def _session_of(tx: Tx, inbound: Inbound) -> tuple[bool, str]:
-    """Whether we have the message, and the session it was said in, "" = in none."""
+def _session_of(tx: Tx, inbound: Inbound, now: str) -> tuple[bool, str]:
+    """Whether we have the message, and the session it was said in, "" = in none. A result may be
+    shown before it is history: it counts as said where it is going to be."""
     if delivery := deliveries.of_message(tx, inbound.address, inbound.message_id):
-        return True, turns.shown_in(tx, delivery.turn_id)
+        session_id = turns.shown_in(tx, delivery.turn_id)
+        if delivery.turn_id and not (session_id and SessionId.parse(session_id).is_current):
+            pack = turns.pack_of(tx, delivery.turn_id)
+            here = (delivery.address, inbound.chat_kind)
+            session_id = sessions.of_result(tx, *here, pack, now)
+        return True, session_id
     if found := asked.of(tx, inbound.address, inbound.message_id):
         return True, turns.session_of_job(tx, found.job_id)
     return False, ""

@@ -43,7 +43,7 @@ _PAUSED = {
     "proposed": "off, as its pack proposes it",
     "permission": "off: the pack may not use schedules any more",
     "over": "over",
-    "unlisted": "off: the person it is for is not on my list",
+    "unlisted": "off: the person it is for was taken off my list",
     "unreadable": "off: its time cannot be read any more",
 }
 _STATES = {
@@ -175,7 +175,7 @@ def _at_work(notice: AtWork) -> Rendered:
     """Return the answer to `/jobs`."""
     shown = notice.works[:_WORKS_MAX]
     lines = [_ASKED[notice.asked]] if notice.asked else []
-    if not shown:
+    if not shown and notice.asked != "stopped":
         lines.append("Nothing is at work here.")
     lines += [_work(work) for work in shown]
     if len(notice.works) > len(shown):

@@ -42,7 +42,6 @@ BUTTONS_OF_ALBUM = "⬆️"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 RUN_TIMED_OUT = "it took too long, so I stopped it."
-_WATCH_FAILURES = 5
 ASKS_OWNER = "I am asking them now."
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
@@ -381,11 +380,12 @@ def heartbeat_capped(most: int) -> str:
     )
 
 
-def watch_fails(pack: str, watch: str, failures: int, why: str) -> str:
-    """Return what the owner reads of a watch that failed so often in a row."""
+def watch_fails(pack: str, watch: str, failures: int, why: str, *, is_off: bool) -> str:
+    """Return what the owner reads of a watch that failed so often in a row; `is_off`: it does not
+    look any more."""
     times = f"{failures} times in a row" if failures > 1 else "the last time"
     off = "is off until I start again or load what you mended (aouo reload)"
-    then = off if failures >= _WATCH_FAILURES else "looks less often"
+    then = off if is_off else "looks less often"
     return f"The watch “{watch}” of the pack {pack} failed {times}, so it {then}: {why}"
 
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from aouo.app import wiring
 from aouo.facts.errors import TurnFailed
 from aouo.facts.events import LlmToken, ResponseComplete, TurnStarted
 from aouo.facts.ids import SessionId
@@ -209,6 +210,25 @@ async def test_a_program_is_told_that_its_words_wait_for_a_pack(world: World) ->
         why = await _refusal(bot, session)
 
     assert why.startswith("it waits in its conversation, and is answered there later: ")
+
+
+async def test_a_turn_beside_a_conversation_needs_no_chat(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait in vain: nobody there is told its answer, and whoever asked is gone by then."""
+    monkeypatch.setattr(wiring, "CONCURRENCY", 1)
+    world.model.script = _slowly
+    async with world.running() as bot, asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        await bot.ask("hello")
+        before = group.create_task(bot.app.asking.run_turn("go", beside()))
+        await world.model.stalled.wait()
+        answer = group.create_task(bot.app.asking.run_turn("2 + 2?", beside(f"tg:{ADA}")))
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE origin = 'api' AND id > 2"))
+        await bot.people.block(ADA)
+        await eventually(lambda: bot.rows("SELECT 1 FROM gone_chats"))
+        world.model.release.set()
+        assert await answer == "Four."
+        await before
 
 
 async def test_the_words_of_a_program_answer_no_question_that_is_put_to_a_person(

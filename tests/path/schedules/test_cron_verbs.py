@@ -142,6 +142,18 @@ async def test_what_cannot_be_done_is_refused_with_why(
     assert (result.exit_code, why in result.output) == (code, True), result.output
 
 
+async def test_at_rest_nothing_is_begun_for_whoever_is_off_the_list(world: World, cli: Cli) -> None:
+    made = facts(await cli("add", "--chat", str(BEN), "--json", "every Friday at 17:00", "Sum up"))
+    which = made["schedule"]["id"]
+    world.config["telegram"] = {"allowed_user_ids": [ADA]}
+    world.configure()
+    results = [await cli("run", which), await cli("pause", which), await cli("resume", which)]
+
+    assert [result.exit_code for result in results] == [1, 0, 1]
+    assert f"“Sum up” cannot run: it is for {BEN}, who is not on my list" in results[0].output
+    assert results[2].output == results[0].output
+
+
 async def test_a_topic_that_nobody_has_written_in_is_refused_with_those_that_are_known(
     world: World, cli: Cli
 ) -> None:

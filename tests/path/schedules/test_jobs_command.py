@@ -128,12 +128,14 @@ async def test_it_stops_a_turn_as_stop_does(world: World, long: Long) -> None:
         await bot.people.say(ADA, ADA, "Do something long")
         await long.begins()
         first, second = await bot.ask("/jobs"), await bot.ask("/jobs")
-        await tap(bot, first, "Stop: Ada", "Nothing is at work here.")
+        stopping = await tap(bot, first, "Stop: Ada", "I am stopping it.")
         await settled(bot)
-        await tap(bot, second, "Stop: Ada", "That is over already.")
+        over = await tap(bot, second, "Stop: Ada", "That is over already.")
         turns = await bot.rows("SELECT status FROM turns")
 
     assert turns == [{"status": "aborted"}]
+    assert stopping == "I am stopping it."  # it may still be at work
+    assert over == "That is over already.\nNothing is at work here."
 
 
 async def test_only_its_person_and_the_owner_stop_one(world: World, long: Long) -> None:

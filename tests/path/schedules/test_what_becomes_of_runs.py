@@ -16,6 +16,7 @@ from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, cut_off, eventually, said, settled
+from tests.path.reloading.following import reload, save
 from tests.path.schedules.scheduled import answering, made, reminder, run_states
 from tests.path.world import ADA, BEN, Running, World
 
@@ -63,6 +64,33 @@ async def test_of_a_person_taken_off_the_list_no_run_goes_on_and_none_begins(
     assert first == states == ["stopped"]
     assert parts == []
     assert await answers(world) == []
+
+
+async def test_of_a_person_off_the_list_nothing_is_run_now_or_switched_on(world: World) -> None:
+    """It would promise what never comes. The owner reads whose it is, and what helps."""
+    world.config = {"telegram": {"allowed_user_ids": [ADA, BEN], "groups": "all"}}
+    async with world.running() as bot:
+        await bot.ask("/cron add --name Bins every day at 9 Bins out", user=BEN, chat=HOUSEHOLD)
+        save(world, telegram={"allowed_user_ids": [ADA], "groups": "all"})
+        await reload(world)
+        await eventually(lambda: bot.rows("SELECT 1 FROM schedules WHERE paused = 'unlisted'"))
+        ran = await bot.ask("/cron run Bins", chat=HOUSEHOLD)
+        on = await bot.ask("/cron on Bins", chat=HOUSEHOLD)
+        listed = await bot.ask("/cron", chat=HOUSEHOLD)
+        rows = await bot.rows("SELECT enabled FROM schedules")
+        runs = await bot.rows("SELECT 1 FROM schedule_runs")
+        save(world, telegram={"allowed_user_ids": [ADA, BEN], "groups": "all"})
+        await reload(world)
+        back = await bot.ask("/cron on Bins", chat=HOUSEHOLD)
+
+    why = (
+        f"“Bins” cannot run: it is for {BEN}, who is not on my list (telegram.allowed_user_ids); "
+        "with them on it again it can, or make it anew for somebody else."
+    )
+    assert (ran.text, on.text) == (why, why)
+    assert "off: the person it is for was taken off my list" in listed.text
+    assert (rows, runs) == ([{"enabled": 0}], [])
+    assert "every day at 09:00: on, next" in back.text
 
 
 async def test_a_pack_that_is_gone_is_told_once_and_the_schedule_stays(

@@ -18,6 +18,7 @@ from aouo.facts.work import Scheduled
 from aouo.store import schedules
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually, settled
+from tests.path.reloading.following import save
 from tests.path.world import ADA, BEN, Running, World, texts
 
 DAY_S = 24 * 3600
@@ -38,10 +39,11 @@ async def report(
     name: str = "pump",
     user: int = ADA,
     trigger: str = "",
+    pack: str = "",
     origin: Origin = "heartbeat",
 ) -> None:
     """Bring in a result as a triggered turn files it."""
-    content = Report("t" * 26, name, "", text, trigger=trigger)
+    content = Report("t" * 26, name, "", text, pack, trigger)
     chat = ConversationAddress("tg", str(user))
     inbound = Inbound(chat, Person(str(user)), content, origin="cron" if trigger else origin)
     await bot.app.inbox.trigger(lambda tx, now: [inbound])
@@ -270,6 +272,42 @@ async def test_a_digest_waits_for_quiet_hours_that_are_new(world: World, clock: 
         await eventually(postponed)
         assert await told(bot) == []
         assert (await next_digest(bot, clock, 2 * 3600)).text.startswith("One")
+
+
+async def test_what_waits_comes_by_the_rules_of_now(world: World, clock: FastClock) -> None:
+    """What waits for the end of quiet hours comes at once without them; of the rest, when else."""
+    world.config["attention"] = {"quiet_hours": "12:00-13:00", "daily_max": 1}
+    async with world.running() as bot:
+        await report(bot, "One")
+        save(world, attention={"quiet_hours": ""})
+        await bot.people.next_message(ADA, contains="One")
+        await report(bot, "Two")
+        await report(bot, "Three")
+        save(world, attention={"digest_at": "18:00"})
+        await eventually(lambda: bot.rows("SELECT 1 FROM kept_reports WHERE due_at LIKE '%T18:%'"))
+        assert await told(bot) == ["One"]
+    world.config["attention"] = {"daily_max": 0}
+    async with world.running() as bot:
+        digest = await bot.people.next_message(ADA, contains="waited for you")
+
+    assert "Two" in digest.text
+    assert "Three" in digest.text
+
+
+async def test_a_digest_names_the_pack_where_there_are_several(
+    world: World, clock: FastClock
+) -> None:
+    world.install("notes", "vocab")
+    world.config["attention"] = {"quiet_hours": "12:00-13:00"}
+    async with world.running() as bot:
+        for text in ("One", "Two"):
+            await report(bot, text, pack="notes")
+        await report(bot, "Three")
+        digest = await next_digest(bot, clock, 3600)
+
+    assert digest.text.partition("\n\n")[2] == (
+        "• notes · pump\nOne\n\n• notes · pump\nTwo\n\n• pump\nThree"
+    )
 
 
 async def test_very_many_that_waited_are_one_message(world: World, clock: FastClock) -> None:

@@ -13,7 +13,7 @@ from aouo.facts.events import Inbound, Origin, Person, Report
 from aouo.store import traces
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import cut_off, eventually, settled
 from tests.path.memory.test_conversations_forgotten import DAY_S, stored
 from tests.path.schedules.scheduled import answering, made
@@ -147,6 +147,35 @@ async def test_a_reaction_to_a_result_is_told_in_the_conversation_that_has_it(
     assert "[the person reacted 👍 to: Water the plants!" in str(
         world.model.requests[-1]["messages"][-1]
     )
+
+
+@pytest.mark.parametrize("pack", ["", "gone"])
+async def test_a_reaction_to_a_result_that_bypassed_a_question_is_told_with_the_next_turn(
+    world: World, clock: FastClock, pack: str
+) -> None:
+    """The result is in the chat, and history gets it after the turn that asks; also if its run
+    failed before it had a turn."""
+    question = CallPart("clarify", {"message": "Which colour?", "options": ["red", "blue"]})
+
+    def person(body: Body) -> Reply | str:
+        asks = "Paint it" in words_of(body["messages"][-1])
+        return Says(calls=(question,)) if asks else "Blue it is."
+
+    world.model.script = answering(lambda _: "Water the plants!", person)
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Paint it")
+        asked = await bot.people.next_message(ADA, contains="Which colour?")
+        await made(bot, pack=pack)
+        clock.jump(61)
+        shown = await bot.people.next_message(ADA, contains="— ⏰ plants")
+        await bot.people.react(ADA, ADA, shown.id, "👍")
+        await eventually(lambda: bot.rows("SELECT 1 FROM reactions"))
+        await bot.people.tap(ADA, ADA, asked.id, asked.buttons[1].data)
+        await settled(bot)
+        await bot.ask("What did I like?")
+
+    told = words_of(world.model.requests[-1]["messages"][-1])
+    assert told.startswith(f"[the person reacted 👍 to: {shown.text[:12]}")
 
 
 async def test_what_waits_in_a_group_for_a_person_off_the_list_is_not_sent(
