@@ -285,8 +285,8 @@ class Replies:
             address, why = job.inbound.address, StopReason.PERSON.value
             rows = [
                 row
-                for dropped in result.dropped  # one may have begun in a former process
-                for row in ending.end_turn(tx, dropped, address, why, now)
+                for dropped, said_then in result.dropped  # one may have begun in a former process
+                for row in ending.end_dropped(tx, dropped, said_then, why, now)
             ]
             if result.stopped:
                 rows += settled_cards.close_asked(tx, address, job.id, now)
