@@ -297,6 +297,8 @@ class Replies:
         except RouteRequiredError as error:
             await self.park(job, error.requested)
             return
+        if waits := outcomes[0].waits:
+            await self.park(job, waits.requested)
         if results[0].stopped:
             self._running.stop(results[0].stopped, StopReason.PERSON)
         if results[0].replay:

@@ -258,9 +258,9 @@ def carry(tx: Tx, job: Job, carried: Carried) -> None:
     release(tx, job)
 
 
-def keep(tx: Tx, job: Job, carried: Carried) -> None:
-    """Store with a job what a command left to its turn."""
-    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump(), job.id)
+def keep(tx: Tx, job: Job, carried: Carried | None) -> None:
+    """Store with a job what a command left to its turn, None = another job has it now."""
+    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump() if carried else "", job.id)
 
 
 def carried_by(tx: Tx, turn_id: str) -> Carried | None:

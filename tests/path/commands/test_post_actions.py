@@ -78,6 +78,7 @@ async def words(call):
 
 
 async def alone(call):
+    runs.append(call.rest)
     hints = TurnHints(call.rest, isolated=True)
     return Result(hints=hints, post_action=PostAction("note", {"color": "blue"}))
 
@@ -344,6 +345,27 @@ async def test_with_several_packs_its_turn_waits_for_one_and_the_command_runs_on
         await settled(bot)
 
     assert module().done == [({"color": "green"}, "Ada plans a garden.", "vocab")]
+
+
+async def test_with_several_packs_one_beside_the_conversation_waits_too_and_runs_once(
+    world: World,
+) -> None:
+    """Also after a kill, while it waits: a command may have ordered the milk."""
+    world.install("vocab")
+    world.model.say("Milk it is.")
+    async with world.running() as bot:
+        picker = await bot.ask("/alone buy milk")
+        assert module().runs == ["buy milk"]
+        await cut_off(bot)
+    async with world.running() as bot:
+        await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
+        await said(world, "Milk it is.\n\n— vocab · /alone")
+        await settled(bot)
+        left = await bot.rows("SELECT lane FROM jobs WHERE carried <> ''")
+
+    assert module().runs == ["buy milk"]
+    assert module().done == [({"color": "blue"}, "Milk it is.", "vocab")]
+    assert left == []
 
 
 async def test_off_the_record_it_is_left_undone(world: World) -> None:
