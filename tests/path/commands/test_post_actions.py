@@ -19,6 +19,7 @@ from tests.fakes.model_server import Says, text_of, unavailable
 from tests.fakes.packages import lay_down
 from tests.path.looking import asked, cut_off, eventually, said, settled
 from tests.path.models.test_budgets import REFUSED, budgets, button
+from tests.path.reloading.following import reload, save
 from tests.path.world import ADA, Running, World, texts
 
 CODE = """
@@ -36,6 +37,7 @@ async def wrap(call):
 
 
 async def mark(call):
+    runs.append(call.rest)
     return Result(hints=TurnHints(call.rest), post_action=PostAction("note", {"color": "green"}))
 
 
@@ -243,6 +245,34 @@ async def test_a_turn_that_was_too_dear_does_it_when_it_is_allowed_and_its_comma
 
         assert await session_of(bot) != before
     assert module().runs == ["the fence"]
+
+
+@pytest.mark.parametrize("tries", ["the button of the try", "another try", "both buttons"])
+async def test_however_a_turn_that_was_too_dear_is_tried_again_it_does_it_once(
+    world: World, tries: str
+) -> None:
+    """Each refusal keeps its buttons, and each of them answers the words once more."""
+    budgets(world, daily_usd=0.01)
+    world.clock = FastClock()
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/mark buy milk")
+        first = await bot.people.next_message(ADA, contains=REFUSED)
+        await bot.people.say(ADA, ADA, "/retry")
+        second = await bot.people.next_message(ADA, contains=REFUSED, after=first.id)
+        save(world, budgets={"daily_usd": 100})
+        await reload(world)
+        if tries == "another try":
+            await bot.people.say(ADA, ADA, "/retry")
+        else:
+            await bot.people.tap(ADA, ADA, second.id, button(second, "Raise"))
+        await said(world, "Noted.")
+        await settled(bot)
+        if tries != "the button of the try":
+            await bot.people.tap(ADA, ADA, first.id, button(first, "Raise"))
+            await settled(bot)
+
+    assert module().done == [({"color": "green"}, "buy milk", "notes")]
+    assert module().runs == ["buy milk"]
 
 
 async def test_a_turn_that_is_stopped_before_it_is_taken_up_does_it_when_it_is_tried_again(
