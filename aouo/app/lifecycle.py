@@ -112,7 +112,8 @@ class Runtime:
         app = self._app
         now, shared = app.generations.now, app.shared
         listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
-        await end_what_is_theirs(shared.database, shared.clock, listed, app.running, taking)
+        media = shared.home.media
+        await end_what_is_theirs(shared.database, shared.clock, media, listed, app.running, taking)
 
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; Telegram is listened to already."""

@@ -220,6 +220,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner=owner,
         results=CommandResults(library=lambda: generations.library, post_actions=said.post_actions),
         added=said.commands.added,
+        media=home.media,
     )
     packs = Packs(
         PackKit(

@@ -26,10 +26,6 @@ def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
         del library
         lane, person = call.inbound.address.lane, call.inbound.person.id
         dropped = jobs.drop_waiting(tx, lane, person, call.job, call.now)
-        route = routes.find(tx, call.inbound.address)
-        for job_id, inbound in dropped:
-            if (route and route.off_record) or off_record.is_once(inbound):
-                off_record.wipe(tx, job_id, inbound)
         job_id, whose = jobs.at_work(tx, lane, call.job) or (0, person)
         may = whose == person or is_owner(call.inbound)
         if may and job_id:
@@ -37,7 +33,7 @@ def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
         return Result(
             notices.Stopped(bool(job_id), len(dropped), may),
             stopped=job_id if may else 0,
-            dropped=tuple(job_id for job_id, _ in dropped),
+            dropped=tuple(dropped),
         )
 
     return stop

@@ -49,7 +49,7 @@ class Result:
     post_action: PostAction | None = None
     replay: bool = False  # messages that waited for a pack can go on
     stopped: int = 0  # the job at work that ends without an answer, 0 = none
-    dropped: tuple[int, ...] = ()  # jobs that are over, by id
+    dropped: tuple[tuple[int, Inbound], ...] = ()  # jobs that are over, each with its id
 
 
 Handler: TypeAlias = Callable[[Tx, CommandCall, Library], Result]

@@ -80,10 +80,15 @@ class PostAction:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a command that ran leaves to its job's turn; stored with the job."""
+    """What a command that ran leaves to its job's turn; stored with the job.
+
+    Jobs that try that turn again have it too: the post-action is done by the first that is
+    answered. `command` is the job of the command then, 0 = this is it.
+    """
 
     hints: TurnHints
     post_action: PostAction | None = None
+    command: int = 0
 
     def dump(self) -> str:
         """Return it as JSON.
@@ -102,7 +107,8 @@ class Carried:
         """
         fields = json.loads(text)
         action = fields["post_action"]
-        return cls(TurnHints(**fields["hints"]), PostAction(**action) if action else None)
+        hints, command = TurnHints(**fields["hints"]), int(fields.get("command", 0))
+        return cls(hints, PostAction(**action) if action else None, command)
 
 
 @dataclass(frozen=True, slots=True)

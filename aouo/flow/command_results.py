@@ -11,6 +11,7 @@ from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.address import Lane
 from aouo.facts.commands import Carried
+from aouo.facts.errors import RouteRequiredError
 from aouo.facts.events import Triggered
 from aouo.facts.notices import Notice
 from aouo.facts.notices_commands import CommandRunsApart
@@ -26,13 +27,15 @@ from aouo.store.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command came to: `said` None = its job was given back, to be answered by a turn.
+    """What a command came to: `said` None = its job was given back, to be answered by a turn, or
+    `waits` for a pack.
 
     `wakes` are lanes that have work then.
     """
 
     said: list[Rendered] | None
     wakes: tuple[Lane, ...] = ()
+    waits: RouteRequiredError | None = None
 
 
 class CommandResults:
@@ -48,7 +51,6 @@ class CommandResults:
 
         Raises:
             PostActionFailed: nothing of it may be kept.
-            RouteRequiredError: the same; it waits for a pack.
         """
         if result.output is not None:
             return Outcome([sentences.word(result.output), *self._also(tx, job, result, call.now)])
@@ -61,17 +63,20 @@ class CommandResults:
         return Outcome(None, (job.inbound.address.lane,))
 
     def _apart(self, tx: Tx, job: Job, call: CommandCall, carried: Carried) -> Outcome:
-        """File the turn as a job of its own beside the conversation."""
+        """File the turn as a job of its own beside the conversation. Without a pack what the
+        command left waits with its job: it ran, and must not run again."""
         library, hints = self._library(), carried.hints
         if refusal := _refusal(job, hints.said):
             return Outcome([sentences.word(refusal)])
         pack = pack_here(tx, call, library)
         if pack is None:
-            raise unchosen(tx, call, library)
+            jobs.keep(tx, job, carried)
+            return Outcome(None, waits=unchosen(tx, call, library))
         run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
         inbound = replace(job.inbound, content=run, origin="command")
         lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)
         jobs.add(tx, lane, inbound, call.now, carried=carried)
+        jobs.keep(tx, job, None)
         return Outcome([sentences.word(CommandRunsApart(call.name))], (lane,))
 
     def _also(self, tx: Tx, job: Job, result: Result, now: str) -> list[Rendered]:

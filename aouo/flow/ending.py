@@ -1,15 +1,17 @@
-"""Ends a turn that no task is running: removes its live messages, closes its open questions."""
+"""Ends turns that no task is running, and jobs that are dropped: removes live messages, closes open
+questions, erases what was off the record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
 from aouo.flow.questions import settled_cards
 from aouo.outbound.wording import sentences
-from aouo.store import audit, deliveries, turns
+from aouo.store import audit, deliveries, off_record, turns
 from aouo.store.database import Tx
 
 
@@ -30,6 +32,16 @@ def end_turn(
     rows += settled_cards.close(tx, turn.id, now)
     audit.close_of_turn(tx, turn.id, now)
     deliveries.end_live(tx, turn.id, now)
+    return rows
+
+
+def end_dropped(tx: Tx, job_id: int, inbound: Inbound, why: str, now: str) -> list[Delivery]:
+    """End what a dropped job had begun, and erase it if it was off the record; its files are the
+    caller's. Returns the rows that show it."""
+    hidden = off_record.hides(tx, job_id, inbound)
+    rows = end_turn(tx, job_id, inbound.address, why, now)
+    if hidden:
+        off_record.wipe(tx, job_id, inbound)
     return rows
 
 

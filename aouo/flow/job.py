@@ -221,7 +221,8 @@ class Answering:
                     job.isolated or await self._renewing.goes_on(job, ready, generation, model)
                 ):
                     turn = await self._turns.begin(job, ready, generation, model)
-                    await self._run(turn, begun_s, pictured=has_files(job) or ready.again)
+                    pictured = has_files(job) or ready.again or job.carried is not None
+                    await self._run(turn, begun_s, pictured=pictured)
         except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
             if job.isolated:
                 await self._bringing.give_up(job, sentences.run_without_pack(error.requested))

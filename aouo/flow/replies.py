@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import structlog
@@ -21,6 +22,7 @@ from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
 from aouo.flow.command_results import CommandResults, Outcome
+from aouo.flow.files import media_files
 from aouo.flow.questions import settled_cards
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
@@ -39,7 +41,7 @@ Said: TypeAlias = Sequence[Rendered | Delivery]
 
 class Replies:
     """Settles jobs that need no turn; `wake` is told the lane whose jobs became ready. `added` are
-    the owner's commands."""
+    the owner's commands, `media` is the folder of what people sent."""
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Replies:
         owner: Callable[[], Owner],
         results: CommandResults,
         added: Callable[[], Mapping[str, AddedCommand]],
+        media: Path,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -63,6 +66,7 @@ class Replies:
         self._owner = owner
         self._results = results
         self._added = added
+        self._media = media
 
     def wake(self, lane: Lane) -> None:
         """See the class."""
@@ -285,8 +289,8 @@ class Replies:
             address, why = job.inbound.address, StopReason.PERSON.value
             rows = [
                 row
-                for dropped in result.dropped  # one may have begun in a former process
-                for row in ending.end_turn(tx, dropped, address, why, now)
+                for dropped, waited in result.dropped  # one may have begun in a former process
+                for row in ending.end_dropped(tx, dropped, waited, why, now)
             ]
             if result.stopped:
                 rows += settled_cards.close_asked(tx, address, job.id, now)
@@ -297,6 +301,11 @@ class Replies:
         except RouteRequiredError as error:
             await self.park(job, error.requested)
             return
+        if waits := outcomes[0].waits:
+            await self.park(job, waits.requested)
+        for job_id, waited in results[0].dropped:
+            if job.off_record or off_record.is_once(waited):
+                media_files.remove(self._media, job_id)
         if results[0].stopped:
             self._running.stop(results[0].stopped, StopReason.PERSON)
         if results[0].replay:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, cast
 
 import structlog
 
-from aouo.facts.errors import SetupError
+from aouo.facts.errors import SetupError, TurnFailed
 from aouo.plumbing.home import Home, reachable
 from aouo.plumbing.trees import discard, remove
 from aouo.plumbing.verbs import Facts, Stream, Verb, Verbs
@@ -147,7 +147,8 @@ def _failure(verb: str, error: Exception) -> Facts:
     if isinstance(error, SetupError):
         answer = {"ok": False, "error": error.problem, "fix": error.fix}
         return {**answer, "exit_code": error.exit_code}
-    log.error("control_failed", verb=verb, error=repr(error))
+    if not isinstance(error, TurnFailed):  # else it says what the conversation was told
+        log.error("control_failed", verb=verb, error=repr(error))
     return {"ok": False, "error": f"That cannot be done: {str(error) or type(error).__name__}."}
 
 

@@ -64,12 +64,13 @@ def decide(
     answers_gate: bool = False,
     hints: TurnHints | None = None,
 ) -> Decision:
-    """Choose what to do with `inbound`; `hints` are left by its command, which ran already.
+    """Choose what to do with `inbound`; `hints` are left by its command, which ran already. For
+    an isolated turn the command is obeyed once more: what it left is carried out where it can be.
 
     A conversation stays with its pack until a person moves it, so a pack that is gone asks
     again and never falls through to another one.
     """
-    if hints is not None:
+    if hints is not None and not hints.isolated:
         return _hinted(hints, active_pack, installed)
     match inbound.content:
         case Intruder(asked_id, as_chat):
@@ -99,6 +100,8 @@ def decide(
             | Attached(command=Command(name, rest))
             | Album(command=Command(name, rest))
         ):
+            if hints is not None:
+                return ObeyCommand(name, rest)
             return _command(name, rest, active_pack, installed)
         case Attached(item, about=(), command=None) if _is_pack(item) and not answers_gate:
             return ObeyCommand(INSTALL.name, "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress, Lane
-from aouo.facts.commands import Carried
+from aouo.facts.commands import Carried, PostAction
 from aouo.facts.errors import LostClaim, StopAsked
 from aouo.facts.events import (
     Album,
@@ -258,19 +258,35 @@ def carry(tx: Tx, job: Job, carried: Carried) -> None:
     release(tx, job)
 
 
-def keep(tx: Tx, job: Job, carried: Carried) -> None:
-    """Store with a job what a command left to its turn."""
-    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump(), job.id)
+def keep(tx: Tx, job: Job, carried: Carried | None) -> None:
+    """Store with a job what a command left to its turn, None = another job has it now."""
+    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump() if carried else "", job.id)
 
 
 def carried_by(tx: Tx, turn_id: str) -> Carried | None:
-    """Return what a command left to a turn that ended without an answer."""
+    """Return what a command left to a turn that ended without an answer, for another job."""
     row = tx.one(
         "SELECT j.* FROM turns AS t JOIN jobs AS j ON j.id = t.job_id "
         "WHERE t.id = ? AND t.status <> 'ack'",
         turn_id,
     )
-    return _read(row)[1] if row else None
+    carried = _read(row)[1] if row else None
+    return replace(carried, command=carried.command or row["id"]) if row and carried else None
+
+
+def take_post_action(tx: Tx, job: Job) -> PostAction | None:
+    """Return the post-action that the job's answer is to do, and mark it as done for every job
+    that carries it; None = there is none, or it was done."""
+    if job.carried is None or job.carried.post_action is None:
+        return None
+    holder = job.carried.command or job.id
+    row = tx.one("SELECT * FROM jobs WHERE id = ?", holder)
+    left = _read(row)[1] if row else None
+    if left is None or left.post_action is None:
+        return None
+    rest = replace(left, post_action=None).dump()
+    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", rest, holder)
+    return left.post_action
 
 
 def defer(tx: Tx, job: Job) -> Lane:

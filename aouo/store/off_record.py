@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from aouo.facts.commands import COMMANDS, Runs
-from aouo.facts.events import Album, Attached, Command, Illegible, Inbound, Shown, Text
+from aouo.facts.events import (
+    Album,
+    Attached,
+    Command,
+    Illegible,
+    Inbound,
+    Report,
+    Shown,
+    Text,
+    Triggered,
+)
 from aouo.store import media, results
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
@@ -25,6 +35,23 @@ def is_once(inbound: Inbound) -> bool:
         return False
     entry = COMMANDS.get(command.name)
     return entry is not None and entry.runs is Runs.OFF_RECORD
+
+
+def hides(tx: Tx, job_id: int, inbound: Inbound) -> bool:
+    """Whether a job is off the record: by itself, by its open turn, or by its conversation's mode,
+    which what runs by itself does not heed."""
+    if is_once(inbound):
+        return True
+    row = tx.one(
+        "SELECT EXISTS (SELECT 1 FROM turns WHERE job_id = ? AND status = 'open' "
+        "AND off_record = 1) AS begun, EXISTS (SELECT 1 FROM conversation_routes "
+        "WHERE platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ? "
+        "AND off_record = 1) AS mode",
+        job_id,
+        *inbound.address.columns,
+    )
+    by_itself = isinstance(inbound.content, Triggered | Report)
+    return row is not None and bool(row["begun"] or (row["mode"] and not by_itself))
 
 
 def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:

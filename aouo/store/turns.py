@@ -95,7 +95,12 @@ def take_back(tx: Tx, turn_id: str, line: Callable[[Sequence[str]], str], now: s
         words = _append(tx, session_id, turn_id, "user", rows[0]["text"], now)
         note = _append(tx, session_id, turn_id, "assistant", line(done), now)
         tx.run("UPDATE messages SET visible = 1 WHERE id IN (?, ?)", words, note)
-    return "\n".join(one["text"] for one in rows if one["role"] == "user")
+    return _words(rows)
+
+
+def words(tx: Tx, turn_id: str) -> str:
+    """Return the person's words of a turn as `take_back` does; "" = they were not kept."""
+    return _words(_rows_of(tx, turn_id))
 
 
 def newest_closed(tx: Tx, session_id: str, person: str) -> str:
@@ -424,6 +429,10 @@ def _append(
         native,
         now,
     )
+
+
+def _words(rows: Sequence[sqlite3.Row]) -> str:
+    return "\n".join(one["text"] for one in rows if one["role"] == "user")
 
 
 def _rows_of(tx: Tx, turn_id: str) -> Sequence[sqlite3.Row]:

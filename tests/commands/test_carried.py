@@ -17,9 +17,15 @@ HINTS = st.builds(TurnHints, st.text(), st.text(), st.booleans(), st.booleans())
 ACTIONS = st.none() | st.builds(PostAction, st.text(), st.dictionaries(st.text(), VALUES))
 
 
-@given(st.builds(Carried, HINTS, ACTIONS))
+@given(st.builds(Carried, HINTS, ACTIONS, st.integers()))
 def test_it_comes_back_as_it_was_stored(carried: Carried) -> None:
     assert Carried.load(carried.dump()) == carried
+
+
+def test_what_an_older_version_stored_is_read() -> None:
+    stored = '{"hints": {"said": "buy milk"}, "post_action": {"kind": "note", "arguments": {}}}'
+
+    assert Carried.load(stored) == Carried(TurnHints("buy milk"), PostAction("note"))
 
 
 @pytest.mark.parametrize("value", [object(), float("nan")])

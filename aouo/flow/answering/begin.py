@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from aouo.facts import notices
@@ -143,7 +143,7 @@ def _carried_on(tx: Tx, job: Job, turn_id: str) -> Carried | None:
     before = jobs.carried_by(tx, turn_id)
     if before is None or before.post_action is None:
         return None
-    carried = Carried(TurnHints(again=True), before.post_action)
+    carried = replace(before, hints=TurnHints(again=True))
     jobs.keep(tx, job, carried)
     return carried
 

@@ -188,8 +188,9 @@ class Commit:
             return []
         notice: Notice | None = notices.Plain.NOT_DONE_OFF_RECORD
         if not facts.turn.off_record:
+            action = jobs.take_post_action(tx, turn.job)
             answered = answered_in(turn.ctx, now, text)
-            notice = self._post_actions.do(tx, carried.post_action, answered)
+            notice = self._post_actions.do(tx, action, answered) if action else None
         if notice is None:
             return []
         said, turn_id = sentences.word(notice), facts.turn.id

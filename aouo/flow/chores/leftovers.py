@@ -28,6 +28,7 @@ from aouo.store.database import Database, Tx
 log = structlog.get_logger()
 PATIENCE_S = 10.0
 """How long what is stopped may take to end by itself."""
+_FILES = "Removing files that were sent off the record"
 _WHY = StopReason.TAKEN_OFF.value
 
 
@@ -48,8 +49,7 @@ async def erase_unanswered(
         for found in off_record.unanswered(tx):
             jobs.drop(tx, found.job_id, "erased", now)
             address = found.inbound.address
-            told += ending.end_turn(tx, found.job_id, address, "erased", now)
-            off_record.wipe(tx, found.job_id, found.inbound)
+            told += ending.end_dropped(tx, found.job_id, found.inbound, "erased", now)
             if not found.stopped:  # else its person was told, and wants no more of it
                 said, key = sentences.word(notices.Plain.ERASED), f"erased:{found.job_id}"
                 told.append(deliveries.add(tx, address, "notice", said, now, key=key))
@@ -59,7 +59,7 @@ async def erase_unanswered(
     if not unanswered:
         return
     for found in unanswered:
-        async with taking("Removing files that were sent off the record"):
+        async with taking(_FILES):
             media_files.remove(folder, found.job_id)
     rows = await database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
@@ -69,16 +69,18 @@ async def erase_unanswered(
 async def end_what_is_theirs(
     database: Database,
     clock: Clock,
+    folder: Path,
     listed: Collection[str],
     running: Running,
     taking: Callable[[str], AbstractAsyncContextManager[None]],
 ) -> None:
     """Drop the jobs of all but the `listed`, end their turns, send nothing of it and switch their
-    schedules off. What is in the chats stays as it is. Each part is inside a block of `taking`,
-    which tells of a failure and lets the others go on."""
+    schedules off. What is in the chats stays as it is; what they said off the record is erased,
+    with its files in the media `folder`. Each part is inside a block of `taking`, which tells of a
+    failure and lets the others go on."""
     now, found, at_work = stamp(clock), Counter[str](), frozenset[int]()
 
-    def drop(tx: Tx, but: Collection[int] = ()) -> Counter[str]:
+    def drop(tx: Tx, but: Collection[int]) -> Counter[str]:
         dropped = Counter[str]()
         for job_id, inbound in jobs.of_others(tx, listed):
             if job_id in but:
@@ -86,7 +88,7 @@ async def end_what_is_theirs(
             jobs.drop(tx, job_id, _WHY, now)
             if turn := turns.open_of(tx, job_id):
                 report_parts.drop(tx, turn.id)
-            ending.end_turn(tx, job_id, inbound.address, _WHY, now)
+            ending.end_dropped(tx, job_id, inbound, _WHY, now)
             match inbound.content:
                 case Triggered() as asked:
                     _stop_run(tx, job_id, asked, now)
@@ -98,17 +100,26 @@ async def end_what_is_theirs(
             dropped[inbound.person.id] += 1
         return dropped
 
+    async def end(but: Collection[int]) -> None:
+        for job_id, inbound in await database.read(lambda tx: jobs.of_others(tx, listed)):
+            if job_id not in but and await database.read(
+                lambda tx, of=(job_id, inbound): off_record.hides(tx, *of)
+            ):
+                async with taking(_FILES):
+                    media_files.remove(folder, job_id)
+        found.update(await database.transact(lambda tx: drop(tx, but), durable=True))
+
     async with taking("Dropping what waits of people taken off the list"):
         # What waits goes first, or it would begin when what is before it ends.
         theirs = await database.read(lambda tx: jobs.of_others(tx, listed))
         at_work = running.at_work(job_id for job_id, _ in theirs)
-        found.update(await database.transact(lambda tx: drop(tx, at_work), durable=True))
+        await end(at_work)
     if at_work:
         async with taking("Stopping what is at work for people taken off the list"):
             with suppress(TimeoutError):  # their claims are void then
                 async with asyncio.timeout(PATIENCE_S):
                     await running.end(at_work, StopReason.TAKEN_OFF)
-            found.update(await database.transact(drop, durable=True))
+            await end(())
     async with taking("Holding back what was to be sent to people taken off the list"):
         for person in await database.transact(
             lambda tx: deliveries.drop_of_others(tx, listed, now), durable=True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -11,8 +11,9 @@ import structlog
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
 from aouo.facts.address import ConversationAddress
+from aouo.facts.commands import COMMANDS, Carried, Runs, TurnHints
 from aouo.facts.errors import BudgetExceeded, SetupError
-from aouo.facts.events import Inbound, Text
+from aouo.facts.events import Album, Attached, Command, Inbound, Text
 from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso
 from aouo.facts.taps import LeaveUnanswered, RaiseBudget, UseCheaperModel
@@ -201,10 +202,24 @@ def _ask_again(tx: Tx, turn_id: str, asked: Inbound, now: str) -> bool:
 
     History forgets the refused turn, unless calls of it had taken effect.
     """
+    carried = jobs.carried_by(tx, turn_id)
+    if _tries_again(asked, carried):
+        # Its own words: by now another turn may be the newest.
+        words = turns.words(tx, turn_id)
+        left = carried or Carried(TurnHints())
+        carried = replace(left, hints=replace(left.hints, said=words, again=False))
+        asked = replace(asked, content=Text(words))
     if asked.content == Text(""):
         return False
     if not turns.effects(tx, turn_id):
         turns.hide(tx, turn_id)
-    carried = jobs.carried_by(tx, turn_id)
     media.lend(tx, turn_id, jobs.add(tx, asked.address.lane, asked, now, carried=carried))
     return True
+
+
+def _tries_again(asked: Inbound, carried: Carried | None) -> bool:
+    """Whether a refused turn was to answer the words of the one before it again."""
+    content = asked.content
+    command = content.command if isinstance(content, Attached | Album) else content
+    entry = COMMANDS.get(command.name) if isinstance(command, Command) else None
+    return carried.hints.again if carried else entry is not None and entry.runs is Runs.AGAIN

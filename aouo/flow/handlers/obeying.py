@@ -54,8 +54,11 @@ class Obeying:
 
     async def obey(self, job: Job, said: ObeyCommand) -> None:
         """Carry out a command in the transaction that settles it, or run before that what looks
-        something up or is the owner's."""
-        if look := self._commands.lookups.get(said.name):
+        something up or is the owner's; of one that ran already, what it left."""
+        if job.carried:
+            left = Result(hints=job.carried.hints, post_action=job.carried.post_action)
+            await self._carry_out(job, said, left)
+        elif look := self._commands.lookups.get(said.name):
             result = await self._looked_up(job, look, said)
             await self._replies.command(job, lambda tx, call: result, said)
         elif handler := self._commands.handlers.get(said.name):
@@ -77,19 +80,23 @@ class Obeying:
             await self._replies.give_back(job)
             raise
         if isinstance(ended, Result):
-            result = ended
-            try:
-                await self._replies.command(job, lambda tx, call: result, said)
-                return
-            except (PostActionFailed, TypeError, ValueError) as error:
-                ended = error
-        if isinstance(ended, Exception):
-            log.error("command_failed", command=said.name, error=repr(ended))
-            await self._replies.answer(job, CommandFailed(said.name, f"job {job.id}"))
+            await self._carry_out(job, said, ended)
+        elif isinstance(ended, Exception):
+            await self._failed(job, said, ended)
         elif ended is StopReason.TIMEOUT:
             await self._replies.answer(job, CommandTookTooLong(said.name))
         else:
             await self._replies.end_early(job, ended)
+
+    async def _carry_out(self, job: Job, said: ObeyCommand, result: Result) -> None:
+        try:
+            await self._replies.command(job, lambda tx, call: result, said)
+        except (PostActionFailed, TypeError, ValueError) as error:
+            await self._failed(job, said, error)
+
+    async def _failed(self, job: Job, said: ObeyCommand, error: Exception) -> None:
+        log.error("command_failed", command=said.name, error=repr(error))
+        await self._replies.answer(job, CommandFailed(said.name, f"job {job.id}"))
 
     async def refuse(self, job: Job, why: RefuseCommand) -> None:
         """Say that nobody knows the command, or which pack's it is, or what is wrong with it."""

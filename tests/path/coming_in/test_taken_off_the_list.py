@@ -13,6 +13,7 @@ from aouo.emulator import FAMILY
 from aouo.store import jobs
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, cut_off, eventually, prompts, settled
+from tests.path.memory.test_off_the_record_leaves_nothing import SECRET, forgotten
 from tests.path.reloading.following import ask_for, reload, save
 from tests.path.schedules.scheduled import made
 from tests.path.world import ADA, BEN, World
@@ -78,6 +79,46 @@ async def test_whoever_is_taken_off_while_the_bot_runs_is_answered_nothing_more(
     assert prompts(world)[asked:] == ["hello"]
     assert [row["state"] for row in jobs] == ["done", "dropped"]
     assert (turns, unsent) == ([{"status": "aborted"}], [])
+
+
+async def test_what_they_said_off_the_record_and_waits_is_erased_with_what_is_at_work(
+    world: World,
+) -> None:
+    """It is left in no file of the home, however it is dropped. Design §3.5."""
+    world.model.stall(2, f"Slowly {SECRET} but surely")
+    async with world.running() as bot:
+        await bot.ask("/otr")
+        await bot.people.say(ADA, ADA, f"think of {SECRET}")
+        await world.model.stalled.wait()
+        await bot.people.say(ADA, ADA, f"and of {SECRET} again")
+        await bot.people.say(ADA, ADA, f"/use {SECRET}")
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE id = 4"))
+        save(world, telegram={"allowed_user_ids": [BEN]})
+        await reload(world)
+        await settled(bot)
+
+        assert await forgotten(world)
+
+
+async def test_what_they_said_off_the_record_is_erased_at_a_start_and_so_are_its_files(
+    world: World,
+) -> None:
+    world.model.stall(2, "Slowly but surely")
+    async with world.running() as bot:
+        await bot.ask("/otr")
+        file = SECRET.encode()
+        await bot.people.send_file(ADA, ADA, "document", file, name="a.txt", caption=SECRET)
+        await world.model.stalled.wait()
+        await bot.people.say(ADA, ADA, f"and of {SECRET} again")
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE id = 3"))
+        await cut_off(bot)
+    before = await answers(world)
+    take_off_ada(world)
+    async with world.running() as bot:
+        await settled(bot)
+
+        assert await forgotten(world)
+    assert await answers(world) == before
 
 
 async def test_a_question_of_whoever_is_taken_off_while_the_bot_runs_is_closed(

@@ -19,6 +19,7 @@ from tests.fakes.model_server import Says, text_of, unavailable
 from tests.fakes.packages import lay_down
 from tests.path.looking import asked, cut_off, eventually, said, settled
 from tests.path.models.test_budgets import REFUSED, budgets, button
+from tests.path.reloading.following import reload, save
 from tests.path.world import ADA, Running, World, texts
 
 CODE = """
@@ -36,6 +37,7 @@ async def wrap(call):
 
 
 async def mark(call):
+    runs.append(call.rest)
     return Result(hints=TurnHints(call.rest), post_action=PostAction("note", {"color": "green"}))
 
 
@@ -78,6 +80,7 @@ async def words(call):
 
 
 async def alone(call):
+    runs.append(call.rest)
     hints = TurnHints(call.rest, isolated=True)
     return Result(hints=hints, post_action=PostAction("note", {"color": "blue"}))
 
@@ -244,6 +247,34 @@ async def test_a_turn_that_was_too_dear_does_it_when_it_is_allowed_and_its_comma
     assert module().runs == ["the fence"]
 
 
+@pytest.mark.parametrize("tries", ["the button of the try", "another try", "both buttons"])
+async def test_however_a_turn_that_was_too_dear_is_tried_again_it_does_it_once(
+    world: World, tries: str
+) -> None:
+    """Each refusal keeps its buttons, and each of them answers the words once more."""
+    budgets(world, daily_usd=0.01)
+    world.clock = FastClock()
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/mark buy milk")
+        first = await bot.people.next_message(ADA, contains=REFUSED)
+        await bot.people.say(ADA, ADA, "/retry")
+        second = await bot.people.next_message(ADA, contains=REFUSED, after=first.id)
+        save(world, budgets={"daily_usd": 100})
+        await reload(world)
+        if tries == "another try":
+            await bot.people.say(ADA, ADA, "/retry")
+        else:
+            await bot.people.tap(ADA, ADA, second.id, button(second, "Raise"))
+        await said(world, "Noted.")
+        await settled(bot)
+        if tries != "the button of the try":
+            await bot.people.tap(ADA, ADA, first.id, button(first, "Raise"))
+            await settled(bot)
+
+    assert module().done == [({"color": "green"}, "buy milk", "notes")]
+    assert module().runs == ["buy milk"]
+
+
 async def test_a_turn_that_is_stopped_before_it_is_taken_up_does_it_when_it_is_tried_again(
     world: World,
 ) -> None:
@@ -344,6 +375,27 @@ async def test_with_several_packs_its_turn_waits_for_one_and_the_command_runs_on
         await settled(bot)
 
     assert module().done == [({"color": "green"}, "Ada plans a garden.", "vocab")]
+
+
+async def test_with_several_packs_one_beside_the_conversation_waits_too_and_runs_once(
+    world: World,
+) -> None:
+    """Also after a kill, while it waits: a command may have ordered the milk."""
+    world.install("vocab")
+    world.model.say("Milk it is.")
+    async with world.running() as bot:
+        picker = await bot.ask("/alone buy milk")
+        assert module().runs == ["buy milk"]
+        await cut_off(bot)
+    async with world.running() as bot:
+        await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
+        await said(world, "Milk it is.\n\n— vocab · /alone")
+        await settled(bot)
+        left = await bot.rows("SELECT lane FROM jobs WHERE carried <> ''")
+
+    assert module().runs == ["buy milk"]
+    assert module().done == [({"color": "blue"}, "Milk it is.", "vocab")]
+    assert left == []
 
 
 async def test_off_the_record_it_is_left_undone(world: World) -> None:

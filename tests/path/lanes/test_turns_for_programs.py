@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
+from structlog.testing import capture_logs
 
 from aouo.app import wiring
 from aouo.facts.errors import TurnFailed
@@ -17,7 +18,7 @@ from aouo.facts.events import LlmToken, ResponseComplete, TurnStarted
 from aouo.facts.ids import SessionId
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.turns import Turns
-from aouo.plumbing.client import answers
+from aouo.plumbing.client import NoAnswer, answers
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Fails, Says, last_words, words_of
 from tests.path.going_out.test_watching_a_session import session_of
@@ -282,6 +283,19 @@ async def _refusal(bot: Running, session: str) -> str:
     with pytest.raises(TurnFailed) as refused:
         await bot.app.asking.run_turn("2 + 2?", session)
     return str(refused.value)
+
+
+async def test_what_the_socket_tells_of_a_turn_without_an_answer_is_in_no_log(
+    world: World,
+) -> None:
+    """It quotes what was sent into the conversation."""
+    with capture_logs() as logs:
+        async with world.running():
+            with pytest.raises(NoAnswer, match="message was empty"):
+                _ = [one async for one in answers(world.home, "run", prompt=" ")]
+
+    assert [line for line in logs if "message was empty" in str(line)] == []
+    assert "control_failed" not in [line["event"] for line in logs]
 
 
 async def test_the_socket_streams_a_turn(world: World) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.clock import FastClock
 from tests.fakes.gemini_server import GeminiServer, over_quota, retry_in
 from tests.fakes.model_server import Body, Says, words_of
 from tests.path.looking import PHOTO_LINE, cut_off, said, settled
+from tests.path.models.test_budgets import REFUSED, budgets, button
 from tests.path.world import ADA, Running, World
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"a red bicycle"
@@ -292,6 +294,25 @@ async def test_a_retry_looks_at_the_same_picture(world: World, sees: None) -> No
         await settled(bot)
 
     assert [pictures(request) for request in world.model.requests] == [[PICTURE], [PICTURE]]
+
+
+async def test_a_retry_that_a_budget_refused_looks_at_the_same_picture(
+    world: World, sees: None
+) -> None:
+    provider = world.config["provider"]
+    budgets(world, daily_usd=0.01)
+    world.config["provider"], world.clock = provider, FastClock()
+    world.model.say("A bicycle.")
+    async with world.running() as bot:
+        await show(bot, caption="what is this?")
+        first = await bot.people.next_message(ADA, contains=REFUSED)
+        await bot.people.say(ADA, ADA, "/retry")
+        shown = await bot.people.next_message(ADA, contains=REFUSED, after=first.id)
+        await bot.people.tap(ADA, ADA, shown.id, button(shown, "Raise"))
+        await said(world, "A bicycle.")
+        await settled(bot)
+
+    assert [pictures(request) for request in world.model.requests] == [[PICTURE]]
 
 
 async def test_a_turn_that_is_taken_up_has_its_picture(world: World, sees: None) -> None:

@@ -128,6 +128,29 @@ async def test_what_a_stop_drops_is_gone_and_so_is_what_it_stops(world: World) -
         assert await forgotten(world)
 
 
+async def test_the_files_of_what_a_stop_drops_while_it_waits_for_a_pack_are_gone(
+    world: World,
+) -> None:
+    world.install("notes", "vocab")
+    world.model.stall(2, "Slowly but surely")
+    async with world.running() as bot:
+        await bot.ask("/use notes")
+        await bot.ask("/otr")
+        file = SECRET.encode()
+        await world.people.send_file(ADA, ADA, "document", file, name="a.txt", caption="look")
+        await world.model.stalled.wait()
+        (world.home.packs / "notes").unlink()
+        await bot.app.packs.refresh()
+        bot.app.running.give_back([3], waiting=False)
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE state = 'parked'"))
+        kept = holding(world.home.path)
+        await world.people.say(ADA, ADA, "/stop")
+        await settled(bot)
+
+        assert kept
+        assert await forgotten(world)
+
+
 @pytest.mark.parametrize(
     "text",
     [f"/nothing {SECRET}", f"/use {SECRET}", f"/compact {SECRET}", f"/retry {SECRET}"],

@@ -17,6 +17,7 @@ from aouo.outbound.wording import sentences
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says, words_of
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
+from tests.path.reloading.following import reload, save
 from tests.path.world import ADA, BEN, ROOT, Running, World
 
 PRICES = {
@@ -98,6 +99,27 @@ async def test_the_owner_raises_it_and_the_refused_words_are_answered(world: Wor
     assert after.buttons == ()
     assert late == {"text": "This question is closed.", "show_alert": True}
     assert [words_of(m) for m in world.model.requests[0]["messages"]].count("hello") == 1
+
+
+async def test_a_try_that_was_refused_is_answered_with_its_own_words_whatever_came_after_it(
+    world: World,
+) -> None:
+    """The newest words are others by then, and their answer stays."""
+    budgets(world, daily_usd=0.01)
+    async with world.running() as bot:
+        first = await refused(bot)
+        await bot.people.say(ADA, ADA, "/retry")
+        shown = await bot.people.next_message(ADA, contains=REFUSED, after=first.id)
+        save(world, budgets={"daily_usd": 100})
+        await reload(world)
+        await bot.ask("and this")
+        await settled(bot)
+        await bot.people.tap(ADA, ADA, shown.id, button(shown, "Raise"))
+        await said(world, "hello")
+        await settled(bot)
+        rows = await bot.rows("SELECT text FROM messages WHERE visible = 1 ORDER BY id")
+
+    assert [row["text"] for row in rows] == ["and this", "and this", "hello", "hello"]
 
 
 @pytest.mark.parametrize(
