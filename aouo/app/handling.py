@@ -50,7 +50,7 @@ from aouo.triggers.heartbeat import settle_heartbeat
 from aouo.triggers.journaling import settle_journal
 from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
-from aouo.triggers.watching import settle_watch
+from aouo.triggers.watched import settle_watch
 
 
 def flow_of(

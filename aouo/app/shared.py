@@ -12,6 +12,7 @@ from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
 from aouo.packs.memories import Memories
 from aouo.packs.stores import PackStores
+from aouo.plumbing.apart import Apart
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.current import Current
 from aouo.plumbing.resources import Resources
@@ -27,7 +28,8 @@ class Shared(Base):
     `model` answers in place of what the settings name, None = as they say; `more_tools` are there
     besides. `library` is what is installed now; nothing is before the first generation. `timezone`
     is that of now, whose day it is for all that is spent. `resources` is what generations hand on
-    to each other, as long as they want the same; `tasks` runs what these start.
+    to each other, as long as they want the same; `tasks` runs what these start, and `apart` what
+    may hang.
     """
 
     model: ChatModel | None
@@ -42,6 +44,7 @@ class Shared(Base):
     keeping: Keeping
     reservations: Reservations
     estimator: Estimator
+    apart: Apart
 
 
 async def share(
@@ -72,4 +75,5 @@ async def share(
         keeping=Keeping(database=base.database, clock=base.clock, files_of=memories.files),
         reservations=Reservations(),
         estimator=Estimator(),
+        apart=Apart(),
     )

@@ -99,7 +99,7 @@ def guarded_tools(
     )
     reach = Reach(fence, protection)
     web = Web() if shared.online else Web(lookup=nobody_looks_up, admits=nowhere)
-    looking = Looking(lent_store=stores.lent, web=web, refusal=reach.refusal)
+    looking = Looking(lent_store=stores.lent, web=web, refusal=reach.refusal, apart=shared.apart)
     proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
     shop = Workshop(sandbox, stores, reach, sent, proxy)
     ours: list[Tool] = [

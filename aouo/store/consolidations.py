@@ -30,16 +30,18 @@ class Asked:
     shown: str
 
 
-def owed(tx: Tx, before: str) -> list[Owed]:
-    """Return where lines wait, and neither they nor the last try are newer than `before`."""
+def owed(tx: Tx, before: str, now: str) -> list[Owed]:
+    """Return where lines wait, and neither they nor the last try are newer than `before`; what is
+    later than `now` was written while the clock was ahead, and waits no longer."""
     rows = tx.all(
         "SELECT n.pack AS of_pack, n.owner, n.upto, j.* FROM (SELECT l.pack, l.owner, "
         "coalesce(c.upto, 0) AS upto, coalesce(c.asked_at, min(l.created_at)) AS since, "
         "max(l.id) AS newest FROM journal AS l LEFT JOIN consolidations AS c "
         "ON c.pack = l.pack AND c.owner = l.owner WHERE l.id > coalesce(c.upto, 0) "
         "GROUP BY l.pack, l.owner) AS n JOIN journal AS k ON k.id = n.newest "
-        "JOIN jobs AS j ON j.id = k.job_id WHERE n.since <= ?",
+        "JOIN jobs AS j ON j.id = k.job_id WHERE n.since <= ? OR n.since > ?",
         before,
+        now,
     )
     return [Owed(row["of_pack"], row["owner"], row["upto"], inbound_of(row)) for row in rows]
 

@@ -61,10 +61,11 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
 
 def forget_jobs(tx: Tx, before: str, after: int) -> Forgotten:
     """Empty what was settled before `before` and had no turn, or has none any more, among the next
-    jobs after `after`: commands, taps, what was dropped or brought in; its count is of jobs."""
+    jobs after `after` that are not emptied: commands, taps, what was dropped or brought in; its
+    count is of jobs."""
     rows = tx.all(
         "SELECT id, created_at, settled_at, EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id) "
-        "AS answered FROM jobs WHERE id > ? ORDER BY id LIMIT ?",
+        "AS answered FROM jobs WHERE forgotten = 0 AND id > ? ORDER BY id LIMIT ?",
         after,
         JOBS_AT_ONCE,
     )
@@ -177,9 +178,12 @@ def _forget_job(tx: Tx, job_id: int) -> bool:
         "WHERE t.job_id = jobs.id)",
         job_id,
     )
-    if row is None or (row["body"] == (blank := _blank(row["body"])) and not row["carried"]):
+    if row is None:
         return False
-    tx.run("UPDATE jobs SET body = ?, carried = '' WHERE id = ?", blank, job_id)
+    blank = _blank(row["body"])
+    tx.run("UPDATE jobs SET body = ?, carried = '', forgotten = 1 WHERE id = ?", blank, job_id)
+    if row["body"] == blank and not row["carried"]:
+        return False
     tx.run("DELETE FROM edits WHERE job_id = ?", job_id)
     media.wipe(tx, job_id)
     return True

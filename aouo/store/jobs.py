@@ -94,7 +94,9 @@ def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
 def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
     """Replace a job's inbound by one with other words for the same messages; a command is run
     anew."""
-    tx.run("UPDATE jobs SET body = ?, carried = '' WHERE id = ?", inbound.dump(), job_id)
+    tx.run(
+        "UPDATE jobs SET body = ?, carried = '', forgotten = 0 WHERE id = ?", inbound.dump(), job_id
+    )
 
 
 def blank(tx: Tx, job: Job) -> None:
@@ -260,7 +262,11 @@ def carry(tx: Tx, job: Job, carried: Carried) -> None:
 
 def keep(tx: Tx, job: Job, carried: Carried | None) -> None:
     """Store with a job what a command left to its turn, None = another job has it now."""
-    tx.run("UPDATE jobs SET carried = ? WHERE id = ?", carried.dump() if carried else "", job.id)
+    tx.run(
+        "UPDATE jobs SET carried = ?, forgotten = 0 WHERE id = ?",
+        carried.dump() if carried else "",
+        job.id,
+    )
 
 
 def carried_by(tx: Tx, turn_id: str) -> Carried | None:

@@ -58,20 +58,27 @@ def wish(tx: Tx, session_id: str, turn_id: str, due: str) -> None:
     )
 
 
-def next_due(tx: Tx) -> str:
-    """When the first session is due, "" = there is none."""
-    row = tx.one("SELECT min(journal_due) AS due FROM sessions WHERE journal_due <> ''")
-    return (row["due"] or "") if row else ""
+def any_due(tx: Tx, now: str, furthest: str) -> bool:
+    """Whether a session is due; as in `due`."""
+    row = tx.one(
+        "SELECT 1 FROM sessions WHERE journal_due <> '' AND journal_due <= ? "
+        "UNION ALL SELECT 1 FROM sessions WHERE journal_due <> '' AND journal_due > ? LIMIT 1",
+        now,
+        furthest,
+    )
+    return row is not None
 
 
-def due(tx: Tx, now: str, limit: int) -> list[ToNote]:
-    """Return sessions that are due, the longest due first."""
+def due(tx: Tx, now: str, furthest: str, limit: int) -> list[ToNote]:
+    """Return sessions that are due, the longest due first; one that is due after `furthest` is,
+    since the clock was ahead when that was written."""
     rows = tx.all(
         "SELECT s.id AS session_id, s.journal_upto, t.pack, j.* FROM sessions AS s JOIN turns AS t "
         "ON t.id = (SELECT id FROM turns WHERE session_id = s.id ORDER BY id DESC LIMIT 1) "
-        "JOIN jobs AS j ON j.id = t.job_id WHERE s.journal_due <> '' AND s.journal_due <= ? "
-        "ORDER BY s.journal_due LIMIT ?",
+        "JOIN jobs AS j ON j.id = t.job_id WHERE s.journal_due <> '' "
+        "AND (s.journal_due <= ? OR s.journal_due > ?) ORDER BY s.journal_due LIMIT ?",
         now,
+        furthest,
         limit,
     )
     return [

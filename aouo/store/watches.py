@@ -40,6 +40,11 @@ def states(tx: Tx) -> dict[WatchKey, WatchState]:
     return {(row := _state(each)).key: row for each in tx.all("SELECT * FROM watches")}
 
 
+def states_of(tx: Tx, pack: str, watch: str) -> dict[WatchKey, WatchState]:
+    rows = tx.all("SELECT * FROM watches WHERE pack = ? AND id = ?", pack, watch)
+    return {(row := _state(each)).key: row for each in rows}
+
+
 def get(tx: Tx, key: WatchKey) -> WatchState | None:
     row = tx.one("SELECT * FROM watches WHERE pack = ? AND id = ? AND tenant = ?", *key)
     return _state(row) if row else None

@@ -73,8 +73,9 @@ class Consolidating:
             await self._clock.sleep(min(_LOOK_EVERY_S, self._every_s()))
 
     async def _look(self) -> None:
-        before = self._clock.now() - timedelta(seconds=self._every_s())
-        for owed in await self._database.read(lambda tx: consolidations.owed(tx, iso(before))):
+        now = self._clock.now()
+        until = iso(now - timedelta(seconds=self._every_s())), iso(now)
+        for owed in await self._database.read(lambda tx: consolidations.owed(tx, *until)):
             if not self._may(owed.pack, owed.inbound):
                 continue
             try:

@@ -28,6 +28,7 @@ GAP = timedelta(minutes=10)
 MESSAGES_AT_ONCE, MESSAGE_CHARS = 40, 800
 WITHIN_S = 120
 _LATER = timedelta(hours=1)
+"""The longest that a look is put off."""
 _BATCH = 20
 _LOOK_EVERY_S = 60.0
 _WISH = (
@@ -71,14 +72,15 @@ class Journaling:
         """Look for what is due, for ever."""
         while True:
             if self._enabled():
-                due = await self._database.read(journal.next_due)
-                if due and datetime.fromisoformat(due) <= self._clock.now():
+                now = self._clock.now()
+                until = iso(now), iso(now + _LATER)
+                if await self._database.read(lambda tx, until=until: journal.any_due(tx, *until)):
                     await self._trigger(self._due)
             await self._clock.sleep(_LOOK_EVERY_S)
 
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
         found: list[Inbound] = []
-        for wanted in journal.due(tx, iso(now), _BATCH):
+        for wanted in journal.due(tx, iso(now), iso(now + _LATER), _BATCH):
             if jobs.any_open(tx, lane_of(wanted.session_id)) or self._left(tx) == 0:
                 journal.postpone(tx, wanted.session_id, iso(now + _LATER))
                 continue

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,6 +16,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import iso
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.manifest import Manifest, Watch
+from aouo.plumbing.apart import Apart
 from aouo.web.client import Web
 from aouo.web.envelope import untrusted
 from aouo.web.probing import probe
@@ -49,14 +50,16 @@ class Looking:
         lent_store: Callable[[str, str], AbstractContextManager[PackStore]],
         web: Web,
         refusal: Callable[[str, Path], str],
+        apart: Apart,
         file_s: float = FILE_S,
     ) -> None:
-        """`file_s`: how long a look at a file may take; one that hangs is not begun anew."""
+        """`file_s`: how long a look at a file may take; one that hangs in `apart` is not begun
+        anew."""
         self._lent_store = lent_store
         self._web = web
         self._refusal = refusal
+        self._apart = apart
         self._file_s = file_s
-        self._hanging: set[tuple[str, str]] = set()
 
     async def look(
         self, manifest: Manifest, watch: Watch, tenant: str, validator: str
@@ -85,21 +88,15 @@ class Looking:
         return Seen(_hash(text), seen)
 
     async def _file_in_time(self, pack: str, watch: Watch) -> Seen:
-        """Look at a file; a mount whose server is gone may hold one thread for each watch."""
-        key = (pack, watch.id)
-        if key not in self._hanging:
-            self._hanging.add(key)
-            looking = asyncio.ensure_future(asyncio.to_thread(self._file, pack, watch.file))
-            looking.add_done_callback(partial(self._looked_at, key))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._file_s):
-                    return await asyncio.shield(looking)
-        raise ToolFailed(f"{watch.file} cannot be looked at: its disk does not answer.")
-
-    def _looked_at(self, key: tuple[str, str], looking: asyncio.Future[Seen]) -> None:
-        self._hanging.discard(key)
-        if not looking.cancelled():
-            looking.exception()  # nobody may wait for it any more
+        """Look at a file; on a mount whose server is gone it holds a thread for ever."""
+        key = (pack, watch.id, watch.file)
+        try:
+            return await self._apart.run(key, partial(self._file, pack, watch.file), self._file_s)
+        except TimeoutError:
+            why = "its disk does not answer"
+        except RuntimeError as error:
+            why = str(error)
+        raise ToolFailed(f"{watch.file} cannot be looked at: {why}.")
 
     def _file(self, pack: str, text: str) -> Seen:
         try:

@@ -11,59 +11,39 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
 import structlog
 
-from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import ToolFailed
-from aouo.facts.events import Inbound, Person, Report, Triggered
+from aouo.facts.events import Inbound, Person, Triggered
 from aouo.facts.ports import Clock, iso
-from aouo.facts.spans import span_s
-from aouo.facts.work import Job
 from aouo.packs.format.manifest import Manifest, Watch
 from aouo.packs.library import Library
 from aouo.plumbing.first import first
-from aouo.store import jobs, routes, turns, watches
+from aouo.store import jobs, routes, watches
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
 from aouo.store.watches import WatchKey, WatchState
-from aouo.triggers.looking import Looking, Seen, change_line, source_of
-from aouo.triggers.runs import SILENT, RunEnd, report_of
+from aouo.triggers.looking import Looking, Seen, source_of
 from aouo.triggers.ticking import Due
+from aouo.triggers.watched import ORIGIN, Wanted
 
 log = structlog.get_logger()
-ORIGIN = "watch"
 FAILURES = 5
 AT_ONCE = 4
-_LONGEST = timedelta(days=1)
-_WHO = (
-    "[a watch of the app runs this by itself; nobody is there to answer questions. Your answer "
-    f"goes to the person. If there is nothing to tell them, answer {SILENT} and nothing else]"
-)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """One watch at one tenant's data, and what it saw last."""
+class _By:
+    """The settings and packs that a look begins with. If they are others when it ends it counts
+    for nothing, and what it was at is still due."""
 
-    manifest: Manifest
-    watch: Watch
-    state: WatchState
-
-    @property
-    def every(self) -> timedelta:
-        return timedelta(seconds=span_s(self.watch.every))
-
-    @property
-    def trigger(self) -> str:
-        return trigger_of(self.manifest.name, self.watch.id)
-
-    @property
-    def lane(self) -> Lane:
-        return Lane(f"{ORIGIN}:{self.trigger}")
+    looking: Looking
+    library: Library
 
 
 class Watching:
@@ -107,23 +87,27 @@ class Watching:
 
     async def run(self) -> None:
         """Look, for ever."""
-        looking, library = None, None
+        by: _By | None = None
         async with asyncio.TaskGroup() as looks:
             while True:
                 self._over.clear()
-                if looking is not self._looking() or library is not self._library():
-                    looking, library = self._looking(), self._library()
+                if by is None or not self._is_now(by):
+                    by = _By(self._looking(), self._library())
                     await self._database.transact(watches.forgive)
-                wait_s = await self._look_around(looks) if self._enabled() else self._longest_s()
+                enabled = self._enabled()
+                wait_s = await self._look_around(looks, by) if enabled else self._longest_s()
                 wait_s = max(0.0, min(wait_s, self._longest_s()))
                 await first(self._clock.sleep(wait_s), self._until_over())
+
+    def _is_now(self, by: _By) -> bool:
+        return by.looking is self._looking() and by.library is self._library()
 
     async def _until_over(self) -> None:
         await self._over.wait()
 
-    async def _look_around(self, looks: asyncio.TaskGroup) -> float:
+    async def _look_around(self, looks: asyncio.TaskGroup, by: _By) -> float:
         """Let look what is due, each watch apart; return the seconds until another one is."""
-        packs = [pack for pack in self._library().packs.values() if pack.manifest.watches]
+        packs = [pack for pack in by.library.packs.values() if pack.manifest.watches]
         packs = [pack for pack in packs if pack.manifest.permissions.cron]
         if not packs and not self._looked:
             return self._longest_s()
@@ -138,52 +122,54 @@ class Watching:
             for one in wanted
             if one.state.failures < FAILURES and one.trigger not in self._at_work
         ]
-        begin = {one.trigger for one in waiting if one.state.next_look <= iso(now)}
+        begin = {one.trigger for one in waiting if one.is_due(now, now)}
         due = [  # whoever would follow soon comes along, so that a thousand make no thousand rounds
-            one
-            for one in waiting
-            if one.trigger in begin and one.state.next_look <= iso(now + one.every / 2)
+            one for one in waiting if one.trigger in begin and one.is_due(now, now + one.every / 2)
         ]
         for trigger, ones in groupby(due, lambda one: one.trigger):  # as `wanted`, watch by watch
             self._at_work.add(trigger)
-            looks.create_task(self._look_at(trigger, list(ones), now))
+            looks.create_task(self._look_at(trigger, list(ones), now, by))
         later = [one.state.next_look for one in waiting if one.trigger not in begin]
-        left = datetime.fromisoformat(min(later)) - self._clock.now() if later else _LONGEST
-        return left.total_seconds()
+        if not later:
+            return self._longest_s()
+        return (datetime.fromisoformat(min(later)) - self._clock.now()).total_seconds()
 
-    async def _look_at(self, trigger: str, due: Sequence[_Wanted], now: datetime) -> None:
+    async def _look_at(self, trigger: str, due: Sequence[Wanted], now: datetime, by: _By) -> None:
         """Let one watch look at each tenant's data, unless a turn of it is open; other watches
         look in between. Its next looks count from `now`, so that they keep together."""
-        begun = [
-            replace(one, state=replace(one.state, next_look=iso(now + one.every))) for one in due
-        ]
 
-        def look(tx: Tx) -> Collection[str]:
+        def as_stored(tx: Tx, ones: Sequence[Wanted]) -> list[Wanted]:
+            stored = watches.states_of(tx, due[0].manifest.name, due[0].watch.id)
+            found = [one.as_stored(stored.get(one.state.key)) for one in ones]
+            return [one.until(now + one.every) for one in found]
+
+        def begin(tx: Tx) -> tuple[list[Wanted], Collection[str]]:
             busy = jobs.any_open(tx, due[0].lane)
-            return () if busy else self._places(tx, due[0]).keys()
+            return as_stored(tx, due), () if busy else self._places(tx, due[0]).keys()
+
+        def put_off(tx: Tx, ones: Sequence[Wanted]) -> None:
+            for one in as_stored(tx, ones):
+                watches.put(tx, one.state)
 
         try:
-            reached = await self._database.read(look)
-            passed = [one.state for one in begun if one.state.key.tenant not in reached]
-            await self._database.transact(lambda tx: [watches.put(tx, one) for one in passed])
+            begun, reached = await self._database.read(begin)
+            if passed := [one for one in begun if one.state.key.tenant not in reached]:
+                await self._database.transact(lambda tx: put_off(tx, passed))
             for one in begun:
                 if one.state.key.tenant in reached:
                     async with self._free:
-                        await self._look(one)
+                        await self._look(one, by)
         finally:
             self._at_work.discard(trigger)
             self._looked = True  # what it notes may be of a pack that has gone meanwhile
             self._over.set()
 
-    def _of_pack(self, manifest: Manifest, known: dict[WatchKey, WatchState]) -> Iterator[_Wanted]:
+    def _of_pack(self, manifest: Manifest, known: dict[WatchKey, WatchState]) -> Iterator[Wanted]:
         for watch in manifest.watches:
             source = source_of(watch)
             for tenant in self._tenants(manifest, watch):
                 key = WatchKey(manifest.name, watch.id, tenant)
-                state = known.get(key)
-                if state is None or state.source != source:
-                    state = WatchState(key, source)
-                yield _Wanted(manifest, watch, state)
+                yield Wanted(manifest, watch, WatchState(key, source)).as_stored(known.get(key))
 
     def _tenants(self, manifest: Manifest, watch: Watch) -> list[str]:
         """Return whose data a watch looks at: nobody's as long as there is none."""
@@ -195,40 +181,53 @@ class Watching:
             return [""] if any(file.stem == manifest.name for file in files) else []
         return [file.stem for file in files if file.parent.name == manifest.name]
 
-    async def _look(self, one: _Wanted) -> None:
+    async def _look(self, one: Wanted, by: _By) -> None:
+        if not self._is_now(by):
+            return
         try:
-            seen = await self._looking().look(
+            seen = await by.looking.look(
                 one.manifest, one.watch, one.state.key.tenant, one.state.validator
             )
         except ToolFailed as error:
-            await self._failed(one, str(error))
+            await self._failed(one, by, str(error))
             return
         except Exception as error:  # what a stranger's pack names must end nothing else
             log.exception("watch_broke", pack=one.manifest.name, watch=one.watch.id)
-            await self._failed(one, repr(error))
+            await self._failed(one, by, repr(error))
             return
         after = replace(one.state, failures=0, why="")
-        if seen is None:
-            await self._note(after)
-            return
-        after = replace(after, digest=seen.digest, seen=seen.text, validator=seen.validator)
-        if one.state.digest in ("", seen.digest):
-            await self._note(after)
+        if seen:
+            after = replace(after, digest=seen.digest, seen=seen.text, validator=seen.validator)
+        if seen and one.state.digest not in ("", seen.digest):
+            await self._changed(one, by, seen, after)
         else:
-            await self._changed(one, seen, after)
+            await self._database.transact(lambda tx: self._is_now(by) and watches.put(tx, after))
 
-    async def _changed(self, one: _Wanted, seen: Seen, after: WatchState) -> None:
+    async def _changed(self, one: Wanted, by: _By, seen: Seen, after: WatchState) -> None:
         def due(tx: Tx, now: datetime) -> list[Inbound]:
+            if not self._is_now(by):
+                return []
             watches.put(tx, after)
             places = self._places(tx, one).get(one.state.key.tenant, ())
-            return [self._run_of(one, seen, place, iso(now)) for place in places]
+            return [one.run_in(place, seen, iso(now)) for place in places]
 
         begun = await self._trigger(due)
         log.info("watch_changed", pack=one.manifest.name, watch=one.watch.id, begun=begun)
 
-    async def _failed(self, one: _Wanted, why: str) -> None:
+    async def _failed(self, one: Wanted, by: _By, why: str) -> None:
         """Look less often from now on, and after too many failures no more."""
-        failures = one.state.failures + 1
+
+        def note(tx: Tx) -> int:
+            if not self._is_now(by):
+                return 0
+            stored = one.as_stored(watches.get(tx, one.state.key))
+            failed = replace(stored.state, failures=stored.state.failures + 1, why=why)
+            after = replace(stored, state=failed)
+            watches.put(tx, after.until(self._clock.now() + after.pause).state)
+            return failed.failures
+
+        if not (failures := await self._database.transact(note)):
+            return
         log.warning(
             "watch_failed",
             pack=one.manifest.name,
@@ -239,20 +238,14 @@ class Watching:
         )
         if failures == FAILURES:
             await self._gave_up(one.manifest.name, one.watch.id, why)
-        pause = min(one.every * 2**failures, max(one.every, _LONGEST))
-        next_look = iso(self._clock.now() + pause)
-        await self._note(replace(one.state, next_look=next_look, failures=failures, why=why))
 
-    async def _note(self, state: WatchState) -> None:
-        await self._database.transact(lambda tx: watches.put(tx, state))
-
-    def _places(self, tx: Tx, one: _Wanted) -> Mapping[str, list[Inbound]]:
+    def _places(self, tx: Tx, one: Wanted) -> Mapping[str, list[Inbound]]:
         """Return where a change of each tenant's data is told, "" = of everybody's: the
         conversations that the pack is bound to, each as an inbound without content of its own."""
         apart, found = bool(one.state.key.tenant), defaultdict[str, list[Inbound]](list)
         for address, kind in routes.bound_to(tx, one.manifest.name):
             person = self._person_in(address, private=kind == "private")
-            content = Triggered(trigger_of(one.manifest.name, one.watch.id), "", "")
+            content = Triggered(one.trigger, "", "")
             place = Inbound(address, Person(person), content, kind, origin=ORIGIN)
             if person:
                 found[tenant_of(tx, place) if apart else ""].append(place)
@@ -264,38 +257,3 @@ class Watching:
             return "owner"
         person = address.chat_id if private else self._owner()
         return person if self._listed(person) else ""
-
-    def _run_of(self, one: _Wanted, seen: Seen, place: Inbound, due_at: str) -> Inbound:
-        watch, pack = one.watch, one.manifest.name
-        skill = f"{pack}:{watch.skill.removeprefix(f'{pack}:')}" if watch.skill else ""
-        content = Triggered(
-            trigger=trigger_of(pack, watch.id),
-            name=watch.id.replace("-", " ").replace("_", " "),
-            prompt=watch.prompt or f"[use the skill {watch.skill}]",
-            pack=pack,
-            skill=skill,
-            due_at=due_at,
-            about=(_WHO, change_line(watch, one.state.seen, seen.text)),
-        )
-        return replace(place, content=content)
-
-
-def trigger_of(pack: str, watch: str) -> str:
-    """Return the id of a watch, once in this home."""
-    return f"{pack}:{watch}"
-
-
-def settle_watch(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
-    """Settle the turn of a change: silence is told to nobody, nor is that a person stopped it.
-
-    A turn that changed something itself may have changed what is looked at, and would begin the
-    next one, without end: then what is seen next is no change.
-    """
-    del now
-    if turns.effects(tx, end.turn_id):
-        pack, watch = asked.trigger.split(":", 1)
-        watches.forget_seen(tx, pack, watch, tenant_of(tx, job.inbound))
-    is_silent = end.status == "done" and not end.spoke and end.text.strip() in ("", SILENT)
-    if is_silent or end.status == "stopped":
-        return None
-    return report_of(asked, end)

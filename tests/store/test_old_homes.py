@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.ids import SessionId
 from aouo.facts.work import Scheduled
 from aouo.store import jobs, schedules, search
@@ -93,6 +94,21 @@ async def test_jobs_in_all_states_can_be_read(database: Database) -> None:
 
     assert [jobs.inbound_of(row).content for row in rows] == [content for _, content, _ in JOBS]
     assert {row["origin"] for row in rows} == {"chat"}
+
+
+async def test_jobs_that_were_emptied_before_are_marked(file: Path) -> None:
+    """Else retention would read those with a turn again each day."""
+    with closing(sqlite3.connect(file)) as old, old:
+        old.execute(
+            "UPDATE jobs SET body = ? WHERE id = 1",
+            [Inbound(CHAT, Person("1001"), Text("")).dump()],
+        )
+    with closing(connect(file)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        migrate(Tx(connection), NOW)
+        marked = connection.execute("SELECT id FROM jobs WHERE forgotten = 1").fetchall()
+
+    assert [row[0] for row in marked] == [1]
 
 
 async def test_schedules_come_when_they_were_to_come(database: Database) -> None:

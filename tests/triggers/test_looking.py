@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -13,9 +14,12 @@ import pytest
 from aouo.facts.errors import ToolFailed
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.manifest import Manifest, Watch
+from aouo.plumbing.apart import MOST, Apart
 from aouo.triggers.looking import Looking, Seen, change_line, source_of
 from aouo.web.client import Web
 
+LAB = Manifest("lab", "1.0.0", "Lab")
+HANGS_S = 20.0
 ROWS = Watch("a", "5m", sql="SELECT word FROM words")
 
 
@@ -49,7 +53,18 @@ def test_a_watch_that_looks_elsewhere_is_another_one_and_another_prompt_is_not()
 
 
 def looking_at_all() -> Looking:
-    return Looking(lent_store=never, web=Web(), refusal=lambda pack, path: "")
+    return Looking(lent_store=never, web=Web(), refusal=lambda pack, path: "", apart=Apart())
+
+
+def hanging(apart: Apart, answers: threading.Event, asked: list[Path]) -> Looking:
+    """One of a generation, at files on a disk that gives no answer before `answers`."""
+
+    def refusal(pack: str, path: Path) -> str:
+        asked.append(path)
+        answers.wait(HANGS_S)
+        return ""
+
+    return Looking(lent_store=never, web=Web(), refusal=refusal, apart=apart, file_s=0.02)
 
 
 async def test_of_a_file_only_its_size_and_time_are_looked_at(tmp_path: Path) -> None:
@@ -93,26 +108,59 @@ async def test_a_link_in_a_circle_is_a_failure_with_a_sentence(tmp_path: Path) -
 async def test_a_disk_that_does_not_answer_ends_the_look_and_holds_one_thread(
     tmp_path: Path,
 ) -> None:
-    """A mount whose server is gone may hang for ever; asking for the links of a path does too."""
-    answers, asked = threading.Event(), list[Path]()
-
-    def refusal(pack: str, path: Path) -> str:
-        asked.append(path)
-        answers.wait(30)
-        return ""
-
-    looking = Looking(lent_store=never, web=Web(), refusal=refusal, file_s=0.02)
-    watch, lab = Watch("a", "5m", file=str(tmp_path / "box")), Manifest("lab", "1.0.0", "Lab")
+    """A mount whose server is gone may hang for ever; asking for the links of a path does too.
+    Each reload makes another `Looking`."""
+    answers, asked, apart = threading.Event(), list[Path](), Apart()
+    watch = Watch("a", "5m", file=str(tmp_path / "box"))
     for _ in range(3):
-        with pytest.raises(ToolFailed, match="does not answer"):
-            await looking.look(lab, watch, "", "")
+        with pytest.raises(ToolFailed, match="its disk does not answer"):
+            await hanging(apart, answers, asked).look(LAB, watch, "", "")
     assert len(asked) == 1
+    elsewhere = Watch("a", "5m", file=str(tmp_path / "mended"))
+    with pytest.raises(ToolFailed):
+        await hanging(apart, answers, asked).look(LAB, elsewhere, "", "")
+    assert len(asked) == 2
     answers.set()
     async with asyncio.timeout(30):
-        while (seen := await looked(looking, lab, watch)) is None:  # noqa: ASYNC110 - it tells nobody
+        looking = hanging(apart, answers, asked)
+        while (seen := await looked(looking, LAB, watch)) is None:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0)
 
     assert seen.text == "no such file"
+
+
+async def test_disks_that_do_not_answer_take_no_thread_from_others(tmp_path: Path) -> None:
+    answers, asked, apart = threading.Event(), list[Path](), Apart()
+    for number in range(MOST):
+        watch = Watch(f"w{number}", "5m", file=str(tmp_path / "box"))
+        with pytest.raises(ToolFailed, match="does not answer"):
+            await hanging(apart, answers, asked).look(LAB, watch, "", "")
+    with pytest.raises(ToolFailed, match=f": {MOST} others have not been answered either"):
+        await hanging(apart, answers, asked).look(LAB, Watch("x", "5m", file="/x"), "", "")
+    async with asyncio.timeout(HANGS_S / 2):
+        await asyncio.to_thread(answers.set)
+
+    assert len(asked) == MOST
+
+
+def test_a_process_ends_whatever_a_disk_does(tmp_path: Path) -> None:
+    """`aouo restart` waits for the loop's own threads, and holds the home's lock meanwhile."""
+    answers, asked = threading.Event(), list[Path]()
+
+    async def process() -> None:
+        watch = Watch("a", "5m", file=str(tmp_path / "box"))
+        with pytest.raises(ToolFailed):
+            await hanging(Apart(), answers, asked).look(LAB, watch, "", "")
+
+    before, began_s = threading.enumerate(), time.monotonic()
+    asyncio.run(process())
+    took_s = time.monotonic() - began_s
+    holding = [one for one in threading.enumerate() if one not in before and not one.daemon]
+    answers.set()
+
+    assert len(asked) == 1
+    assert took_s < HANGS_S / 2
+    assert not holding
 
 
 async def looked(looking: Looking, manifest: Manifest, watch: Watch) -> Seen | None:

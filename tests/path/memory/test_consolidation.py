@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, text_of
 from tests.path.looking import eventually, settled
-from tests.path.memory.test_journal import line, noted, over, pass_s, said
+from tests.path.memory.test_journal import YEAR_S, line, noted, over, pass_s, said
 from tests.path.memory.test_memory import card, memory_file, pack
 from tests.path.memory.test_retrieval import anew
 from tests.path.world import Running, World
@@ -193,3 +194,20 @@ async def test_restarts_do_not_begin_the_time_anew(diary: World) -> None:
         await over(diary, bot, "consolidate", 1, 60)
 
     assert memory_file(diary).read_text() == "- lives in Bremen\n"
+
+
+async def test_a_clock_that_was_a_year_ahead_silences_no_consolidation(diary: World) -> None:
+    clock = cast("FastClock", diary.clock)
+    async with diary.running() as bot:
+        await noted_line(diary, bot, "I have moved to Bremen", "lives in Bremen")
+        diary.model.say("DONE")
+        clock.sleep_through(YEAR_S)
+        await consolidated(diary, bot)
+        clock.sleep_through(-YEAR_S)
+        right = clock.now()
+        await noted_line(diary, bot, "I have a cat", "has a cat")
+        diary.model.say("DONE")
+        await consolidated(diary, bot, 2)
+
+    assert "has a cat" in text_of(asked(diary)[-1]["messages"][-1])
+    assert (clock.now() - right).total_seconds() < YEAR_S / 2

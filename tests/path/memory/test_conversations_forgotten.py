@@ -9,6 +9,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Report, Text
 from aouo.store import forgetting, jobs, search
 from aouo.store.database import Database, Tx
+from aouo.store.opening import opened
 from tests.fakes.clock import FastClock
 from tests.fakes.databases import put_database
 from tests.path.looking import eventually, prompts, said, settled
@@ -255,6 +256,49 @@ async def test_much_is_forgotten_in_many_parts_between_which_others_write(
     assert [row["id"] for row in kept] == ["open"]
 
 
+async def test_what_is_emptied_is_not_looked_at_again_unless_it_gets_other_words(
+    tmp_path: Path,
+) -> None:
+    """Found by review: each day read every job that there ever was, and parsed it."""
+    put_database(tmp_path / "aouo.db")
+    place = ConversationAddress("tg", "7")
+
+    def dropped(tx: Tx) -> None:
+        for number in range(JOBS):
+            asked = Inbound(place, Person("7"), Text(f"elephant {number}"))
+            jobs.add(tx, place.lane, asked, LONG_AGO)
+        tx.run("UPDATE jobs SET state = 'dropped', settled_at = ?", LONG_AGO)
+
+    async with opened(tmp_path / "aouo.db", FastClock()) as database:
+
+        async def forget() -> list[int]:
+            parts, after = list[int](), 0
+            while True:
+                part = await database.transact(
+                    lambda tx, after=after: forgetting.forget_jobs(tx, SOON, after)
+                )
+                parts.append(part.turns)
+                if not (after := part.upto):
+                    return parts
+
+        await database.transact(dropped)
+        first, second = await forget(), await forget()
+        edited = Inbound(place, Person("7"), Text("rhino"))
+        await database.transact(lambda tx: jobs.rewrite(tx, 1, edited))
+        third = await forget()
+        left = await database.read(
+            lambda tx: str([tuple(row) for row in tx.all("SELECT * FROM jobs")])
+        )
+
+    assert sum(first) == JOBS
+    assert max(first) <= forgetting.JOBS_AT_ONCE
+    assert second == [0]
+    assert sum(third) == 1
+    assert "elephant" not in left
+    assert "rhino" not in left
+
+
+JOBS = forgetting.JOBS_AT_ONCE * 2 + 1
 LONG_AGO, SOON = "2020-01-01T00:00:00.000+00:00", "2026-01-01T00:00:00.000+00:00"
 SESSIONS = 30
 TURNS = 210

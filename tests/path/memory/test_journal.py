@@ -20,6 +20,7 @@ from tests.path.world import ADA, Running, World
 
 GAP_S = GAP.total_seconds()
 MARK = "<<"
+YEAR_S = 365 * 86_400.0
 
 
 @pytest.fixture
@@ -249,3 +250,16 @@ async def test_a_line_of_the_journal_comes_back_with_its_words(diary: World) -> 
         prompt = prompt_of(diary)
 
     assert reminded(prompt) == [f"- {one['day']}, journal, inferred: rents a houseboat in Bremen"]
+
+
+async def test_a_clock_that_was_a_year_ahead_silences_no_look(diary: World) -> None:
+    clock = cast("FastClock", diary.clock)
+    async with diary.running() as bot:
+        clock.sleep_through(YEAR_S)
+        message = await said(diary, bot, "I have moved to Bremen")
+        clock.sleep_through(-YEAR_S)
+        diary.model.calls(line("lives in Bremen", message))
+        diary.model.say("DONE")
+        lines = await noted(diary, bot)
+
+    assert [one["text"] for one in lines] == ["lives in Bremen"]
