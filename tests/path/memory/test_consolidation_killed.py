@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from aouo.facts.history import JournalLine
 from aouo.store import jobs, journal
 from aouo.store.database import Tx, connect
 from tests.fakes.model_server import Body, CallPart, Reply, Says
-from tests.path.killing import Scenario, killed, killed_at
+from tests.path.killing import Run, Scenario, killed, killed_at
 from tests.path.lives import Place
 from tests.path.world import ADA
 
@@ -90,7 +91,15 @@ SCENARIO = Consolidated()
 async def test_a_process_killed_anywhere_around_a_consolidation_makes_it_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    runs = await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
-    reached = [where for run in runs for where in run.kills]
+    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
 
-    assert any("memory file" in where for where in reached), reached
+
+async def test_a_process_killed_before_or_after_the_file_makes_it_once(
+    tmp_path: Path, runner_port: int
+) -> None:
+    def at_the_file(n: int) -> Awaitable[Run]:
+        return killed(SCENARIO, tmp_path / str(n), runner_port, n, among="memory file")
+
+    runs = await killed_at((1, 2), at_the_file)
+
+    assert [run.kills for run in runs] == [("before a memory file",), ("after a memory file",)]
