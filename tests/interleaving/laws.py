@@ -113,6 +113,8 @@ class Laws:
                 continue
             if self._cut_off(text.mark, self.telegram.seen[first[text.mark]].at_s):
                 continue
+            if self._left(text):  # answered by a /retry only, behind what waited meanwhile
+                continue
             key = (text.place.number, text.person if self.play.script.burst_ms else 0)
             before, mark = newest.get(key, (-1, ""))
             if first[text.mark] < before:
