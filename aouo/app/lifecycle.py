@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import structlog
 
@@ -39,13 +40,35 @@ READY_S = 30.0
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
 
-class Runtime:
-    """One running App; `stop` ends it gracefully, the failure of an essential part at once."""
+class Page(Protocol):
+    """A page that shows what a Runtime does; `state` is where, or why it does not."""
 
-    def __init__(self, app: App, loaded: Loaded, systemd: Systemd | None = None) -> None:
+    @property
+    def state(self) -> str: ...
+
+    async def run(self) -> None: ...
+
+
+MakePage: TypeAlias = "Callable[[App, Loaded, Callable[[], Awaitable[Facts]]], Page]"
+
+
+class Runtime:
+    """One running App; `stop` ends it gracefully, the failure of an essential part at once.
+
+    `page` makes what shows it in a browser, from the app and what says the status.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        loaded: Loaded,
+        systemd: Systemd | None = None,
+        page: MakePage | None = None,
+    ) -> None:
         self._app = app
         self._systemd = systemd or Systemd({})
         self._loaded = loaded
+        self._page = page(app, loaded, self.status) if page else None
         self._reloading = Reloading(
             shared=app.shared,
             refreshing=app.refreshing,
@@ -73,7 +96,7 @@ class Runtime:
         app = self._app
         control = Control(
             {
-                "status": Verb(Nothing, self._status),
+                "status": Verb(Nothing, self._status_verb),
                 "health": Verb(Nothing, self._health),
                 "stop": Verb(Nothing, self._stop_verb),
                 "restart": Verb(Nothing, self._restart),
@@ -141,6 +164,8 @@ class Runtime:
     def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
         """What runs beside everything else, and may fail."""
         works = {**self._app.optional, "config": self._reloading.run}
+        if self._page:
+            works["dashboard"] = self._page.run
         if telegram:
             works["menu"] = partial(self._fill_menu, telegram)
         if os.getpid() == 1:
@@ -198,8 +223,13 @@ class Runtime:
         for task in self._background:
             task.cancel()
 
-    async def _status(self, request: Nothing) -> Facts:
+    async def _status_verb(self, request: Nothing) -> Facts:
         del request
+        page = {"dashboard": self._page.state} if self._page else {}
+        return {**await self.status(), **page}
+
+    async def status(self) -> Facts:
+        """How it is, for `aouo status`."""
         return {
             "pid": os.getpid(),
             "since": self._since,

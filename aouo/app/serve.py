@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import structlog
 
-from aouo.app.lifecycle import Runtime
+from aouo.app.lifecycle import MakePage, Runtime
 from aouo.app.root import open_app
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.home import Home
@@ -23,8 +23,10 @@ from aouo.web.session import secrets_of
 log = structlog.get_logger()
 
 
-def start(home: Home, environ: Mapping[str, str]) -> None:
+def start(home: Home, environ: Mapping[str, str], page: MakePage | None = None) -> None:
     """Serve `home` in the foreground until a signal or a verb ends it; a restart re-executes.
+
+    `page` as in `Runtime`.
 
     Raises:
         SetupError: what the owner has to change before this can run.
@@ -43,12 +45,18 @@ def start(home: Home, environ: Mapping[str, str]) -> None:
             redactor=redactor,
         ) as logs:
             _say(loaded)
-            again = asyncio.run(serve(home, loaded, logs.adopt, Systemd(environ)))
+            again = asyncio.run(serve(home, loaded, logs.adopt, Systemd(environ), page))
     if again:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
-async def serve(home: Home, loaded: Loaded, adopt: Adopt, systemd: Systemd | None = None) -> bool:
+async def serve(
+    home: Home,
+    loaded: Loaded,
+    adopt: Adopt,
+    systemd: Systemd | None = None,
+    page: MakePage | None = None,
+) -> bool:
     """Run until stopped; True when a restart was asked for.
 
     `adopt`: see `Base`; `systemd` is told how it goes.
@@ -57,7 +65,7 @@ async def serve(home: Home, loaded: Loaded, adopt: Adopt, systemd: Systemd | Non
         SetupError: unwrapped from the parts that ran beside each other.
     """
     async with open_app(home, loaded.settings, adopt=adopt) as app:
-        runtime = Runtime(app, loaded, systemd)
+        runtime = Runtime(app, loaded, systemd, page)
         stop_on_signals(runtime)
         await runtime.run()
         return runtime.restart

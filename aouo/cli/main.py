@@ -18,6 +18,7 @@ VERBS = {
     "status": Verb("aouo.cli.status:status", "Say how the running bot is."),
     "logs": Verb("aouo.cli.logs:logs", "Show the log, with -f as it grows."),
     "usage": Verb("aouo.cli.usage:usage", "Show what was used, in tokens and money."),
+    "dashboard": Verb("aouo.cli.dashboard:dashboard", "Print the link to the local page."),
     "session": Verb("aouo.cli.session:session", "List sessions, and show what was said."),
     "trace": Verb("aouo.cli.trace:trace", "Show how one turn went, step by step."),
     "doctor": Verb("aouo.cli.doctor:doctor", "Check everything the bot needs."),

@@ -16,5 +16,6 @@ def start() -> None:
     Exit codes: 3 set-up error (one line says what to edit), 4 another instance runs.
     """
     from aouo.app.serve import start as run
+    from aouo.dashboard.opening import page
 
-    run(current_home(), os.environ)
+    run(current_home(), os.environ, page)

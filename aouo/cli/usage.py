@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
@@ -12,10 +11,8 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.plumbing.clock import SystemClock
-from aouo.store import usage as rows
-from aouo.store.database import Tx
+from aouo.store import usage_report
 from aouo.store.reading import reading
-from aouo.store.usage import Sum
 
 Facts: TypeAlias = dict[str, Any]
 _TABLES = (
@@ -36,38 +33,16 @@ def usage(days: int, as_json: bool) -> None:
     timezone = load(home).settings.cron.timezone
     today = SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date()
     first_day = (today - timedelta(days=days - 1)).isoformat()
-    facts: Facts = {"days": days, "totals": _fields(Sum(0, 0, 0, 0, 0.0))}
-    facts |= {table: [] for table, _ in _TABLES}
+    facts: Facts = {"days": days, **usage_report.empty()}
     if home.database.exists():
         with reading(home.database) as tx:
-            facts |= _facts(tx, first_day)
+            asked = usage_report.queries(first_day).items()
+            facts |= {name: tx.ask(query) for name, query in asked}
     if as_json:
         print_json(facts)
         return
     for line in _lines(facts):
         click.echo(line)
-
-
-def _facts(tx: Tx, first_day: str) -> Facts:
-    return {
-        "totals": _fields(tx.ask(rows.total(first_day))),
-        "by_day": _named("day", tx.ask(rows.by_day(first_day))),
-        "by_pack": _named("pack", tx.ask(rows.by_pack(first_day))),
-        "by_model": [
-            {"provider": provider, "model": model, **_fields(found)}
-            for provider, model, found in tx.ask(rows.by_model(first_day))
-        ],
-        "by_person": _named("person", tx.ask(rows.by_person(first_day))),
-        "by_scope": _named("scope", tx.ask(rows.by_scope(first_day))),
-    }
-
-
-def _named(what: str, found: Sequence[tuple[str, Sum]]) -> list[Facts]:
-    return [{what: name, **_fields(each)} for name, each in found]
-
-
-def _fields(found: Sum) -> Facts:
-    return {**asdict(found), "cost_usd": round(found.cost_usd, 9)}
 
 
 def _lines(facts: Facts) -> Iterator[str]:

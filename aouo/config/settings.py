@@ -47,7 +47,7 @@ BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 
 NOT_YET = (
     *("security.policy", "security.judge"),
-    *("dashboard", "store.url"),
+    "store.url",
 )
 """Keys and sections that are accepted but have no effect yet."""
 

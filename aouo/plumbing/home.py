@@ -115,6 +115,10 @@ class Home:
         return self.run / "pid"
 
     @property
+    def dashboard_token(self) -> Path:
+        return self.run / "dashboard.token"
+
+    @property
     def control_socket(self) -> Path:
         return self.run / "control.sock"
 

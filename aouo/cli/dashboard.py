@@ -1,0 +1,47 @@
+"""`aouo dashboard`: prints the link to the local page."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from zoneinfo import ZoneInfo
+
+import click
+
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.facts.errors import SetupError
+from aouo.plumbing.client import NotRunning, ask
+from aouo.plumbing.home import is_locked
+
+
+@click.command()
+@json_option
+def dashboard(as_json: bool) -> None:
+    """Print the link to the local page: what is used and what it costs.
+
+    The running bot serves it. While none runs, this command does, read only, until Ctrl-C.
+    """
+    home = current_home()
+
+    def show(state: str) -> None:
+        if not state.startswith("http"):
+            raise SetupError(
+                f"There is no dashboard: {state}.", fix="See `dashboard` in config.json."
+            )
+        if as_json:
+            print_json({"link": state})
+        else:
+            click.echo(state)
+
+    try:
+        show(str(ask(home, "status").get("dashboard", "off")))
+    except NotRunning:
+        if is_locked(home) or not home.database.exists():
+            raise
+        settings = load(home).settings
+        zone = ZoneInfo(settings.cron.timezone) if settings.cron.timezone else None
+
+        from aouo.dashboard.opening import show_at_rest
+
+        with suppress(KeyboardInterrupt):
+            asyncio.run(show_at_rest(home, settings.dashboard, zone, show))

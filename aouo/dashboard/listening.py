@@ -1,0 +1,80 @@
+"""Holds the port of the page, and imports the page when somebody comes."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from importlib import import_module
+
+import structlog
+
+from aouo.config.sections import Dashboard
+from aouo.dashboard.access import Access
+from aouo.dashboard.reads import Reads
+from aouo.plumbing.home import Home, write_atomically
+
+log = structlog.get_logger()
+
+
+class Listening:
+    """Serves the page for as long as `run` does; until somebody comes, it is a socket and nothing
+    more. A port that is taken is a problem of the page, not of the bot: `state` says so."""
+
+    def __init__(self, home: Home, settings: Dashboard, reads: Reads) -> None:
+        self._home = home
+        self._settings = settings
+        self._reads = reads
+        self._token = ""
+        self.state = "off" if not settings.enabled else "not begun"
+        """The address with its token, or why there is none."""
+
+    async def run(self) -> None:
+        """Serve, for ever, or not at all."""
+        if not self._settings.enabled:
+            return
+        host, port = self._settings.host, self._settings.port
+        try:
+            listener = _listener(host, port)
+        except OSError as error:
+            self.state = f"off: {host}:{port} cannot be had: {error.strerror or error}"
+            log.warning("dashboard_off", host=host, port=port, error=error.strerror or str(error))
+            return
+        with listener:
+            self._token = self._settings.token.get_secret_value() or secrets.token_urlsafe(32)
+            write_atomically(self._home.dashboard_token, f"{self._token}\n")
+            name = f"[{host}]" if ":" in host else host
+            address = f"http://{name}:{listener.getsockname()[1]}/"
+            self.state = f"{address}?token={self._token}"
+            log.info("dashboard_listens", address=address)
+            try:
+                await _somebody(listener)
+                site = await asyncio.to_thread(import_module, "aouo.dashboard.site")
+                await site.serve(listener, self._reads, Access(self._token, host))
+            finally:
+                self.state = "not begun"
+                self._home.dashboard_token.unlink(missing_ok=True)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen()
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+async def _somebody(listener: socket.socket) -> None:
+    """Wait until a connection waits to be taken."""
+    loop, came = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(listener, came.set)
+    try:
+        await came.wait()
+    finally:
+        loop.remove_reader(listener)
