@@ -68,7 +68,7 @@ class Runtime:
         self._app = app
         self._systemd = systemd or Systemd({})
         self._loaded = loaded
-        self._page = page(app, loaded, self.status) if page else None
+        self.page = page(app, loaded, self.status) if page else None
         self._reloading = Reloading(
             shared=app.shared,
             refreshing=app.refreshing,
@@ -164,8 +164,8 @@ class Runtime:
     def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
         """What runs beside everything else, and may fail."""
         works = {**self._app.optional, "config": self._reloading.run}
-        if self._page:
-            works["dashboard"] = self._page.run
+        if self.page:
+            works["dashboard"] = self.page.run
         if telegram:
             works["menu"] = partial(self._fill_menu, telegram)
         if os.getpid() == 1:
@@ -225,7 +225,7 @@ class Runtime:
 
     async def _status_verb(self, request: Nothing) -> Facts:
         del request
-        page = {"dashboard": self._page.state} if self._page else {}
+        page = {"dashboard": self.page.state} if self.page else {}
         return {**await self.status(), **page}
 
     async def status(self) -> Facts:

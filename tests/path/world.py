@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aouo.app.lifecycle import Runtime
+from aouo.app.lifecycle import MakePage, Runtime
 from aouo.app.root import open_app
 from aouo.app.wiring import App
 from aouo.config.file import load_settings
@@ -76,7 +76,9 @@ class World:
         self.home.config.write_text(json.dumps(config))
 
     @asynccontextmanager
-    async def running(self, systemd: Systemd | None = None) -> AsyncGenerator[Running]:
+    async def running(
+        self, systemd: Systemd | None = None, page: MakePage | None = None
+    ) -> AsyncGenerator[Running]:
         """Start the runtime; leave the block to stop it gracefully."""
         self.configure()
         loaded = load_settings(self.home.path, {})
@@ -91,7 +93,7 @@ class World:
             ) as app,
             asyncio.TaskGroup() as group,
         ):
-            runtime = Runtime(app, loaded, systemd)
+            runtime = Runtime(app, loaded, systemd, page)
             group.create_task(runtime.run())
             async with asyncio.timeout(WAIT_S):
                 await runtime.ready.wait()

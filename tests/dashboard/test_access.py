@@ -1,0 +1,51 @@
+"""Who is let in follows from the headers, the token and the time. Pure."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aouo.dashboard.access import Access, Asked
+
+OWN = {"Host": "127.0.0.1:9800"}
+TEXTS = st.text(max_size=40)
+
+
+@given(TEXTS)
+def test_only_the_token_and_our_cookie_open_it(text: str) -> None:
+    access = Access("right", "127.0.0.1")
+
+    for asked in (Asked(OWN, token=text), Asked(OWN, cookie=text)):
+        assert access.refused(asked, 0) or text in ("right", access.cookie)
+    assert not access.refused(Asked(OWN, cookie=access.cookie), 0)
+
+
+@given(TEXTS)
+def test_any_name_of_a_host_is_refused_or_ours(host: str) -> None:
+    refused = Access("right", "127.0.0.1").is_foreign(Asked({"Host": host}))
+
+    assert refused or any(name in host for name in ("127.0.0.1", "localhost", "::1"))
+
+
+@given(st.sampled_from(["http://evil.example", "null", "http://127.0.0.1:9801", ""]))
+def test_another_page_is_refused_whatever_it_brings(origin: str) -> None:
+    asked = Asked({**OWN, "Origin": origin}, token="right")
+
+    assert Access("right", "127.0.0.1").is_foreign(asked) == "origin"
+
+
+def test_wrong_tokens_are_forgotten_after_a_minute() -> None:
+    access = Access("right", "127.0.0.1")
+    wrong = [access.refused(Asked(OWN, token="no"), second) for second in range(21)]
+
+    assert wrong == [*["token"] * 20, "too many"]
+    assert access.refused(Asked(OWN, token="right"), 59) == "too many"
+    assert access.refused(Asked(OWN, cookie=access.cookie), 59) == ""
+    assert access.refused(Asked(OWN, token="right"), 60) == ""
+
+
+def test_open_to_the_network_no_name_may_be_rebound_to_it() -> None:
+    access = Access("right", "0.0.0.0")
+
+    assert access.is_foreign(Asked({"Host": "192.168.1.7:9800"})) == ""
+    assert access.is_foreign(Asked({"Host": "evil.example"})) == "host"

@@ -1,0 +1,49 @@
+"""Looks at the page as a browser or a program does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import ClientSession, CookieJar
+from yarl import URL
+
+from aouo.dashboard.opening import page
+from tests.path.looking import eventually
+from tests.path.world import Running, World
+
+
+@dataclass
+class Dashboard:
+    """The page of a running bot; `link` has its token, and the `client` keeps its cookie."""
+
+    bot: Running
+    link: URL
+    client: ClientSession
+
+    @property
+    def token(self) -> str:
+        return self.link.query["token"]
+
+    async def get(self, path: str, **headers: str) -> tuple[int, Any]:
+        """Return the status and what the JSON says, with the token in a header."""
+        headers = {"X-Aouo-Token": self.token} | headers
+        async with self.client.get(self.link.join(URL(path)), headers=headers) as response:
+            return response.status, await response.json()
+
+
+@asynccontextmanager
+async def dashboard(world: World) -> AsyncGenerator[Dashboard]:
+    """Run the bot with its page at a free port."""
+    world.config = {**world.config, "dashboard": {"port": 0}}
+    jar = CookieJar(unsafe=True)  # also of an address
+    async with world.running(page=page) as bot, ClientSession(cookie_jar=jar) as client:
+
+        async def link() -> str:
+            assert bot.runtime.page
+            state = bot.runtime.page.state
+            return state if state.startswith("http") else ""
+
+        yield Dashboard(bot, URL(await eventually(link)), client)

@@ -1,0 +1,119 @@
+"""The local page says what is used and what it costs, to the owner and to nobody else."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from aiohttp import ClientSession
+from click.testing import CliRunner
+
+from aouo.cli.main import aouo
+from aouo.dashboard.opening import page
+from tests.path.dashboard.looking import dashboard
+from tests.path.looking import settled
+from tests.path.world import World
+
+
+async def test_usage_is_the_same_on_the_page_as_in_the_terminal(world: World) -> None:
+    async with dashboard(world) as shown:
+        await shown.bot.ask("hello")
+        await settled(shown.bot)
+        status, facts = await shown.get("/api/usage?days=3650")
+
+    runner = CliRunner(env={"AOUO_HOME": str(world.home.path)})
+    told = json.loads(runner.invoke(aouo, ["usage", "--days", "3650", "--json"]).stdout)
+    assert (status, facts) == (200, told)
+    assert facts["totals"]["calls"] == 1
+    assert [row["pack"] for row in facts["by_pack"]] == ["notes"]
+
+
+async def test_the_link_leaves_a_cookie_in_the_place_of_the_token(world: World) -> None:
+    async with dashboard(world) as shown:
+        async with shown.client.get(shown.link) as opened:
+            html, address = await opened.text(), str(opened.url)
+        async with shown.client.get(shown.link.with_path("/api/usage").with_query({})) as usage:
+            status = usage.status
+        (cookie,) = shown.client.cookie_jar
+
+    assert "<title>aouo</title>" in html
+    assert "token" not in address
+    assert status == 200
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "Strict")
+    assert shown.token not in cookie.value
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"X-Aouo-Token": "wrong"}, 401),
+        ({"Authorization": "Basic abc"}, 401),
+        ({"Host": "evil.example"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
+async def test_nobody_else_gets_in(
+    world: World, headers: dict[str, str], status: int, method: str
+) -> None:
+    async with (
+        dashboard(world) as shown,
+        ClientSession() as stranger,
+        stranger.request(method, shown.link.with_query({}), headers=headers) as answer,
+    ):
+        told = await answer.json()
+
+    assert answer.status == status
+    assert shown.token not in json.dumps(told)
+
+
+async def test_after_twenty_wrong_tokens_a_minute_has_to_pass(world: World) -> None:
+    async with dashboard(world) as shown:
+        wrong = [(await shown.get("/api/status", **{"X-Aouo-Token": "no"}))[0] for _ in range(21)]
+
+    assert wrong == [*[401] * 20, 429]
+
+
+async def test_whether_it_is_well_needs_no_token(world: World) -> None:
+    async with (
+        dashboard(world) as shown,
+        ClientSession() as stranger,
+        stranger.get(shown.link.with_path("/healthz").with_query({})) as answer,
+    ):
+        facts = await answer.json()
+
+    assert (answer.status, facts["ok"]) == (200, True)
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "3651", "x", "1e3", "٣", ""])
+async def test_a_number_that_is_none_gets_a_sentence(world: World, days: str) -> None:
+    async with dashboard(world) as shown:
+        status, told = await shown.get(f"/api/usage?days={days}")
+
+    assert (status, told) == (400, {"error": "days has to be a number from 1 to 3650."})
+
+
+async def test_a_port_that_is_taken_leaves_the_bot_without_its_page(world: World) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        world.config = {"dashboard": {"port": taken.getsockname()[1]}}
+        async with world.running(page=page) as bot:
+            answer = await bot.ask("hello")
+            assert bot.runtime.page
+            state = bot.runtime.page.state
+
+    assert answer.text
+    assert state.startswith("off: ")
+    assert "in use" in state
+
+
+async def test_the_token_is_private_and_goes_with_the_process(world: World) -> None:
+    async with dashboard(world) as shown:
+        before = world.home.dashboard_token.stat().st_mode & 0o777
+        described = await shown.get("/api/openapi.json")
+
+    assert before == 0o600
+    assert not world.home.dashboard_token.exists()
+    assert set(described[1]["paths"]) == {"/healthz", "/api/status", "/api/usage"}
