@@ -479,11 +479,11 @@ def test_keys_that_nothing_reads_are_named_and_one_that_was_set_is_a_warning(
     """Issue 11, 29."""
     runner.invoke(aouo, ["init"])
     quiet = json.loads(runner.invoke(aouo, ["doctor", "--fast", "--json"]).stdout)["checks"]
-    runner.invoke(aouo, ["config", "set", "dashboard.enabled", "false"])
+    runner.invoke(aouo, ["config", "set", "security.judge.daily", "5"])
     told = json.loads(runner.invoke(aouo, ["doctor", "--fast", "--json"]).stdout)["checks"]
 
     keys = [check for check in quiet if check["name"] == "keys"]
     assert [check["status"] for check in keys] == ["ok"]
-    assert "dashboard" in keys[0]["detail"]
+    assert "security.judge" in keys[0]["detail"]
     warned = [c["detail"] for c in told if c["name"] == "keys" and c["status"] == "warn"]
-    assert warned == ["set, but without effect: dashboard.enabled"]
+    assert warned == ["set, but without effect: security.judge.daily"]

@@ -146,7 +146,7 @@ async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: Wor
             world,
             telegram={"api_base_url": "http://127.0.0.1:9", "max_parts": 3},
             log={"format": "json"},
-            dashboard={"port": 0},
+            security={"judge": {"daily": 5}},
         )
         found = (await reload(world))["config"]
         (note,) = await told(world, "In config.json, this takes effect after a restart")
@@ -162,7 +162,7 @@ async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: Wor
     assert found == {
         "changed": ["telegram.max_parts"],
         "after_restart": later,
-        "without_effect": ["dashboard.port"],
+        "without_effect": ["security.judge.daily"],
         "problems": [],
     }
     assert (left, notes) == ([], [note])
