@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import socket
 from importlib import import_module
+from urllib.parse import quote
 
 import structlog
 
@@ -15,6 +16,7 @@ from aouo.dashboard.reads import Reads
 from aouo.plumbing.home import Home, write_atomically
 
 log = structlog.get_logger()
+AGAIN_S = 10.0
 
 
 class Listening:
@@ -25,35 +27,41 @@ class Listening:
         self._home = home
         self._settings = settings
         self._reads = reads
-        self._token = ""
-        self.state = "off" if not settings.enabled else "not begun"
+        self.state = "not begun" if settings.enabled else "off"
         """The address with its token, or why there is none."""
 
     async def run(self) -> None:
-        """Serve, for ever, or not at all."""
+        """Serve, for ever; while the port cannot be had, try again."""
         if not self._settings.enabled:
             return
-        host, port = self._settings.host, self._settings.port
-        try:
-            listener = _listener(host, port)
-        except OSError as error:
-            self.state = f"off: {host}:{port} cannot be had: {error.strerror or error}"
-            log.warning("dashboard_off", host=host, port=port, error=error.strerror or str(error))
-            return
-        with listener:
-            self._token = self._settings.token.get_secret_value() or secrets.token_urlsafe(32)
-            write_atomically(self._home.dashboard_token, f"{self._token}\n")
+        with await self._listener() as listener:
+            host = self._settings.host
+            token = self._settings.token.get_secret_value() or secrets.token_urlsafe(32)
+            write_atomically(self._home.dashboard_token, f"{token}\n")
             name = f"[{host}]" if ":" in host else host
             address = f"http://{name}:{listener.getsockname()[1]}/"
-            self.state = f"{address}?token={self._token}"
+            self.state = f"{address}?token={quote(token, safe='')}"
             log.info("dashboard_listens", address=address)
             try:
                 await _somebody(listener)
                 site = await asyncio.to_thread(import_module, "aouo.dashboard.site")
-                await site.serve(listener, self._reads, Access(self._token, host))
+                await site.serve(listener, self._reads, Access(token, host))
             finally:
                 self.state = "not begun"
                 self._home.dashboard_token.unlink(missing_ok=True)
+
+    async def _listener(self) -> socket.socket:
+        host, port, told = self._settings.host, self._settings.port, ""
+        while True:
+            try:
+                return _listener(host, port)
+            except OSError as error:
+                why = error.strerror or str(error)
+            self.state = f"off for now: {host}:{port} cannot be had: {why}"
+            if why != told:
+                log.warning("dashboard_off", host=host, port=port, error=why)
+                told = why
+            await asyncio.sleep(AGAIN_S)
 
 
 def _listener(host: str, port: int) -> socket.socket:

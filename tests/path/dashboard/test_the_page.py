@@ -104,7 +104,7 @@ async def test_a_port_that_is_taken_leaves_the_bot_without_its_page(world: World
             state = bot.runtime.page.state
 
     assert answer.text
-    assert state.startswith("off: ")
+    assert state.startswith("off for now: ")
     assert "in use" in state
 
 
