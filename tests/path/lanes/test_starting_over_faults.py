@@ -19,7 +19,6 @@ from aouo.config.sections import Retention
 from aouo.flow.chores.retention import Tidying
 from aouo.installer.unfinished import at_rest
 from aouo.plumbing.client import ask
-from aouo.plumbing.verbs import Nothing
 from aouo.store.database import Database
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, World
@@ -50,7 +49,7 @@ async def told(world: World, *wanted: str) -> dict[str, Any]:
             await bot.people.next_message(ADA, contains=text)
         await world.people.say(ADA, ADA, "are you there?")
         await bot.people.next_message(ADA, contains="are you there?")
-        status = await bot.runtime._status(Nothing())
+        status = await bot.runtime.status()
         json.dumps(status)
         return status
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from aouo.plumbing.verbs import Nothing
 from aouo.providers.fallback import models_in
 from aouo.providers.known.knowing import KnownModel
 from tests.fakes.gemini_server import GeminiServer
@@ -43,7 +42,7 @@ async def heard_of(bot: Running, words: str) -> list[str]:
 
 
 async def status(bot: Running) -> dict[str, Any]:
-    return await bot.runtime._status(Nothing())
+    return await bot.runtime.status()
 
 
 async def test_a_model_that_will_end_is_told_to_the_owner_once_and_said_by_status(

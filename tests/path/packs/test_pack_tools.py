@@ -17,7 +17,6 @@ from aouo.emulator.messages import MediaKind
 from aouo.emulator.models import ModelService, profile
 from aouo.emulator.models.sound import NOTE
 from aouo.plumbing.home import Home
-from aouo.plumbing.verbs import Nothing
 from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import place
@@ -390,7 +389,7 @@ async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
     world.model.say("done")
     async with world.running() as bot:
         await bot.ask("go")
-        facts = await bot.runtime._status(Nothing())
+        facts = await bot.runtime.status()
 
     assert results(world) == ['{"EUR": 3}', "QUIET"]
     assert facts["sandbox"] == "off: tools of packs run unconfined, as security.sandbox says"
@@ -399,7 +398,7 @@ async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
 async def test_status_says_what_is_enforced_here(world: World) -> None:
     replies(world.home)
     async with world.running() as bot:
-        facts = await bot.runtime._status(Nothing())
+        facts = await bot.runtime.status()
 
     assert facts["sandbox"].startswith(("bubblewrap", "Landlock", "tools of packs are refused"))
 
