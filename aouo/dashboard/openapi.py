@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from aouo import __version__
+from aouo.plumbing.verbs import Facts
 
-Facts: TypeAlias = dict[str, Any]
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _ANSWERS = {
     "200": "The facts.",

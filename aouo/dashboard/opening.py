@@ -10,9 +10,10 @@ from aouo.app.wiring import App
 from aouo.config.file import Loaded
 from aouo.config.sections import Dashboard
 from aouo.dashboard.listening import Listening
-from aouo.dashboard.reads import Facts, Reads
+from aouo.dashboard.reads import Reads
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
+from aouo.plumbing.verbs import Facts
 from aouo.store.snapshots import Snapshots
 
 

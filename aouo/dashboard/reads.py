@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import date, timedelta
-from typing import Any, TypeAlias
 
+from aouo.plumbing.verbs import Facts
 from aouo.store import usage_report
 from aouo.store.snapshots import Snapshot
 
-Facts: TypeAlias = dict[str, Any]
 DAYS_MAX = 3650
 
 

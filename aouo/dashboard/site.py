@@ -7,7 +7,6 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
 
 import structlog
 from aiohttp import hdrs, web
@@ -17,9 +16,9 @@ from aouo.dashboard.access import Access, Asked, Refused
 from aouo.dashboard.openapi import Endpoint, Number, document
 from aouo.dashboard.reads import DAYS_MAX, Reads
 from aouo.facts.errors import TooMuchToRead
+from aouo.plumbing.verbs import Facts
 
 log = structlog.get_logger()
-Facts: TypeAlias = dict[str, Any]
 _PAGE = Path(__file__).with_name("page")
 _LINK = "Open the link that `aouo dashboard` prints."
 _REFUSED: dict[Refused, tuple[int, str]] = {
@@ -42,7 +41,7 @@ _AROUND = {
 }
 
 
-async def serve(listener: socket.socket, reads: Reads, access: Access) -> NoReturn:
+async def serve(listener: socket.socket, reads: Reads, access: Access) -> None:
     """Take the connections of a socket that listens, until cancelled."""
     port = listener.getsockname()[1]
     runner = web.AppRunner(
@@ -56,7 +55,6 @@ async def serve(listener: socket.socket, reads: Reads, access: Access) -> NoRetu
     try:
         await web.SockSite(runner, listener).start()
         await asyncio.Event().wait()
-        raise AssertionError
     finally:
         await runner.cleanup()
 

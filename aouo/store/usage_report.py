@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, TypeAlias
+from typing import Any
 
+from aouo.plumbing.verbs import Facts
 from aouo.store import usage
 from aouo.store.snapshots import Query
 from aouo.store.usage import Sum
-
-Facts: TypeAlias = dict[str, Any]
 
 
 def queries(first_day: str) -> Mapping[str, Query[Any]]:
