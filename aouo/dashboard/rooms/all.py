@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.rooms.live import live
+from aouo.dashboard.rooms.logs import logs
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.schedules import schedules
 from aouo.dashboard.rooms.state import state
@@ -16,6 +17,7 @@ _ROOMS = (
     usage,
     packs,
     schedules,
+    logs,
 )
 
 

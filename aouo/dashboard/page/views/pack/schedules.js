@@ -16,6 +16,9 @@ export async function show(root, place) {
   let skip = 0;
   let facts = null;
   let details = new Map();
+  const body = el("div");
+  const spoken = el("p", { class: "skip", role: "status" });
+  root.append(body, spoken);
 
   async function read() {
     const found = await get(`/api/schedules${query({ pack: place.pack, skip: skip || "" })}`);
@@ -34,11 +37,14 @@ export async function show(root, place) {
   }
 
   async function change(id, doing) {
+    let said;
     try {
-      told.set(id, await doing());
+      said = await doing();
     } catch (error) {
-      told.set(id, inWords(error));
+      said = inWords(error);
     }
+    told.set(id, said);
+    spoken.textContent = said;
     await place.follow(read);
   }
 
@@ -96,7 +102,7 @@ export async function show(root, place) {
         ...(place.pack ? [] : [row.pack || "no pack"]),
         `for ${row.person}, in ${[row.address.platform, row.address.chat_id, row.address.thread_id].filter(Boolean).join(" ")}`,
       ].join(" · ")),
-      line(...keys(row)), el("p", { role: "status" }, told.get(row.id) ?? ""),
+      line(...keys(row)), ...(told.has(row.id) ? [el("p", {}, told.get(row.id))] : []),
       ...(more ? unfolded(row, more) : []));
   }
 
@@ -130,7 +136,7 @@ export async function show(root, place) {
   }
 
   function draw() {
-    refill(root,
+    refill(body,
       ...(place.pack ? [] : [line(el("h2", {}, "Schedules"))]),
       ...(facts.off ? [el("p", { class: "problem" }, facts.off)] : []),
       ...(facts.heartbeat ? [card("Heartbeat", el("p", {}, facts.heartbeat))] : []),

@@ -1,0 +1,162 @@
+"""Answers what the log says: its lines by level, pack and text, older ones, and new ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from aouo.dashboard.endpoints import Choice, Conflict, Endpoint, NotShown, Number, Words
+from aouo.dashboard.shown import Shown
+from aouo.plumbing.log_reading import Line, Piece, Spot, newer, older
+from aouo.plumbing.verbs import Facts
+
+LINES_MAX = 200
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+_HEAD = ("event", "level", "timestamp", "exception")
+_BEGUN = re.compile(r'"(event|level|timestamp|pack|turn_id)": "((?:[^"\\]|\\.){0,200})"')
+_SPOT_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One line as it is shown. `fields` are texts; "" is what it does not say."""
+
+    event: str
+    level: str
+    timestamp: str
+    pack: str
+    turn: str
+    fields: dict[str, str]
+    exception: str
+    text: str
+    """The line itself, if it is no event that can be read."""
+    size: int
+    is_cut: bool
+
+
+def logs(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoint about the log."""
+
+    async def read(
+        pack: str, whose: str, level: str, text: str, before: str, after: str, lines: int
+    ) -> Facts:
+        if before and after:
+            raise NotShown("Say before or after, not both.")
+        wanted = _Wanted(pack, whose == "only", level, text.casefold())
+        spot = _spot(before or after)
+        file, redactor = shown.home.log_file, shown.redactor()
+
+        def found() -> Facts:
+            on = spot if after else None
+            piece = newer(file, on, wanted, lines) if on else older(file, spot, wanted, lines)
+            return _facts(piece, redactor.value([asdict(told(line)) for line in piece.lines]))
+
+        try:
+            return await asyncio.to_thread(found)
+        except OSError as error:
+            raise Conflict(f"The log cannot be read: {error.strerror}.") from error
+
+    return (
+        Endpoint(
+            "GET",
+            "/api/logs",
+            "Lines of the log, the newest ones, or those before or after a spot that an answer "
+            "named; each answer looks through so many bytes, and may hold fewer lines, or none.",
+            read,
+            (
+                Words("pack", "Lines of this pack."),
+                Choice("whose", ("and general", "only"), "Also lines that name no pack, or not."),
+                Choice("level", _LEVELS, "Of this level and above."),
+                Words("text", "Lines that hold this text, in any case."),
+                Words("before", "The spot that the lines end at.", _SPOT_CHARS),
+                Words("after", "The spot that the lines begin at.", _SPOT_CHARS),
+                Number("lines", 1, LINES_MAX, 100, "How many at most."),
+            ),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which lines are wanted; "" = of any pack, with any text, which is folded."""
+
+    pack: str
+    only: bool
+    level: str
+    text: str
+
+    def __call__(self, line: Line) -> bool:
+        if self.text and self.text not in line.text.casefold():
+            return False
+        if self.level == _LEVELS[0] and not self.pack:
+            return True
+        said = told(line)
+        if self.level != _LEVELS[0] and _rank(said.level) < _rank(self.level):
+            return False
+        return not self.pack or said.pack == self.pack or not (said.pack or self.only)
+
+
+def _rank(level: str) -> int:
+    return _LEVELS.index(level) if level in _LEVELS else -1
+
+
+def _spot(written: str) -> Spot | None:
+    if not written:
+        return None
+    if spot := Spot.read(written):
+        return spot
+    raise NotShown("before and after have to be what an answer named.")
+
+
+def told(line: Line) -> _Told:
+    """Return what a line says. What is no JSON stays a text; of a cut one the beginning is read."""
+    try:
+        parsed: object = json.loads(line.text)
+    except (ValueError, RecursionError):
+        parsed = None
+    if isinstance(parsed, dict):
+        fields = cast("dict[str, Any]", parsed)
+        return _event(fields, line)
+    begun = dict(reversed(_BEGUN.findall(line.text))) if line.is_cut else {}
+    return _Told(
+        _text(begun.get("event", "")),
+        _text(begun.get("level", "")),
+        _text(begun.get("timestamp", "")),
+        _text(begun.get("pack", "")),
+        "",
+        {},
+        "",
+        line.text,
+        line.size,
+        line.is_cut,
+    )
+
+
+def _event(fields: dict[str, Any], line: Line) -> _Told:
+    named = {name: _text(value) for name, value in fields.items()}
+    return _Told(
+        *(named.get(name, "") for name in ("event", "level", "timestamp", "pack", "turn_id")),
+        {name: value for name, value in named.items() if name not in _HEAD},
+        named.get("exception", ""),
+        "",
+        line.size,
+        line.is_cut,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _facts(piece: Piece, lines: object) -> Facts:
+    return {
+        "lines": lines,
+        "before": str(piece.before or ""),
+        "after": str(piece.after or ""),
+        "more": not piece.is_all,
+        "lost": piece.lost,
+    }
