@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
+from aouo.dashboard.rooms.evals import evals
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.logs import logs
 from aouo.dashboard.rooms.packs import packs
@@ -18,6 +19,7 @@ _ROOMS = (
     packs,
     schedules,
     logs,
+    evals,
 )
 
 

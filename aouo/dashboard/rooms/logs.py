@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from aouo.dashboard.endpoints import Choice, Conflict, Endpoint, NotShown, Number, Words
@@ -122,29 +122,22 @@ def told(line: Line) -> _Told:
         fields = cast("dict[str, Any]", parsed)
         return _event(fields, line)
     begun = dict(reversed(_BEGUN.findall(line.text))) if line.is_cut else {}
-    return _Told(
-        _text(begun.get("event", "")),
-        _text(begun.get("level", "")),
-        _text(begun.get("timestamp", "")),
-        _text(begun.get("pack", "")),
-        "",
-        {},
-        "",
-        line.text,
-        line.size,
-        line.is_cut,
-    )
+    return replace(_event(begun, line), fields={}, text=line.text)
 
 
 def _event(fields: dict[str, Any], line: Line) -> _Told:
     named = {name: _text(value) for name, value in fields.items()}
     return _Told(
-        *(named.get(name, "") for name in ("event", "level", "timestamp", "pack", "turn_id")),
-        {name: value for name, value in named.items() if name not in _HEAD},
-        named.get("exception", ""),
-        "",
-        line.size,
-        line.is_cut,
+        event=named.get("event", ""),
+        level=named.get("level", ""),
+        timestamp=named.get("timestamp", ""),
+        pack=named.get("pack", ""),
+        turn=named.get("turn_id", ""),
+        fields={name: value for name, value in named.items() if name not in _HEAD},
+        exception=named.get("exception", ""),
+        text="",
+        size=line.size,
+        is_cut=line.is_cut,
     )
 
 
