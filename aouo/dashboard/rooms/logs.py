@@ -94,14 +94,13 @@ class _Wanted:
             return False
         if self.level == _LEVELS[0] and not self.pack:
             return True
+        levels = _LEVELS[_LEVELS.index(self.level) :]
+        if levels != _LEVELS and not any(f'"{level}"' in line.text for level in levels):
+            return False  # without reading it: most lines are not
         said = told(line)
-        if self.level != _LEVELS[0] and _rank(said.level) < _rank(self.level):
+        if levels != _LEVELS and said.level not in levels:
             return False
         return not self.pack or said.pack == self.pack or not (said.pack or self.only)
-
-
-def _rank(level: str) -> int:
-    return _LEVELS.index(level) if level in _LEVELS else -1
 
 
 def _spot(written: str) -> Spot | None:

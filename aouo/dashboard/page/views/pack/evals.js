@@ -52,19 +52,17 @@ export async function show(root, place) {
     const { running, last } = facts;
     const since = running && Math.max(0, Math.round((Date.now() - Date.parse(running.since)) / 1000));
     refill(head, line(
-      running?.pack === pack ? key("stop", "Stop", () => change("stop"))
-        : key("all", "Run all", () => change("run", {}), { class: "main", ...idle() }),
+      ...(running?.pack === pack ? [key("run", "Stop", () => change("stop"))] : []),
+      ...(running?.pack !== pack && facts.evals.length ? [key("run", "Run all", () => change("run", {}), { class: "main" })] : []),
       el("span", { class: "muted" }, running
         ? `${count(running.evals)} of ${running.pack} under way, ${since} s so far. The results come together at the end.`
-        : last ? `Last run: ${last.problem || sum()} (${moment(last.at)})` : "Not run since the bot was started.")));
+        : [sum(), ...(last ? [`The last run ended ${moment(last.at)}.`, last.problem] : [])].join(" ").trim())));
   }
-
-  const idle = () => (facts.running || !facts.evals.length ? { disabled: "" } : {});
 
   function sum() {
     const outcomes = facts.evals.filter((one) => one.result).map((one) => one.result.outcome);
     return Object.keys(OUTCOMES).map((kind) => [outcomes.filter((one) => one === kind).length, kind])
-      .filter(([number]) => number).map((pair) => pair.join(" ")).join(", ");
+      .filter(([number]) => number).map((pair) => pair.join(" ")).join(", ").replace(/.$/, "$&.");
   }
 
   function draw() {
@@ -84,7 +82,7 @@ export async function show(root, place) {
       el("p", { class: result?.outcome === "failed" ? "problem" : result?.outcome === "passed" ? "good" : "muted" },
         one.not_run ? `It ${one.not_run}.` : result ? OUTCOMES[result.outcome] : "not run yet"),
       line(...(one.not_run ? [] : [key(`run-${one.file}`, "Run", () => change("run", { name: one.name }),
-        { "aria-label": `Run: ${one.name}`, ...idle() })]),
+        { "aria-label": `Run: ${one.name}` })]),
       ...(result?.steps.length ? [key(`open-${one.file}`, "Steps", () => {
         if (!opened.delete(one.file)) opened.add(one.file);
         draw();

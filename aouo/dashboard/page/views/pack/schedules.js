@@ -62,13 +62,14 @@ export async function show(root, place) {
   const removed = (id) => change(id, async () => {
     asking = "";
     await send("DELETE", at`/api/schedules/${id}`);
+    document.getElementById("main").focus({ preventScroll: true });
     return "Removed.";
   });
 
-  function ask(id) {
+  function ask(id, where) {
     asking = id;
     draw();
-    document.getElementById(id ? `keep-${id}` : "")?.focus();
+    document.getElementById(where)?.focus();
   }
 
   function open(id) {
@@ -81,7 +82,7 @@ export async function show(root, place) {
     if (asking === id) {
       return [el("span", {}, `Remove “${name}” and its history?`),
         key(`remove-${id}`, "Remove it", () => removed(id), { class: "alarm" }),
-        key(`keep-${id}`, "Keep it", () => ask(""))];
+        key(`keep-${id}`, "Keep it", () => ask("", `ask-${id}`))];
     }
     return [
       ...(may.switch ? [key(`switch-${id}`, paused ? "Switch on" : "Switch off", () => turned(id, Boolean(paused)),
@@ -89,7 +90,7 @@ export async function show(root, place) {
       ...(may.run ? [key(`run-${id}`, "Run now", () => begun(id), { "aria-label": `Run now: ${name}` })] : []),
       key(`open-${id}`, "Preview and history", () => open(id),
         { "aria-expanded": String(opened.has(id)), "aria-label": `Preview and history: ${name}` }),
-      ...(may.remove ? [key(`ask-${id}`, "Remove…", () => ask(id), { "aria-label": `Remove: ${name}` })] : []),
+      ...(may.remove ? [key(`ask-${id}`, "Remove…", () => ask(id, `keep-${id}`), { "aria-label": `Remove: ${name}` })] : []),
     ];
   }
 
@@ -146,12 +147,12 @@ export async function show(root, place) {
       ...(skip || facts.more ? [line(
         key("newer", "Earlier", () => turn(-PAGE), skip ? {} : { disabled: "" }),
         key("older", "Later", () => turn(PAGE), facts.more ? {} : { disabled: "" }))] : []),
-      ...(facts.watches.length ? [card("Watches", table("Watches", [
-        ["Watch", (watch) => watch.id], ...(place.pack ? [] : [["Pack", (watch) => watch.pack]]),
-        ["Looks at", (watch) => `${watch.looks_at}, every ${watch.every}`], ["State", state],
-        ["Next look here", (watch) => moment(watch.next_look)],
-      ], facts.watches))] : []));
+      ...(facts.watches.length ? [card("Watches", ...facts.watches.map(watch))] : []));
   }
+
+  const watch = (one) => el("p", {}, `${one.id}${place.pack ? "" : ` of ${one.pack}`}, at ${one.looks_at}, every ${one.every}: `,
+    el("span", { class: one.failures ? "problem" : null }, one.state),
+    ...(one.next_look ? [el("span", { class: "muted" }, ` · next look ${moment(one.next_look)} here`)] : []));
 
   function turn(by) {
     skip = Math.max(0, skip + by);
@@ -167,5 +168,3 @@ const outcome = (run) => [
   ...(run.missed ? [`${run.missed} due before it`] : []),
   ...(run.tries && run.retry_at ? [`tried again ${moment(run.retry_at)}`] : []),
 ].join(", ");
-
-const state = (watch) => el("span", { class: watch.failures ? "problem" : null }, watch.state);
