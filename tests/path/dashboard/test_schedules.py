@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,11 @@ from click.testing import CliRunner
 from aouo.cli.main import aouo
 from aouo.store import schedules, watches
 from aouo.store.watches import WatchKey, WatchState
+from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.looking import said, settled
-from tests.path.schedules.scheduled import made, reminder
+from tests.path.schedules.scheduled import calls_once, made, reminder
 from tests.path.world import World
 
 PROMPT = "Remind me to water the plants"
@@ -87,6 +89,32 @@ async def test_run_now_files_a_run_and_its_history_names_its_turn(world: World) 
     (run,) = facts["runs"]
     assert (run["outcome"], run["turn"]) == ("done", turn["id"])
     assert facts["schedule"]["next_due"] == row.next_due
+
+
+async def test_a_run_at_work_names_its_turn_already(world: World) -> None:
+    over, begun = asyncio.Event(), asyncio.Event()
+
+    async def wait(arguments: Arguments, context: ToolContext, call_id: str) -> str:
+        begun.set()
+        await over.wait()
+        return "done"
+
+    world.config["tools"] = {"enabled": ["core", "skill_wait"]}
+    world.tools = [tool("skill_wait", "Waits.", Arguments, wait, group="memory", timeout_s=None)]
+    world.model.script = calls_once("skill_wait", "Finished.")
+    async with dashboard(world) as shown:
+        row = await made(shown.bot, in_s=86_400)
+        await shown.send("POST", f"/api/schedules/{row.id}/run")
+        async with asyncio.timeout(30):
+            await begun.wait()
+        at_work = await of(shown, row.id)
+        over.set()
+        await settled(shown.bot)
+        after = await of(shown, row.id)
+        (turn,) = await shown.bot.rows("SELECT id FROM turns")
+
+    outcomes = [(run["outcome"], run["turn"]) for run in (*at_work["runs"], *after["runs"])]
+    assert outcomes == [("under way", turn["id"]), ("done", turn["id"])]
 
 
 async def test_a_run_is_filed_while_schedules_are_switched_off_and_that_is_said(
