@@ -120,7 +120,9 @@ async def test_while_one_run_goes_on_another_is_refused_and_it_can_be_stopped(
 
 
 async def test_a_run_ends_with_the_bot(world: World, notes: Path) -> None:
-    put(notes, kept=KEPT)
+    """By itself this one would take minutes."""
+    long = "name: long\nsteps:\n" + '  - {say: "hello", model: [{say: "Hello."}]}\n' * 100
+    put(notes, **{f"long{number}": long for number in range(50)})
     before = asyncio.all_tasks()
     async with dashboard(world) as shown:
         await shown.send("POST", "/api/packs/notes/evals/run", {})
