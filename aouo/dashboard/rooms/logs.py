@@ -46,7 +46,9 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
     ) -> Facts:
         if before and after:
             raise NotShown("Say before or after, not both.")
-        wanted = _Wanted(pack, whose == "only", level, text.casefold())
+        written = json.dumps(text, ensure_ascii=False)[1:-1]  # as it stands in a line
+        texts = (text.casefold(), written.casefold())
+        wanted = _Wanted(pack, whose == "only", level, texts)
         spot = _spot(before or after)
         file, redactor = shown.home.log_file, shown.redactor()
 
@@ -82,15 +84,16 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Which lines are wanted; "" = of any pack, with any text, which is folded."""
+    """Which lines are wanted: of a pack, "" = of any; with one of `texts`, folded."""
 
     pack: str
     only: bool
     level: str
-    text: str
+    texts: tuple[str, str]
 
     def __call__(self, line: Line) -> bool:
-        if self.text and self.text not in line.text.casefold():
+        folded = line.text.casefold() if self.texts[0] else ""
+        if not any(text in folded for text in self.texts):
             return False
         if self.level == _LEVELS[0] and not self.pack:
             return True

@@ -12,6 +12,7 @@ from aouo.commands.schedule_lines import line_of
 from aouo.commands.scheduling import HISTORY
 from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
 from aouo.dashboard.shown import Shown
+from aouo.facts.events import Triggered
 from aouo.facts.ports import iso
 from aouo.facts.schedule import is_from_now
 from aouo.facts.schedule_words import moment_in_words
@@ -33,6 +34,7 @@ PAGE = 100
 SKIP_MAX = 1_000_000
 TIMES_MAX = 50
 RUNS_MAX = 500
+ASKED_CHARS = 100_000
 _NO_BOT = "No bot runs, so nothing begins by itself."
 
 
@@ -173,7 +175,7 @@ def _told(row: Scheduled, zones: ZoneOf) -> Facts:
     """Return a schedule as `aouo cron list --json` does, in words, and what may be done with it."""
     line = line_of(row, zones)
     return {
-        **asdict(row),
+        **asdict(replace(row, prompt=_cut(row.prompt, changing.PROMPT_CHARS))),
         "said": {
             "name": line.name,
             "when": line.when,
@@ -195,11 +197,19 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
     times = changing.upcoming(row, now, zones, most)
     asked = run_of(row, iso(times[0]) if times else "").content
     zone = zones(row.zone)
+    assert isinstance(asked, Triggered)
+    asked = replace(asked, prompt=_cut(asked.prompt, ASKED_CHARS))
     return {
         "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
         "zone": changing.zone_name(row, zones),
         "asks": asdict(asked),
     }
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text of a pack or a backup, which have no limit for it, or its beginning."""
+    left = len(text) - most
+    return text if left <= 0 else f"{text[:most]}… ({left:,} characters more)"
 
 
 def _run(shown: RunShown) -> Facts:

@@ -115,6 +115,7 @@ async def test_a_place_that_is_gone_is_said_and_the_newest_lines_come(world: Wor
         ({"text": "Straße"}, [4]),
         ({"text": "STRASSE"}, [4]),
         ({"pack": "notes", "level": "error", "text": "event"}, [4]),
+        ({"text": 'said "no\\'}, [5]),
         ({"text": "nothing like it"}, []),
     ],
 )
@@ -127,7 +128,7 @@ async def test_lines_are_chosen_by_level_pack_and_text(
         event(2, pack="notes"),
         event(3, "warning", pack="vocab"),
         json.dumps(json.loads(event(4, "error", pack="notes", why="Straße")), ensure_ascii=False),
-        event(5, pack="vocab"),
+        event(5, pack="vocab", why='He said "No\\".'),
     )
     async with dashboard(world) as shown:
         facts = await read(shown, **query)

@@ -179,6 +179,8 @@ async def test_names_prompts_and_texts_may_hold_anything(world: World) -> None:
 
     assert facts["schedule"]["said"]["name"] == "<script>\u202e"
     assert facts["next"] == []
+    assert facts["asks"]["prompt"].endswith("… (1,900,000 characters more)")
+    assert len(facts["schedule"]["prompt"]) < 5_000
     assert gone == 404
 
 
