@@ -9,7 +9,7 @@ const EVERY_MS = 1000;
 const SHOWN_MAX = 2000;
 const ENOUGH = 50;
 const TYPED_MS = 300;
-const LEVELS = [["debug", "All"], ["info", "Info"], ["warning", "Warnings"], ["error", "Errors"]];
+const LEVELS = [["debug", "All"], ["info", "From info"], ["warning", "From warning"], ["error", "Errors"]];
 const TIME = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" };
 
 export async function show(root, place) {
