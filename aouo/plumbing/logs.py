@@ -139,7 +139,7 @@ class LogFile:
 
     def _rotate(self) -> None:
         self._file.close()
-        names = [self._path, *(_numbered(self._path, n) for n in range(1, self._files))]
+        names = files_of(self._path, self._files)
         for older, newer in zip(reversed(names), reversed(names[:-1]), strict=False):
             if newer.exists():
                 newer.replace(older)
@@ -310,5 +310,6 @@ def _readable(
     return f"{head} {shown}".rstrip() + below
 
 
-def _numbered(path: Path, number: int) -> Path:
-    return path.with_name(f"{path.name}.{number}")
+def files_of(path: Path, files: int = _FILES) -> list[Path]:
+    """Return the paths of a log file and of those before it, newest first."""
+    return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, files))]

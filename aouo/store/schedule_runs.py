@@ -53,7 +53,7 @@ def get(tx: Tx, schedule_id: str, due_at: str) -> ScheduleRun | None:
     row = tx.one(
         "SELECT * FROM schedule_runs WHERE schedule_id = ? AND due_at = ?", schedule_id, due_at
     )
-    return _run(row) if row else None
+    return of_row(row) if row else None
 
 
 def settle(
@@ -118,7 +118,7 @@ def to_retry(tx: Tx, now: str, limit: int) -> list[ScheduleRun]:
         now,
         limit,
     )
-    return [_run(row) for row in rows]
+    return [of_row(row) for row in rows]
 
 
 def of_schedule(tx: Tx, schedule_id: str, limit: int) -> list[ScheduleRun]:
@@ -128,10 +128,10 @@ def of_schedule(tx: Tx, schedule_id: str, limit: int) -> list[ScheduleRun]:
         schedule_id,
         limit,
     )
-    return [_run(row) for row in rows]
+    return [of_row(row) for row in rows]
 
 
-def _run(row: sqlite3.Row) -> ScheduleRun:
+def of_row(row: sqlite3.Row) -> ScheduleRun:
     return ScheduleRun(
         row["schedule_id"],
         row["due_at"],

@@ -66,17 +66,17 @@ def add(tx: Tx, row: Scheduled, now: str) -> bool:
 
 def get(tx: Tx, schedule_id: str) -> Scheduled | None:
     row = tx.one("SELECT * FROM schedules WHERE id = ?", schedule_id)
-    return _schedule(row) if row else None
+    return of_row(row) if row else None
 
 
 def everything(tx: Tx) -> list[Scheduled]:
     rows = tx.all("SELECT * FROM schedules ORDER BY pack, created_at, key")
-    return [_schedule(row) for row in rows]
+    return [of_row(row) for row in rows]
 
 
 def of_pack(tx: Tx, pack: str) -> list[Scheduled]:
     rows = tx.all("SELECT * FROM schedules WHERE pack = ? ORDER BY created_at, key", pack)
-    return [_schedule(row) for row in rows]
+    return [of_row(row) for row in rows]
 
 
 def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
@@ -88,7 +88,7 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
         address.chat_id,
         address.thread_id,
     )
-    return [_schedule(row) for row in rows]
+    return [of_row(row) for row in rows]
 
 
 def count_made(tx: Tx, address: ConversationAddress) -> int:
@@ -206,7 +206,7 @@ def due(tx: Tx, now: str, limit: int) -> list[Scheduled]:
         now,
         limit,
     )
-    return [_schedule(row) for row in rows]
+    return [of_row(row) for row in rows]
 
 
 def ahead(tx: Tx, now: str, limit: int) -> list[Scheduled]:
@@ -214,7 +214,7 @@ def ahead(tx: Tx, now: str, limit: int) -> list[Scheduled]:
     rows = tx.all(
         "SELECT * FROM schedules WHERE next_due IS NOT NULL AND last_due > ? LIMIT ?", now, limit
     )
-    return [_schedule(row) for row in rows]
+    return [of_row(row) for row in rows]
 
 
 def advance(tx: Tx, schedule_id: str, due_at: str, next_due: str) -> None:
@@ -282,7 +282,7 @@ def move(tx: Tx, platform: str, old: str, new: str, *, winner: str) -> None:
     )
 
 
-def _schedule(row: sqlite3.Row) -> Scheduled:
+def of_row(row: sqlite3.Row) -> Scheduled:
     return Scheduled(
         id=row["id"],
         pack=row["pack"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -199,8 +200,9 @@ def upcoming(row: Scheduled, now: datetime, zone_of: ZoneOf, most: int = 3) -> l
     except NotASchedule:
         return []
     moment: datetime | None = now
-    while len(found) < most and (moment := next_after(schedule, moment, zone)):
-        found.append(moment.astimezone(zone))
+    with suppress(OverflowError):  # the calendar ends with the year 9999
+        while len(found) < most and (moment := next_after(schedule, moment, zone)):
+            found.append(moment.astimezone(zone))
     return found
 
 

@@ -5,7 +5,12 @@ import { $, el } from "/page/dom.js";
 import { follow } from "/page/live.js";
 
 // The views in the order of the navigation; a view is views/<name>.js.
-const VIEWS = [["usage", "Usage"], ["packs", "Packs"]];
+const VIEWS = [
+  ["usage", "Usage"],
+  ["packs", "Packs"],
+  ["schedules", "Schedules"],
+  ["logs", "Logs"],
+];
 let leaving = new AbortController();
 
 // What a view is given: where it is, and how it shows what it reads.
@@ -46,10 +51,13 @@ async function open() {
     }
   };
   place.signal = signal;
+  const followed = new Map();
   place.follow = (read) => {
-    const shown = reading(read);
-    follow(shown, signal);
-    return shown();
+    if (!followed.has(read)) {
+      followed.set(read, reading(read));
+      follow(followed.get(read), signal);
+    }
+    return followed.get(read)();
   };
   problem("");
   navigation(place.name);

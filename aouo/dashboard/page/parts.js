@@ -28,3 +28,14 @@ export const tabs = (label, rows, here) => el("nav", { class: "tabs", "aria-labe
   ...rows.map(([href, text]) => el("li", {}, el("a", { href, "aria-current": href === here ? "page" : null }, text)))));
 
 export const line = (...children) => el("div", { class: "line" }, ...children);
+
+// Fills `root` anew; who was at something with an id is there again.
+export function refill(root, ...children) {
+  const id = root.contains(document.activeElement) ? document.activeElement.id : "";
+  root.replaceChildren(...children);
+  if (id) document.getElementById(id)?.focus({ preventScroll: true });
+}
+
+// A button with an id, by which `refill` finds it again.
+export const key = (id, text, onclick, attributes = {}) =>
+  el("button", { type: "button", id, onclick, ...attributes }, text);

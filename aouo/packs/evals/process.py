@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from aouo.packs.evals.results import EvalResult, from_json
 from aouo.plumbing import children
 
 LIMIT_S = 600.0
+_NICE = 10
 _SANDBOX = "AOUO_SECURITY__SANDBOX"
 """The only setting of our environment that scripted evals are given."""
 
@@ -23,15 +25,17 @@ async def run_evals(
     folder: Path,
     *,
     pack: str = "",
+    files: Sequence[str] = (),
     real: bool = False,
     home: Path | None = None,
     limit_s: float = LIMIT_S,
 ) -> tuple[EvalResult, ...]:
-    """Run all evals of the pack in `folder`, () = it has none. `pack` is its name if the folder
-    has another one.
+    """Run the evals of the pack in `folder`, or those in `files`; () = it has none. `pack` is its
+    name if the folder has another one.
 
     The process reads the settings of `home` and gives `security.sandbox` to the evals; it gets
-    our whole environment only if `real`, without secrets otherwise. A cancellation ends it.
+    our whole environment only if `real`, without secrets otherwise. It leaves the processor to
+    whoever else needs it. A cancellation ends it.
 
     Raises:
         PackError: the pack is not sound, or the evals did not end within `limit_s`.
@@ -39,13 +43,16 @@ async def run_evals(
     name = pack or folder.name
     command = [sys.executable, "-m", "aouo"]
     command += ["--home", str(home)] if home else []
-    command += ["pack", "test", "--json", *(["--real"] if real else []), str(folder)]
+    command += ["pack", "test", "--json", *(["--real"] if real else [])]
+    command += ["--", str(folder), *files]
     process = await children.spawn(
         *command,
         env=dict(os.environ) if real else _without_secrets(os.environ),
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
+    with suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
     try:
         async with asyncio.timeout(limit_s):
             said, complaint = await process.communicate()

@@ -1,0 +1,3 @@
+// The whole log.
+
+export { show } from "/page/views/pack/logs.js";

@@ -1,0 +1,3 @@
+// All schedules, whosever they are.
+
+export { show } from "/page/views/pack/schedules.js";

@@ -1,0 +1,104 @@
+"""Answers which evals a pack has and how they went, and runs them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import cast
+
+from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
+from aouo.dashboard.eval_runs import EvalRuns
+from aouo.dashboard.rooms.packs import found
+from aouo.dashboard.shown import Shown
+from aouo.packs.evals import cases
+from aouo.packs.evals.cases import Eval
+from aouo.plumbing.verbs import Facts
+
+_REAL = "asks your own model, which costs money: only `aouo pack test --real` runs it"
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvals:
+    """Run the evals of this name; "" = all of the pack."""
+
+    name: str = ""
+
+
+def evals(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about evals."""
+    room = _Room(shown)
+    return (
+        Endpoint("GET", "/api/evals", "The run of evals that goes on, or null.", room.running),
+        Endpoint(
+            "GET",
+            "/api/packs/{pack}/evals",
+            "A pack's evals, and how each ended since the bot was started.",
+            room.listed,
+        ),
+        Endpoint(
+            "POST",
+            "/api/packs/{pack}/evals/run",
+            "Begin to run a pack's evals with a scripted model, in a process of its own.",
+            room.run,
+            body=RunEvals,
+            needs_bot=True,
+        ),
+        Endpoint(
+            "POST",
+            "/api/packs/{pack}/evals/stop",
+            "Stop the run of a pack's evals.",
+            room.stop,
+            needs_bot=True,
+        ),
+    )
+
+
+class _Room:
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._runs = EvalRuns(shown.home.path, shown.clock)
+
+    async def running(self) -> Facts:
+        return {"running": asdict(self._runs.running) if self._runs.running else None}
+
+    async def listed(self, pack: str) -> Facts:
+        one = found(self._shown, pack)
+        there, problems = await asyncio.to_thread(cases.load, one.folder)
+        last = self._runs.last(one.name)
+        facts = {
+            **await self.running(),
+            "evals": [self._told(one.name, each) for each in there],
+            "problems": [asdict(problem) for problem in problems],
+            "last": asdict(last) if last else None,
+        }
+        return cast("Facts", await asyncio.to_thread(self._shown.redactor().value, facts))
+
+    async def run(self, pack: str, body: RunEvals) -> Facts:
+        bot, one = self._shown.bot, found(self._shown, pack)
+        there, _ = await asyncio.to_thread(cases.load, one.folder)
+        wanted = [each for each in there if body.name in ("", each.name)]
+        if not wanted and body.name:
+            raise NotFound(f"There is no eval {body.name!r} in {one.name}.")
+        scripted = [each for each in wanted if each.model == "scripted"]
+        if not wanted:
+            raise Conflict(f"{one.name} has no eval that can be run.")
+        if not scripted:
+            raise Conflict(f"“{wanted[0].name}” {_REAL}.")
+        return asdict(self._runs.begin(one, scripted, bot))
+
+    async def stop(self, pack: str) -> Facts:
+        await self._runs.stop(pack)
+        return await self.running()
+
+    def _told(self, pack: str, each: Eval) -> Facts:
+        ended = self._runs.result(pack, each.file)
+        return {
+            "name": each.name,
+            "file": each.file,
+            "language": each.language,
+            "steps": len(each.steps),
+            "not_run": _REAL if each.model == "real" else "",
+            "at": ended[0] if ended else "",
+            "result": asdict(ended[1]) if ended else None,
+        }

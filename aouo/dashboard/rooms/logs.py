@@ -1,0 +1,157 @@
+"""Answers what the log says: its lines by level, pack and text, older ones, and new ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+from aouo.dashboard.endpoints import Choice, Conflict, Endpoint, NotShown, Number, Words
+from aouo.dashboard.shown import Shown
+from aouo.plumbing.log_reading import Line, Piece, Spot, newer, older
+from aouo.plumbing.verbs import Facts
+
+LINES_MAX = 200
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+_HEAD = ("event", "level", "timestamp", "exception")
+_BEGUN = re.compile(r'"(event|level|timestamp|pack|turn_id)": "((?:[^"\\]|\\.){0,200})"')
+_SPOT_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One line as it is shown. `fields` are texts; "" is what it does not say."""
+
+    event: str
+    level: str
+    timestamp: str
+    pack: str
+    turn: str
+    fields: dict[str, str]
+    exception: str
+    text: str
+    """The line itself, if it is no event that can be read."""
+    size: int
+    is_cut: bool
+
+
+def logs(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoint about the log."""
+
+    async def read(
+        pack: str, whose: str, level: str, text: str, before: str, after: str, lines: int
+    ) -> Facts:
+        if before and after:
+            raise NotShown("Say before or after, not both.")
+        written = json.dumps(text, ensure_ascii=False)[1:-1]  # as it stands in a line
+        texts = (text.casefold(), written.casefold())
+        wanted = _Wanted(pack, whose == "only", level, texts)
+        spot = _spot(before or after)
+        file, redactor = shown.home.log_file, shown.redactor()
+
+        def found() -> Facts:
+            on = spot if after else None
+            piece = newer(file, on, wanted, lines) if on else older(file, spot, wanted, lines)
+            return _facts(piece, redactor.value([asdict(told(line)) for line in piece.lines]))
+
+        try:
+            return await asyncio.to_thread(found)
+        except OSError as error:
+            raise Conflict(f"The log cannot be read: {error.strerror}.") from error
+
+    return (
+        Endpoint(
+            "GET",
+            "/api/logs",
+            "Lines of the log, the newest ones, or those before or after a spot that an answer "
+            "named; each answer looks through so many bytes, and may hold fewer lines, or none.",
+            read,
+            (
+                Words("pack", "Lines of this pack."),
+                Choice("whose", ("and general", "only"), "Also lines that name no pack, or not."),
+                Choice("level", _LEVELS, "Of this level and above."),
+                Words("text", "Lines that hold this text, in any case."),
+                Words("before", "The spot that the lines end at.", _SPOT_CHARS),
+                Words("after", "The spot that the lines begin at.", _SPOT_CHARS),
+                Number("lines", 1, LINES_MAX, 100, "How many at most."),
+            ),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which lines are wanted: of a pack, "" = of any; with one of `texts`, folded."""
+
+    pack: str
+    only: bool
+    level: str
+    texts: tuple[str, str]
+
+    def __call__(self, line: Line) -> bool:
+        folded = line.text.casefold() if self.texts[0] else ""
+        if not any(text in folded for text in self.texts):
+            return False
+        if self.level == _LEVELS[0] and not self.pack:
+            return True
+        levels = _LEVELS[_LEVELS.index(self.level) :]
+        if levels != _LEVELS and not any(f'"{level}"' in line.text for level in levels):
+            return False  # without reading it: most lines are not
+        said = told(line)
+        if levels != _LEVELS and said.level not in levels:
+            return False
+        return not self.pack or said.pack == self.pack or not (said.pack or self.only)
+
+
+def _spot(written: str) -> Spot | None:
+    if not written:
+        return None
+    if spot := Spot.read(written):
+        return spot
+    raise NotShown("before and after have to be what an answer named.")
+
+
+def told(line: Line) -> _Told:
+    """Return what a line says. What is no JSON stays a text; of a cut one the beginning is read."""
+    try:
+        parsed: object = json.loads(line.text)
+    except (ValueError, RecursionError):
+        parsed = None
+    if isinstance(parsed, dict):
+        fields = cast("dict[str, Any]", parsed)
+        return _event(fields, line)
+    begun = dict(reversed(_BEGUN.findall(line.text))) if line.is_cut else {}
+    return replace(_event(begun, line), fields={}, text=line.text)
+
+
+def _event(fields: dict[str, Any], line: Line) -> _Told:
+    named = {name: _text(value) for name, value in fields.items()}
+    return _Told(
+        event=named.get("event", ""),
+        level=named.get("level", ""),
+        timestamp=named.get("timestamp", ""),
+        pack=named.get("pack", ""),
+        turn=named.get("turn_id", ""),
+        fields={name: value for name, value in named.items() if name not in _HEAD},
+        exception=named.get("exception", ""),
+        text="",
+        size=line.size,
+        is_cut=line.is_cut,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _facts(piece: Piece, lines: object) -> Facts:
+    return {
+        "lines": lines,
+        "before": str(piece.before or ""),
+        "after": str(piece.after or ""),
+        "more": not piece.is_all,
+        "lost": piece.lost,
+    }

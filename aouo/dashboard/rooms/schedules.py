@@ -1,0 +1,252 @@
+"""Answers what begins by itself, and changes it as `aouo cron` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import cast
+
+from aouo.commands.schedule_lines import line_of
+from aouo.commands.scheduling import HISTORY
+from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
+from aouo.dashboard.shown import Shown
+from aouo.facts.events import Triggered
+from aouo.facts.ports import iso
+from aouo.facts.schedule import is_from_now
+from aouo.facts.schedule_words import moment_in_words
+from aouo.facts.work import Scheduled
+from aouo.outbound.wording import sentences
+from aouo.outbound.wording.schedules import ALL_OFF, past_state, state
+from aouo.packs.format.manifest import Watch
+from aouo.packs.load import Pack
+from aouo.plumbing.verbs import Facts, Verb
+from aouo.plumbing.zones import zone_of
+from aouo.store import schedule_report
+from aouo.store.schedule_report import RunShown, Watched
+from aouo.triggers import changing
+from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.ticking import run_of
+from aouo.triggers.watching import FAILURES
+
+PAGE = 100
+SKIP_MAX = 1_000_000
+TIMES_MAX = 50
+RUNS_MAX = 500
+ASKED_CHARS = 100_000
+_NO_BOT = "No bot runs, so nothing begins by itself."
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Switch a schedule on or off."""
+
+    on: bool
+
+
+def schedules(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about what begins by itself."""
+    room = _Room(shown)
+    return (
+        Endpoint(
+            "GET",
+            "/api/schedules",
+            f"The schedules, {PAGE} of them: what comes next first; the watches; the heartbeat.",
+            room.listed,
+            (
+                Words("pack", "Of this pack only."),
+                Number("skip", 0, SKIP_MAX, 0, "How many to leave out at the beginning."),
+            ),
+        ),
+        Endpoint(
+            "GET",
+            "/api/schedules/{schedule}",
+            "One schedule: when it comes next, what it asks then, and its newest runs.",
+            room.one,
+            (
+                Number("times", 1, TIMES_MAX, 5, "How many due times."),
+                Number("runs", 1, RUNS_MAX, HISTORY, "How many runs."),
+            ),
+        ),
+        Endpoint(
+            "POST",
+            "/api/schedules/{schedule}/switch",
+            "Switch a schedule on or off.",
+            room.switch,
+            body=Switch,
+            needs_bot=True,
+        ),
+        Endpoint(
+            "POST",
+            "/api/schedules/{schedule}/run",
+            "File a run of a schedule; when it comes by itself stays as it is.",
+            room.run,
+            needs_bot=True,
+        ),
+        Endpoint(
+            "DELETE",
+            "/api/schedules/{schedule}",
+            "Remove a schedule and its history.",
+            room.remove,
+            needs_bot=True,
+        ),
+    )
+
+
+class _Room:
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+
+    async def listed(self, pack: str, skip: int) -> Facts:
+        async with self._shown.snapshot() as snapshot:
+            rows = await snapshot.ask(schedule_report.listed(pack, skip, PAGE + 1))
+            watched = await snapshot.ask(schedule_report.watched(pack))
+        heartbeat = "" if pack else (await self._shown.status()).get("heartbeat", "")
+        packs = [one for one in self._shown.library().packs.values() if pack in ("", one.name)]
+        zones = self._zones()
+
+        def told() -> Facts:
+            return {
+                "schedules": [_told(row, zones) for row in rows[:PAGE]],
+                "more": len(rows) > PAGE,
+                "watches": _watches(packs, watched),
+            }
+
+        facts = await self._redacted(await asyncio.to_thread(told))
+        return {"running": not self._why_off, "off": self._why_off, "heartbeat": heartbeat, **facts}
+
+    async def one(self, schedule: str, times: int, runs: int) -> Facts:
+        async with self._shown.snapshot() as snapshot:
+            row = await snapshot.ask(schedule_report.one(schedule))
+            past = await snapshot.ask(schedule_report.runs(schedule, runs + 1))
+        if row is None:
+            raise _gone()
+        now, zones = self._shown.clock.now(), self._zones()
+
+        def told() -> Facts:
+            return {
+                "schedule": _told(row, zones),
+                **_coming(row, now, zones, times),
+                "runs": [_run(one) for one in past[:runs]],
+                "more": len(past) > runs,
+            }
+
+        return await self._redacted(await asyncio.to_thread(told))
+
+    async def switch(self, schedule: str, body: Switch) -> Facts:
+        return await self._do("cron_switch", id=schedule, on=body.on)
+
+    async def run(self, schedule: str) -> Facts:
+        return {**await self._do("cron_run", id=schedule), "off": self._why_off}
+
+    async def remove(self, schedule: str) -> Facts:
+        return await self._do("cron_remove", id=schedule)
+
+    async def _do(self, name: str, **arguments: str | bool) -> Facts:
+        """Do what `aouo cron` does. Raises: NotFound, and what the verb raises."""
+        verb = self._shown.bot.app.verbs[name]
+        assert isinstance(verb, Verb)
+        facts = await verb(arguments)
+        if facts["schedule"] is None:
+            raise _gone()
+        return await self._redacted(facts)
+
+    async def _redacted(self, facts: Facts) -> Facts:
+        return cast("Facts", await asyncio.to_thread(self._shown.redactor().value, facts))
+
+    @property
+    def _why_off(self) -> str:
+        """Why nothing begins by itself, "" = it does."""
+        if self._shown.runtime is None:
+            return _NO_BOT
+        return "" if self._shown.runtime.app.generations.now.cron.enabled else ALL_OFF
+
+    def _zones(self) -> ZoneOf:
+        default: str = getattr(self._shown.zone(), "key", "")
+        return lambda name: zone_of(name, default)
+
+
+def _gone() -> NotFound:
+    return NotFound("There is no schedule of this id.")
+
+
+def _told(row: Scheduled, zones: ZoneOf) -> Facts:
+    """Return a schedule as `aouo cron list --json` does, in words, and what may be done with it."""
+    line = line_of(row, zones)
+    return {
+        **asdict(replace(row, prompt=_cut(row.prompt, changing.PROMPT_CHARS))),
+        "said": {
+            "name": line.name,
+            "when": line.when,
+            "state": state(line),
+            "last": past_state(line.last_state) if line.last_state else "",
+        },
+        "may": {
+            "switch": row.paused not in ("over", "permission"),
+            "run": row.paused != "permission",
+            "remove": not row.key,
+        },
+    }
+
+
+def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
+    """Return the next due times, and what is asked then: as if it were on, if it is off."""
+    if not row.enabled and is_from_now(row.text):
+        row = replace(row, since=iso(now))
+    times = changing.upcoming(row, now, zones, most)
+    asked = run_of(row, iso(times[0]) if times else "").content
+    zone = zones(row.zone)
+    assert isinstance(asked, Triggered)
+    asked = replace(asked, prompt=_cut(asked.prompt, ASKED_CHARS))
+    return {
+        "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
+        "zone": changing.zone_name(row, zones),
+        "asks": asdict(asked),
+    }
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text of a pack or a backup, which have no limit for it, or its beginning."""
+    left = len(text) - most
+    return text if left <= 0 else f"{text[:most]}… ({left:,} characters more)"
+
+
+def _run(shown: RunShown) -> Facts:
+    run = shown.run
+    is_filed = run.state == "waiting" and not run.tries
+    return {
+        **asdict(run),
+        "outcome": "filed, not begun yet" if is_filed else past_state(run.state),
+        "turn": shown.turn,
+    }
+
+
+def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:
+    known = {(one.pack, one.id): one for one in found}
+    return [
+        _watch(pack, watch, known.get((pack.name, watch.id)))
+        for pack in packs
+        for watch in pack.manifest.watches
+    ]
+
+
+def _watch(pack: Pack, watch: Watch, found: Watched | None) -> Facts:
+    failures = found.failures if found else 0
+    if not pack.manifest.permissions.cron:
+        said = "off: the pack may not use schedules"
+    elif found and failures:
+        said = sentences.watch_fails(
+            pack.name, watch.id, failures, found.why, is_off=failures >= FAILURES
+        )
+    else:
+        said = "on" if found else "has not looked yet"
+    return {
+        "pack": pack.name,
+        "id": watch.id,
+        "every": watch.every,
+        "looks_at": "its own rows" if watch.sql else "a file" if watch.file else "an address",
+        "failures": failures,
+        "state": said,
+        "next_look": found.next_look if found and failures < FAILURES else "",
+    }
