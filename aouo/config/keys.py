@@ -18,7 +18,7 @@ INIT_BATCH_MS = 250
 
 def plain(settings: Settings, *, masked: bool = False) -> Tree:
     """Return every key and its value as JSON types; secrets are readable unless `masked`."""
-    return cast("Tree", _plain(settings, masked))
+    return cast("Tree", plain_value(settings, masked=masked))
 
 
 def sample() -> Tree:
@@ -63,6 +63,17 @@ def put(tree: Tree, path: str, value: object) -> None:
             return
         tree = cast("Tree", below)
     tree[name] = value
+
+
+def drop(tree: Tree, path: str) -> None:
+    """Take out the value at a dotted path, if there is one."""
+    *parents, name = _names(path, None)
+    for parent in parents:
+        below: Any = tree.get(parent)
+        if not isinstance(below, dict):
+            return
+        tree = cast("Tree", below)
+    tree.pop(name, None)
 
 
 def _names(path: str, value: object) -> tuple[str, ...]:
@@ -179,19 +190,20 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[str]:
             yield from _walk(section, path)
 
 
-def _plain(value: object, masked: bool) -> object:
+def plain_value(value: object, *, masked: bool = False) -> object:
+    """Return a value of the settings as JSON types."""
     match value:
         case SecretStr():
             secret = value.get_secret_value()
             return mask(secret) if masked else secret
         case BaseModel():
             names = type(value).model_fields
-            return {name: _plain(getattr(value, name), masked) for name in names}
+            return {name: plain_value(getattr(value, name), masked=masked) for name in names}
         case dict():
             fields = cast("Tree", value).items()
-            return {name: _plain(item, masked) for name, item in fields}
+            return {name: plain_value(item, masked=masked) for name, item in fields}
         case tuple():
-            return [_plain(item, masked) for item in cast("tuple[object, ...]", value)]
+            return [plain_value(item, masked=masked) for item in cast("tuple[object, ...]", value)]
         case float() if value.is_integer():
             return int(value)
         case _:
