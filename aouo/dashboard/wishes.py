@@ -13,8 +13,8 @@ from aouo.config.tokens import NO_BOT_TOKEN, is_token, names_variable
 
 CHANGES_MAX = 500
 BY_HAND = (
-    "This is changed by `aouo config set` or in the file only: from here no program, no path and "
-    "no address can be set."
+    "Only `aouo config set` or an editor changes this: the page names no programs, paths or "
+    "addresses, and nobody to trust."
 )
 _DEEPEST = 20
 

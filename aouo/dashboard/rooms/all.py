@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
+from aouo.dashboard.rooms.doctor import doctor
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.settings import settings
@@ -16,6 +17,7 @@ _ROOMS = (
     usage,
     packs,
     settings,
+    doctor,
 )
 
 

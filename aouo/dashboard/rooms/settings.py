@@ -135,5 +135,5 @@ def _refused(shown: Shown, problems: Sequence[str]) -> Answer:
     text = shown.redactor().text
     told = [as_problem(text(problem)) for problem in problems]
     more = "" if len(told) == 1 else f" and {len(told) - 1} more"
-    first = " ".join(filter(None, (told[0]["key"], told[0]["text"])))
+    first = ": ".join(filter(None, (told[0]["key"], told[0]["text"])))
     return Answer(400, {"error": f"Nothing was saved: {first}{more}.", "problems": told})

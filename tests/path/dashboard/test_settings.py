@@ -23,3 +23,11 @@ async def test_a_change_is_saved_and_taken_up_at_once(world: World) -> None:
         status, told = await shown.send("POST", "/api/settings", body)
         print(status, told)
         assert status == 200
+
+
+async def test_doctor(world: World) -> None:
+    async with dashboard(world) as shown:
+        print(await shown.get("/api/doctor"))
+        print(await shown.send("POST", "/api/doctor", {"fast": False}))
+        print(await shown.get("/api/doctor"))
+        print(json.dumps(await shown.get("/api/status"), indent=1))
