@@ -284,7 +284,7 @@ def _backend_problems(tree: Tree) -> list[str]:
     return [
         f"{path}: no such backend; choose one of {', '.join(names)} or add it under providers"
         for path, name in paths.items()
-        if isinstance(name, str) and name not in names
+        if isinstance(name, str | int | float) and str(name) not in names
     ]
 
 
