@@ -67,13 +67,17 @@ def row(facts: Any, key: str) -> dict[str, Any]:
     st.dictionaries(st.sampled_from(SECRET_KEYS), st.sampled_from(SHAPES), max_size=5),
     st.lists(st.sampled_from(MORE), max_size=3),
     st.booleans(),
+    st.booleans(),
 )
 def test_no_secret_is_shown_whatever_is_wrong_with_the_file(
-    secrets: dict[str, Any], more: list[tuple[str, Any]], by_environment: bool
+    secrets: dict[str, Any], more: list[tuple[str, Any]], by_environment: bool, said_elsewhere: bool
 ) -> None:
     tree: Tree = {}
     for path, value in [*secrets.items(), *more]:
         put(tree, path, value)
+    if said_elsewhere:
+        put(tree, "deepseek.api_key", HUSH)
+        put(tree, "provider.model", f"of {HUSH}")
     environ = {"HUSHED": HUSH}
     if by_environment:
         environ["AOUO_GEMINI__API_KEY"] = environ["OPENAI_API_KEY"] = HUSH
