@@ -71,5 +71,6 @@ def _asks(settings: Settings) -> Iterator[str]:
         yield f"{settings.tts.backend}: one spoken word."
     if settings.stt.backend not in ("off", "local") and settings.stt_api_key:
         yield f"{settings.stt.backend}: one second of silence to write down."
-    for name in settings.mcp.servers:
-        yield f"The MCP server {name}: which tools it has."
+    for name, server in settings.mcp.servers.items():
+        started = "; it is started once more for that" if server.command else ""
+        yield f"The MCP server {name}: which tools it has{started}."

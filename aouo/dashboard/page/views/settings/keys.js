@@ -105,7 +105,8 @@ function notices({ facts, newer }, take) {
       el("button", { type: "button", onclick: take }, "Show it as it is now")));
   }
   if (facts.problems.length) {
-    made.push(card("config.json has problems", el("p", {}, "What it said before them is in force."),
+    made.push(card("config.json has problems",
+      el("p", {}, "What it said before them is in force. What has no place below is mended by `aouo config edit`."),
       el("ul", { class: "problem" }, ...facts.problems.map((one) => el("li", {}, one.key ? `${one.key}: ${one.text}` : one.text)))));
   }
   return [...made, ...facts.notes.map((note) => el("p", { class: "muted" }, note))];

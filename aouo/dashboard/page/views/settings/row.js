@@ -85,6 +85,7 @@ function remarks(key) {
   const made = [];
   if (key.kind === "secret") made.push(remark(source(key)));
   if (key.variable && key.kind !== "secret") made.push(remark(`${key.variable} of the environment overrides it.`));
+  if (key.why === "problems" && key.in_file && key.value !== null) made.push(remark(`In the file: ${told(key.value)}`));
   if (key.why && "in_force" in key) {
     const until = key.why === "restart" ? "In force until the next start" : "In force";
     made.push(remark(`${until}: ${told(key.in_force)}`));

@@ -8,9 +8,14 @@ export function saving(found, { save, discard }) {
   const list = el("div");
   const root = el("div", { class: "saving" }, said, list);
 
+  let busy = false;
+
   async function press(anyway) {
+    if (busy) return;
+    busy = true;
     said.textContent = "Saving…";
     const { done, why, losses } = await save(anyway);
+    busy = false;
     said.replaceChildren(...(done ? words(done) : []));
     if (!why) return;
     draw();
@@ -27,12 +32,13 @@ export function saving(found, { save, discard }) {
       list.replaceChildren();
       return;
     }
+    if (said.textContent.startsWith("Saved.")) said.textContent = "";
     list.replaceChildren(el("section", { class: "savebar", "aria-label": "Changes" },
       el("ul", {}, ...[...edits].filter(([key]) => !unread.has(key)).map(([key, value]) => el("li", {}, `${key}: ${change(found.facts, key, value)}`)),
         ...[...unread].map(([key, why]) => el("li", { class: "problem" }, `${key}: ${why}`))),
       el("div", { class: "line" },
         el("button", { type: "submit", class: "main", disabled: unread.size ? "" : null },
-          edits.size === 1 ? "Save this change" : `Save these ${edits.size} changes`),
+          unread.size ? "Save" : edits.size === 1 ? "Save this change" : `Save these ${edits.size} changes`),
         el("button", { type: "button", onclick: () => { said.textContent = ""; discard(); } }, "Discard"))));
   }
 
