@@ -13,7 +13,7 @@ import click
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.config.changing import change
 from aouo.config.file import ConfigBroken, dump, parse, read_text
-from aouo.config.keys import Tree, get, nearest, plain, schema
+from aouo.config.keys import Tree, get, names_of, nearest, plain, schema
 from aouo.config.settings import Settings
 from aouo.config.tokens import NO_BOT_TOKEN, is_token, names_variable
 from aouo.facts.errors import SetupError
@@ -61,8 +61,9 @@ def set_(key: str, value: str, as_json: bool) -> None:
         raise click.BadParameter(NO_BOT_TOKEN, param_hint=key)
     home = current_home()
     home.create()
+    typed = _typed(key, value)
     try:
-        change(home.path, {key: _typed(key, value)}, os.environ)
+        change(home.path, {names_of(key, typed): typed}, os.environ)
     except ConfigBroken as broken:
         if any(problem.startswith(f"{key}: unknown key") for problem in broken.problems):
             raise _no_such(key) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from aouo.config.file import FILE, ConfigBroken, Loaded, dump, parse, parse_json, read_text
-from aouo.config.keys import Tree, drop, put
+from aouo.config.keys import Tree, drop_at, put_at
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import write_atomically
 
@@ -67,13 +67,13 @@ def read_tree(home: Path) -> Tree:
 
 def change(
     home: Path,
-    changes: Mapping[str, object],
+    changes: Mapping[tuple[str, ...], object],
     environ: Mapping[str, str],
     *,
     version: str | None = None,
     accept: Callable[[Loaded], None] = lambda loaded: None,
 ) -> Change:
-    """Set keys by their dotted paths, `UNSET` takes one out; all of them or none.
+    """Set keys by their paths in parts, `UNSET` takes one out; all of them or none.
 
     `version` is that of the file which was read, None = whatever it is. `accept` may refuse what
     the whole would be, by raising.
@@ -88,11 +88,11 @@ def change(
         file = home / FILE
         before = read_text(file) if file.exists() else None
         tree = read_tree(home)
-        for path, value in changes.items():
+        for names, value in changes.items():
             if isinstance(value, Unset):
-                drop(tree, path)
+                drop_at(tree, names)
             else:
-                put(tree, path, value)
+                put_at(tree, names, value)
         text = dump(tree)
         loaded = parse(text, environ, file)
         accept(loaded)

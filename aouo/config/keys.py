@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, cast, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
@@ -56,7 +56,12 @@ def put(tree: Tree, path: str, value: object) -> None:
 
     If a value on the way is no object, nothing changes, and validation reports it.
     """
-    *parents, name = _names(path, value)
+    put_at(tree, names_of(path, value), value)
+
+
+def put_at(tree: Tree, names: Sequence[str], value: object) -> None:
+    """Set a value as `put` does, at a path in parts."""
+    *parents, name = names
     for parent in parents:
         below: Any = tree.setdefault(parent, {})
         if not isinstance(below, dict):
@@ -65,9 +70,9 @@ def put(tree: Tree, path: str, value: object) -> None:
     tree[name] = value
 
 
-def drop(tree: Tree, path: str) -> None:
-    """Take out the value at a dotted path, if there is one."""
-    *parents, name = _names(path, None)
+def drop_at(tree: Tree, names: Sequence[str]) -> None:
+    """Take out the value at a path in parts, if there is one."""
+    *parents, name = names
     for parent in parents:
         below: Any = tree.get(parent)
         if not isinstance(below, dict):
@@ -76,8 +81,8 @@ def drop(tree: Tree, path: str) -> None:
     tree.pop(name, None)
 
 
-def _names(path: str, value: object) -> tuple[str, ...]:
-    """Split a dotted path into names.
+def names_of(path: str, value: object) -> tuple[str, ...]:
+    """Split a dotted path into names; `value` is what lies there.
 
     A name of the owner's, such as a model's under `prices`, may contain dots; it ends where a
     known key follows.
@@ -156,7 +161,7 @@ def _names_in(section: str) -> tuple[str, ...]:
     """Return the keys of the section at a path, also through named or numbered entries."""
     model: type[BaseModel] | None = Settings
     entries: tuple[object, ...] = ()
-    for name in _names(f"{section}.", None)[:-1] if section else ():
+    for name in names_of(f"{section}.", None)[:-1] if section else ():
         if model is None:
             model = next(filter(None, map(_model, entries)), None)
         else:

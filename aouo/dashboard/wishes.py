@@ -27,8 +27,10 @@ class NotTaken(Exception):
         self.problems = problems
 
 
-def checked(changes: Mapping[str, object], keys: Mapping[str, Key]) -> dict[str, object]:
-    """Return what is to be set by key, `UNSET` for null.
+def checked(
+    changes: Mapping[str, object], keys: Mapping[str, Key]
+) -> dict[tuple[str, ...], object]:
+    """Return what is to be set by the path in parts, `UNSET` for null.
 
     Raises:
         NotTaken: a key is none, or none of the page's.
@@ -40,7 +42,7 @@ def checked(changes: Mapping[str, object], keys: Mapping[str, Key]) -> dict[str,
     found = {path: _why_not(path, value, keys.get(path)) for path, value in changes.items()}
     if problems := [f"{path}: {why}" for path, why in found.items() if why]:
         raise NotTaken(*problems)
-    return {path: UNSET if value is None else value for path, value in changes.items()}
+    return {keys[path].names: UNSET if value is None else value for path, value in changes.items()}
 
 
 def _why_not(path: str, value: object, key: Key | None) -> str:

@@ -197,6 +197,41 @@ async def test_nothing_is_saved_that_no_bot_could_start_with(world: World) -> No
     assert before == world.home.config.read_bytes()
 
 
+async def test_what_the_bot_cannot_use_is_not_left_in_the_file(world: World) -> None:
+    async with dashboard(world) as shown:
+        before = world.home.config.read_text()
+        status, told = await save(shown, {"provider.backend": "groq", "telegram.max_parts": 3})
+        _, state = await shown.get("/api/status")
+        answer = await shown.bot.ask("hello")
+
+    assert status == 400
+    assert "There is no key" in told["error"]
+    assert world.home.config.read_text() == before
+    assert (state["config"]["problems"], bool(answer.text)) == ([], True)
+
+
+async def test_keys_of_what_the_owner_named_are_theirs_whatever_the_name(world: World) -> None:
+    lab = {"base_url": "http://127.0.0.1:9", "api_key": "ownersfirstsecret"}
+    fake = {"base_url": world.model.base_url}
+    world.config = {"providers": {"my.lab.prices": lab, "fake": fake}}
+    async with dashboard(world) as shown:
+        status, _ = await save(
+            shown,
+            {
+                "providers.my.lab.prices.context_window": 9000,
+                "providers.my.lab.prices.api_key": None,
+                "providers.my.lab.prices.prices": {"a.b": {"input": 1, "output": 2}},
+            },
+        )
+
+    assert status == 200
+    assert json.loads(world.home.config.read_text())["providers"]["my.lab.prices"] == {
+        "base_url": "http://127.0.0.1:9",
+        "context_window": 9000,
+        "prices": {"a.b": {"input": 1, "output": 2}},
+    }
+
+
 async def test_no_change_names_a_program_a_path_or_an_address(world: World) -> None:
     world.config = SECRETS
     async with dashboard(world) as shown:
