@@ -45,6 +45,8 @@ export async function show(root, place) {
 
   async function read() {
     const facts = await get("/api/settings");
+    const soon = facts.sections.some((one) => one.keys.some((key) => key.why === "soon"));
+    if (soon) setTimeout(() => { if (!place.signal.aborted) read().catch(() => {}); }, 2000);  // taken up by then
     if (found.edits.size || found.unread.size) {  // what is typed stays as it is
       found.newer = found.facts.version === facts.version ? null : facts;
       tell();

@@ -40,7 +40,7 @@ export function row(key, facts, found, edited) {
     const attributes = { id, "aria-describedby": `${id}-about ${id}-problem` };
     const shown = found.edits.has(key.key) ? found.edits.get(key.key) ?? key.default : key.value;
     value.replaceChildren(
-      changes ? control(key, shown, attributes, take) : el("code", { id }, key.kind === "secret" ? "••••" : told(key.value)),
+      changes ? control(key, shown, attributes, take) : el("code", { id }, key.kind === "secret" ? (key.set ? "••••" : "") : told(key.value)),
       ...remarks(key), ...(changes ? buttons() : []), problem);
     mark();
   }
