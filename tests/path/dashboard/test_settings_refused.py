@@ -16,8 +16,8 @@ from aouo.config.file import load_settings
 from aouo.dashboard.opening import show_at_rest
 from tests.path.dashboard.configured import SECRETS, keys, save
 from tests.path.dashboard.looking import Dashboard, dashboard
-from tests.path.looking import eventually
-from tests.path.world import ADA, BEN, World
+from tests.path.looking import eventually, settled
+from tests.path.world import ADA, BEN, World, texts
 
 
 async def test_every_problem_is_named_and_nothing_is_saved(world: World) -> None:
@@ -97,9 +97,12 @@ async def test_nothing_is_saved_that_no_bot_could_start_with(world: World) -> No
     async with dashboard(world) as shown:
         before = world.home.config.read_bytes()
         status, told = await save(shown, {"telegram.bot_token": None}, anyway=True)
+        await settled(shown.bot)
+        in_the_chat = texts(await shown.bot.people.messages(ADA))
 
     assert status == 400
     assert "There is no bot token." in told["error"]
+    assert in_the_chat == []  # as they would be told of a file that cannot be used
     assert before == world.home.config.read_bytes()
 
 
