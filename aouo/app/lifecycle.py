@@ -68,7 +68,7 @@ class Runtime:
         self.app = app
         self._systemd = systemd or Systemd({})
         self.loaded = loaded
-        self._reloading = Reloading(
+        self.reloading = Reloading(
             shared=app.shared,
             refreshing=app.refreshing,
             owner_notices=app.owner_notices,
@@ -163,7 +163,7 @@ class Runtime:
 
     def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
         """What runs beside everything else, and may fail."""
-        works = {**self.app.optional, "config": self._reloading.run}
+        works = {**self.app.optional, "config": self.reloading.run}
         if self.page:
             works["dashboard"] = self.page.run
         if telegram:
@@ -236,9 +236,9 @@ class Runtime:
             "uptime_s": round(time.time() - self._since),
             **await self.app.state(),
             "unfinished": [
-                str(item) for item in (*self._takeover.unfinished, *self._reloading.unfinished)
+                str(item) for item in (*self._takeover.unfinished, *self.reloading.unfinished)
             ],
-            "config": self._reloading.facts,
+            "config": self.reloading.facts,
         }
 
     async def _health(self, request: Nothing) -> Facts:
@@ -257,11 +257,11 @@ class Runtime:
         """Take up the configuration, and the packs as they lie on disk now; return what changed."""
         generations = self.app.generations
         before = generations.now
-        config = await self._reloading.reload()
+        config = await self.reloading.reload()
         if generations.now is before and not config.problems:
             await self.app.packs.refresh()
         told = refreshed(before.library, generations.library)
-        facts = self._reloading.facts
+        facts = self.reloading.facts
         return {**told, "config": {**asdict(config), "after_restart": facts["after_restart"]}}
 
     async def _stop_verb(self, request: Nothing) -> Facts:

@@ -14,7 +14,7 @@ from aouo.app.build_generation import build_generation
 from aouo.app.shared import Shared
 from aouo.config.file import ConfigBroken, Loaded, remember, reread
 from aouo.config.keys import differing, until_restart
-from aouo.config.settings import does_nothing, waits_for_restart
+from aouo.config.settings import Settings, does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
 from aouo.installer.refreshing import Refreshing
 from aouo.installer.unfinished import Takeover, Unfinished
@@ -88,6 +88,16 @@ class Reloading:
         }
 
     @property
+    def accepted(self) -> Loaded:
+        """What the file said when it was taken up, with what waits for the next start."""
+        return self._file
+
+    @property
+    def running(self) -> Settings:
+        """The settings in force."""
+        return self._running
+
+    @property
     def unfinished(self) -> Sequence[Unfinished]:
         """What the last reload could not end."""
         return self._after.unfinished
@@ -127,7 +137,7 @@ class Reloading:
         try:
             text, loaded = await asyncio.to_thread(reread, self._shared.home.path, before)
             wanted = until_restart(self._running, loaded.settings)
-            result = _sorted(differing(before.settings, loaded.settings))
+            result = by_effect(differing(before.settings, loaded.settings))
             failpoint.reached("before a configuration is made a generation")
             if result.anything:
                 secrets = loaded.settings.secrets()
@@ -193,7 +203,7 @@ class Reloading:
     def _pending(self) -> tuple[str, ...]:
         """The keys that the next start takes up."""
         since = differing(self._started.settings, self._file.settings)
-        return _sorted(since).after_restart
+        return by_effect(since).after_restart
 
 
 def _people(loaded: Loaded) -> set[int]:
@@ -201,7 +211,8 @@ def _people(loaded: Loaded) -> set[int]:
     return {*telegram.allowed_user_ids, telegram.owner}
 
 
-def _sorted(keys: tuple[str, ...]) -> Reloaded:
+def by_effect(keys: tuple[str, ...]) -> Reloaded:
+    """Sort changed keys by what becomes of them."""
     nothing = tuple(key for key in keys if does_nothing(key))
     later = tuple(key for key in keys if waits_for_restart(key) and key not in nothing)
     return Reloaded(

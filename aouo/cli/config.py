@@ -10,18 +10,12 @@ from typing import cast
 
 import click
 
-from aouo.cli.context import (
-    NO_BOT_TOKEN,
-    current_home,
-    is_token,
-    json_option,
-    load,
-    print_json,
-    told,
-)
-from aouo.config.file import ConfigBroken, dump, parse, parse_json, read_text, save
-from aouo.config.keys import Tree, get, nearest, plain, put, schema
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.config.changing import change
+from aouo.config.file import ConfigBroken, dump, parse, read_text
+from aouo.config.keys import Tree, get, names_of, nearest, plain, schema
 from aouo.config.settings import Settings
+from aouo.config.tokens import NO_BOT_TOKEN, is_token, names_variable
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, write_atomically
 from aouo.plumbing.redact import Redactor
@@ -63,14 +57,13 @@ def set_(key: str, value: str, as_json: bool) -> None:
     Numbers, true, false, lists and objects are written as JSON; a list also as `a,b` or `a`.
     The file is saved only if the whole of it is valid. A running bot takes it up at once.
     """
-    if key == "telegram.bot_token" and value and not (_is_named(value) or is_token(value)):
+    if key == "telegram.bot_token" and value and not (names_variable(value) or is_token(value)):
         raise click.BadParameter(NO_BOT_TOKEN, param_hint=key)
     home = current_home()
     home.create()
-    tree = _tree(home)
-    put(tree, key, _typed(key, value))
+    typed = _typed(key, value)
     try:
-        save(home.path, tree, os.environ)
+        change(home.path, {names_of(key, typed): typed}, os.environ)
     except ConfigBroken as broken:
         if any(problem.startswith(f"{key}: unknown key") for problem in broken.problems):
             raise _no_such(key) from None
@@ -101,7 +94,7 @@ def edit() -> None:
                 parse(text, os.environ, home.config)
             except ConfigBroken as broken:
                 for problem in broken.problems:
-                    click.echo(told(problem), err=True)
+                    click.echo(problem, err=True)
                 if not sys.stdin.isatty() or not click.confirm("Edit again?"):
                     raise _unchanged(home, broken) from None
             else:
@@ -129,7 +122,7 @@ def validate(file: Path | None, as_json: bool) -> None:
     try:
         notes = parse(read_text(file), os.environ, file).notes
     except ConfigBroken as broken:
-        problems = tuple(map(told, broken.problems))
+        problems = broken.problems
     if as_json:
         print_json(
             {"ok": not problems, "file": str(file), "problems": problems, "notes": notes},
@@ -152,13 +145,6 @@ def _shown(settings: Settings) -> Tree:
     return cast("Tree", Redactor(settings.secrets()).value(shown))
 
 
-def _tree(home: Home) -> Tree:
-    try:
-        return parse_json(read_text(home.config))
-    except ValueError as error:
-        raise ConfigBroken((str(error),), home.config) from None
-
-
 def _typed(key: str, value: str) -> object:
     """Return VALUE in the type of KEY.
 
@@ -177,11 +163,6 @@ def _typed(key: str, value: str) -> object:
     return [typed] if alone else typed
 
 
-def _is_named(value: str) -> bool:
-    """Whether a value names an environment variable: `${NAME}`."""
-    return value.startswith("${") and value.endswith("}")
-
-
 def _no_such(key: str) -> click.UsageError:
     close = nearest(key)
     return click.UsageError(
@@ -190,5 +171,5 @@ def _no_such(key: str) -> click.UsageError:
 
 
 def _unchanged(home: Home, broken: ConfigBroken) -> SetupError:
-    problems = "; ".join(map(told, broken.problems))
+    problems = "; ".join(broken.problems)
     return SetupError(f"{problems}.", fix=f"{home.config} is unchanged.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,6 @@ from aouo.plumbing.home import Home, home_path
 if TYPE_CHECKING:
     from aouo.config.file import Loaded
 
-NO_BOT_TOKEN = "that is not a bot token; it looks like 123456:ABC…"
-_TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
 
 
@@ -38,23 +35,13 @@ def command_for(home: Home) -> str:
     return "aouo" if found else f"aouo --home {shlex.quote(str(home.path))}"
 
 
-def is_token(text: str) -> bool:
-    """Whether a text has the form of a bot token."""
-    return _TOKEN.fullmatch(text) is not None
-
-
-def told(problem: str) -> str:
-    """Return a problem of config.json in JSON's terms: it has lists, no tuples."""
-    return problem.replace("a valid tuple", "a list")
-
-
 def load(home: Home) -> Loaded:
     """Return the settings of `home`, and print problems of the file on stderr."""
     from aouo.config.file import load_settings
 
     loaded = load_settings(home.path, os.environ)
     for problem in loaded.problems:
-        click.echo(f"{home.config.name}: {told(problem)}", err=True)
+        click.echo(f"{home.config.name}: {problem}", err=True)
     if loaded.from_last_good:
         click.echo("The last good configuration is used instead.", err=True)
     return loaded

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import click
 
-from aouo.cli.context import current_home, json_option, print_json, told
+from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.doctoring import models as doctor_models
 from aouo.cli.doctoring.check import Check
 from aouo.config.file import ConfigBroken, Loaded, load_settings
@@ -136,9 +136,7 @@ def _home(home: Home) -> Check:
 
 def _config_problems(home: Home, problems: tuple[str, ...]) -> Iterator[Check]:
     for problem in problems:
-        yield Check(
-            "config", "fail", told(problem), f"Edit {home.config} or run `aouo config edit`."
-        )
+        yield Check("config", "fail", problem, f"Edit {home.config} or run `aouo config edit`.")
 
 
 def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
@@ -248,7 +246,7 @@ def _unfinished(home: Home) -> Iterator[Check]:
     from aouo.installer.unfinished import at_rest
 
     for item in at_rest(home):
-        yield Check("unfinished", "warn", f"{item.what}: {told(item.why)}", f"{item.fix}.")
+        yield Check("unfinished", "warn", f"{item.what}: {item.why}", f"{item.fix}.")
 
 
 def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:

@@ -7,15 +7,8 @@ import sys
 
 import click
 
-from aouo.cli.context import (
-    NO_BOT_TOKEN,
-    command_for,
-    current_home,
-    is_token,
-    json_option,
-    load,
-    print_json,
-)
+from aouo.cli.context import command_for, current_home, json_option, load, print_json
+from aouo.config.tokens import NO_BOT_TOKEN, is_token
 from aouo.plumbing.home import Home
 
 

@@ -20,7 +20,7 @@ def describe(schema: dict[str, Any]) -> None:
         _say(schema, key, " (Counts from the next start.)")
     for key in settings.NOT_YET:
         _say(schema, key, " (Does nothing yet.)")
-    for name, meanings in _meanings().items():
+    for name, meanings in docstrings().items():
         section = schema["$defs"].get(name, schema if name == "Settings" else {})
         for key, field in section.get("properties", {}).items():
             if key in meanings:
@@ -47,7 +47,7 @@ def _section(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
     return schema["$defs"].get(name, {})
 
 
-def _meanings() -> dict[str, dict[str, str]]:
+def docstrings() -> dict[str, dict[str, str]]:
     """Return class → attribute → the docstring below it."""
     found: dict[str, dict[str, str]] = {}
     for node in [*_body(sections), *_body(settings)]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from aouo.config.keys import Tree, get, join, plain, put, unknown
+from aouo.config.environment import expanded, overlay, overriding, usual, variable_of
+from aouo.config.keys import Tree, get, put, unknown
 from aouo.config.settings import BUILT_IN_BACKENDS, Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.changes import Look, look_of
@@ -20,6 +20,8 @@ from aouo.plumbing.home import write_atomically
 
 FILE = "config.json"
 LAST_GOOD = "config.last-good.json"
+_DEEPEST = 100
+"""Levels of objects and lists within each other; no key needs more than six."""
 
 # Keys of the original system that have no meaning here; they are ignored, so its files load.
 _UNUSED = (
@@ -30,16 +32,6 @@ _UNUSED = (
     "tts.rate",
     "advanced.log_level",
 )
-# The first variable that is set fills the key when the file leaves it empty.
-_USUAL_NAMES = {
-    "telegram.bot_token": ("TELEGRAM_BOT_TOKEN",),
-    "openai.api_key": ("OPENAI_API_KEY",),
-    "groq.api_key": ("GROQ_API_KEY",),
-    "gemini.api_key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-}
-_PREFIX = "AOUO_"
-_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_CONTAINERS = ("{", "[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +69,32 @@ def load_settings(home: Path, environ: Mapping[str, str]) -> Loaded:
     Raises:
         ConfigBroken: the file is broken, and there is no good copy.
     """
+    text, loaded = _read(home, environ)
+    if loaded.look and not loaded.from_last_good:
+        remember(home, text)
+    return loaded
+
+
+def look_at(home: Path, environ: Mapping[str, str]) -> Loaded:
+    """Read the configuration as a start would, and write nothing. Raises: ConfigBroken."""
+    return _read(home, environ)[1]
+
+
+def _read(home: Path, environ: Mapping[str, str]) -> tuple[str, Loaded]:
+    """Return the text that the settings come from, and these."""
     file = home / FILE
     look = look_of(file)
     try:
         text = read_text(file)
-        loaded = parse(text, environ, file)
+        return text, replace(parse(text, environ, file), look=look)
     except ConfigBroken as broken:
         try:
             good = home / LAST_GOOD
-            before = parse(good.read_text("utf-8"), environ, good)
+            text = good.read_text("utf-8")
+            before = parse(text, environ, good)
         except (ConfigBroken, OSError, UnicodeDecodeError):
             raise broken from None
-        return replace(before, from_last_good=True, problems=broken.problems, look=look)
-    if file.exists():
-        remember(home, text)
-    return replace(loaded, look=look)
+        return text, replace(before, from_last_good=True, problems=broken.problems, look=look)
 
 
 def reread(home: Path, then: Loaded) -> tuple[str, Loaded]:
@@ -106,10 +109,19 @@ def reread(home: Path, then: Loaded) -> tuple[str, Loaded]:
     if not text.strip() and then.look:
         raise ConfigBroken(("it is empty" if look else "it is gone",), file)
     loaded = parse(text, then.environ, file)
-    known = {str(one) for one in then.settings.refusals()}
-    if news := tuple(str(one) for one in loaded.settings.refusals() if str(one) not in known):
-        raise ConfigBroken(news, file)
+    check_start(then.settings, loaded.settings, file)
     return text, replace(loaded, look=look)
+
+
+def check_start(then: Settings, now: Settings, file: Path = Path(FILE)) -> None:
+    """Check that a bot which runs on `then` could start with `now`.
+
+    Raises:
+        ConfigBroken: it would be refused for another reason than before.
+    """
+    known = {str(one) for one in then.refusals()}
+    if news := tuple(str(one) for one in now.refusals() if str(one) not in known):
+        raise ConfigBroken(news, file)
 
 
 def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loaded:
@@ -124,12 +136,12 @@ def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loa
         raise ConfigBroken((str(error),), file) from None
     problems: list[str] = []
     notes = _drop_unused(tree)
-    tree = cast("Tree", _expand(tree, environ, "", problems))
-    overrides = _overlay(tree, environ, problems)
-    for path, names in _USUAL_NAMES.items():
-        value = next((environ[name] for name in names if environ.get(name)), "")
-        if value and get(tree, path) in (None, ""):
-            put(tree, path, value)
+    tree = expanded(tree, environ, problems)
+    problems += overlay(tree, environ)
+    overrides = overriding(environ)
+    for path, variable in usual(environ).items():
+        if get(tree, path) in (None, ""):
+            put(tree, path, environ[variable])
     problems += _backend_problems(tree)
     try:
         settings = Settings(**tree)
@@ -162,7 +174,29 @@ def parse_json(text: str) -> Tree:
         raise ValueError("line 1 column 1: nested too deep") from None
     if not isinstance(tree, dict):
         raise ValueError("line 1 column 1: not a JSON object")
+    if _is_too_deep(cast("Tree", tree)):
+        raise ValueError("line 1 column 1: nested too deep")
     return cast("Tree", tree)
+
+
+def _is_too_deep(tree: Tree) -> bool:
+    """Whether values lie so deep that what walks through them would not come back."""
+    level: list[object] = [tree]
+    for _ in range(_DEEPEST):
+        level = [each for one in level for each in _within(one)]
+        if not level:
+            return False
+    return True
+
+
+def _within(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            return cast("Tree", value).values()
+        case list():
+            return cast("list[object]", value)
+        case _:
+            return ()
 
 
 def read_text(file: Path) -> str:
@@ -228,61 +262,9 @@ def _drop_unused(tree: Tree) -> tuple[str, ...]:
     return (f"keys without use here: {', '.join(dropped)}",) if dropped else ()
 
 
-def _expand(value: object, environ: Mapping[str, str], path: str, problems: list[str]) -> object:
-    """Replace every `${NAME}` in `value` from the environment; an unset name is a problem."""
-
-    def look_up(match: re.Match[str]) -> str:
-        if match[1] not in environ:
-            problems.append(f"{path}: the environment variable {match[1]} is not set")
-        return environ.get(match[1], "")
-
-    match value:
-        case str():
-            return _REFERENCE.sub(look_up, value) if "${" in value else value
-        case list():
-            items = enumerate(cast("list[object]", value))
-            return [_expand(item, environ, join(path, n), problems) for n, item in items]
-        case dict():
-            fields = cast("Tree", value).items()
-            return {
-                name: _expand(item, environ, join(path, name), problems) for name, item in fields
-            }
-        case _:
-            return value
-
-
-def _overlay(tree: Tree, environ: Mapping[str, str], problems: list[str]) -> dict[str, str]:
-    """Override the file's values by each `AOUO_SECTION__FIELD`; lists are JSON or `a,b`.
-
-    Returns the variable of each overridden path.
-    """
-    defaults = plain(Settings())
-    overrides: dict[str, str] = {}
-    for variable in sorted(environ):
-        section, nested, rest = variable.removeprefix(_PREFIX).partition("__")
-        if not variable.startswith(_PREFIX) or not nested:
-            continue
-        path = ".".join((section, *rest.split("__"))).lower()
-        value = environ[variable]
-        overrides[path] = variable
-        if value.lstrip().startswith(_CONTAINERS):
-            try:
-                put(tree, path, json.loads(value))
-            except json.JSONDecodeError as error:
-                problems.append(f"{path}: not JSON: {error.msg}")
-            except RecursionError:
-                problems.append(f"{path}: not JSON: nested too deep")
-        elif isinstance(get(defaults, path), list):
-            put(tree, path, [part.strip() for part in value.split(",") if part.strip()])
-        else:
-            put(tree, path, value)
-    return overrides
-
-
 def _with_source(problem: str, overrides: Mapping[str, str]) -> str:
     """Return the problem, with the environment variable that caused it, if one did."""
-    path = problem.partition(":")[0]
-    variable = next((overrides[key] for key in overrides if f"{path}.".startswith(f"{key}.")), "")
+    variable = variable_of(problem.partition(":")[0], overrides)
     return f"{problem} (set by {variable})" if variable else problem
 
 
@@ -302,7 +284,7 @@ def _backend_problems(tree: Tree) -> list[str]:
     return [
         f"{path}: no such backend; choose one of {', '.join(names)} or add it under providers"
         for path, name in paths.items()
-        if isinstance(name, str) and name not in names
+        if isinstance(name, str | int | float) and str(name) not in names
     ]
 
 
@@ -312,5 +294,5 @@ def _describe(detail: ErrorDetails) -> Iterable[str]:
     if detail["type"] == "extra_forbidden":
         yield unknown(path)
     else:
-        message = detail["msg"].removeprefix("Value error, ")
+        message = detail["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list")
         yield f"{path}: {message[:1].lower()}{message[1:]}"

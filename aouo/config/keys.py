@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, cast, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
@@ -18,7 +18,7 @@ INIT_BATCH_MS = 250
 
 def plain(settings: Settings, *, masked: bool = False) -> Tree:
     """Return every key and its value as JSON types; secrets are readable unless `masked`."""
-    return cast("Tree", _plain(settings, masked))
+    return cast("Tree", plain_value(settings, masked=masked))
 
 
 def sample() -> Tree:
@@ -56,7 +56,12 @@ def put(tree: Tree, path: str, value: object) -> None:
 
     If a value on the way is no object, nothing changes, and validation reports it.
     """
-    *parents, name = _names(path, value)
+    put_at(tree, names_of(path, value), value)
+
+
+def put_at(tree: Tree, names: Sequence[str], value: object) -> None:
+    """Set a value as `put` does, at a path in parts."""
+    *parents, name = names
     for parent in parents:
         below: Any = tree.setdefault(parent, {})
         if not isinstance(below, dict):
@@ -65,8 +70,19 @@ def put(tree: Tree, path: str, value: object) -> None:
     tree[name] = value
 
 
-def _names(path: str, value: object) -> tuple[str, ...]:
-    """Split a dotted path into names.
+def drop_at(tree: Tree, names: Sequence[str]) -> None:
+    """Take out the value at a path in parts, if there is one."""
+    *parents, name = names
+    for parent in parents:
+        below: Any = tree.get(parent)
+        if not isinstance(below, dict):
+            return
+        tree = cast("Tree", below)
+    tree.pop(name, None)
+
+
+def names_of(path: str, value: object) -> tuple[str, ...]:
+    """Split a dotted path into names; `value` is what lies there.
 
     A name of the owner's, such as a model's under `prices`, may contain dots; it ends where a
     known key follows.
@@ -145,7 +161,7 @@ def _names_in(section: str) -> tuple[str, ...]:
     """Return the keys of the section at a path, also through named or numbered entries."""
     model: type[BaseModel] | None = Settings
     entries: tuple[object, ...] = ()
-    for name in _names(f"{section}.", None)[:-1] if section else ():
+    for name in names_of(f"{section}.", None)[:-1] if section else ():
         if model is None:
             model = next(filter(None, map(_model, entries)), None)
         else:
@@ -179,19 +195,20 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[str]:
             yield from _walk(section, path)
 
 
-def _plain(value: object, masked: bool) -> object:
+def plain_value(value: object, *, masked: bool = False) -> object:
+    """Return a value of the settings as JSON types."""
     match value:
         case SecretStr():
             secret = value.get_secret_value()
             return mask(secret) if masked else secret
         case BaseModel():
             names = type(value).model_fields
-            return {name: _plain(getattr(value, name), masked) for name in names}
+            return {name: plain_value(getattr(value, name), masked=masked) for name in names}
         case dict():
             fields = cast("Tree", value).items()
-            return {name: _plain(item, masked) for name, item in fields}
+            return {name: plain_value(item, masked=masked) for name, item in fields}
         case tuple():
-            return [_plain(item, masked) for item in cast("tuple[object, ...]", value)]
+            return [plain_value(item, masked=masked) for item in cast("tuple[object, ...]", value)]
         case float() if value.is_integer():
             return int(value)
         case _:

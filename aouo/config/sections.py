@@ -21,6 +21,7 @@ from aouo.config.values import (
     Count,
     CountOrNone,
     Hours,
+    Name,
     Positive,
     Seconds,
     Span,
@@ -107,16 +108,16 @@ class Telegram(Section):
 
 
 class Fallback(Section):
-    backend: str
+    backend: Name
     """A backend as in `provider.backend`."""
-    model: str = ""
+    model: Name = ""
     """Empty = the backend's default."""
 
 
 class Provider(Section):
-    backend: str = "local"
+    backend: Name = "local"
     """`openai`, `groq`, `gemini`, `deepseek`, `local` or a name under `providers`."""
-    model: str = ""
+    model: Name = ""
     """Empty = the backend's default."""
     max_tokens: Positive = 16384
     """The most a model may think and answer together; clamped to what its window leaves, and
@@ -124,7 +125,7 @@ class Provider(Section):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """0 = always the likeliest word; null = the model's own, for many refuse another one. One
     that the service refuses is left out, and logged."""
-    effort: str = ""
+    effort: Name = ""
     """How much a model thinks, in its service's word (`none`, `low`, `high`, …); empty = the
     service's default. A word that the service refuses is left out, and logged."""
     max_retries: Count = 3
@@ -158,7 +159,7 @@ class Gemini(Section):
     """Key of the service."""
     base_url: Address = "https://generativelanguage.googleapis.com"
     """Without `/v1beta`, which is added."""
-    vision_model: str = ""
+    vision_model: Name = ""
     """Describes pictures for a chat model that cannot see; empty = off."""
 
 
@@ -238,7 +239,7 @@ class WebSearch(Section):
 
 
 class Tools(Section):
-    enabled: tuple[str, ...] = (
+    enabled: tuple[Name, ...] = (
         "core",
         "files",
         "web",
@@ -280,7 +281,7 @@ class Mcp(Section):
 
 
 class Packs(Section):
-    enabled: tuple[str, ...] = ()
+    enabled: tuple[Name, ...] = ()
     """Names of the packs to load; empty = every installed pack."""
     scan_dirs: tuple[str, ...] = ()
     """More folders that hold packs."""
@@ -289,9 +290,9 @@ class Packs(Section):
 
 
 class Judge(Section):
-    backend: str = ""
+    backend: Name = ""
     """Backend of the model that judges tool calls; empty = no judge."""
-    model: str = ""
+    model: Name = ""
     """Empty = the backend's default."""
     daily: Count = 100
     """Judgements a day."""
@@ -325,9 +326,9 @@ class Cron(Section):
     """Whether schedules run."""
     tick_seconds: Positive = 60
     """The longest sleep; a due time is met to the second all the same."""
-    timezone: str = ""
+    timezone: Name = ""
     """An IANA zone such as `Europe/Berlin`; empty = the machine's."""
-    default_chat_id: str = ""
+    default_chat_id: Name = ""
     """Where schedules without a chat answer; empty = the owner."""
     max_concurrent_runs: Positive = 1
     """Schedules that run at the same time."""

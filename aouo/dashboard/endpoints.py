@@ -172,8 +172,8 @@ Answered: TypeAlias = Facts | Answer | Download | Frames
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Something that can be asked. `answer` takes by name the names in the braces of `path`, the
-    values of `query`, and as `body` an instance of the dataclass `body`: texts, whole numbers and
-    booleans.
+    values of `query`, and as `body` an instance of the dataclass `body`: texts, whole numbers,
+    booleans, and objects that it checks itself.
 
     `needs_bot`: it is refused while none runs. `streams`: its answer is `Frames`.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from aouo import __version__
 from aouo.dashboard.endpoints import NAME_MAX, Endpoint
@@ -30,6 +30,7 @@ _TYPES: dict[type, Facts] = {
     str: {"type": "string"},
     bool: {"type": "boolean"},
     int: {"type": "integer"},
+    dict: {"type": "object"},
 }
 
 
@@ -93,6 +94,10 @@ def body_schema(body: type[Any]) -> Facts:
     types = get_type_hints(body)
     return {
         "type": "object",
-        "properties": {one.name: _TYPES[types[one.name]] for one in fields(body)},
+        "properties": {one.name: _type(types[one.name]) for one in fields(body)},
         "required": [one.name for one in fields(body) if one.default is MISSING],
     }
+
+
+def _type(kind: Any) -> Facts:
+    return _TYPES[get_origin(kind) or kind]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
+from typing import Any, Generic, TypeAlias, TypeVar, get_origin, get_type_hints
 
 from aouo.facts.errors import SetupError
 
 Facts: TypeAlias = dict[str, Any]
 R = TypeVar("R")
-_IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number"}
+_IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", dict: "an object"}
 
 
 class BadRequest(SetupError):
@@ -50,7 +50,8 @@ Verbs: TypeAlias = Mapping[str, Verb[Any] | Stream[Any]]
 
 
 def parsed(request: type[R], raw: Mapping[str, Any]) -> R:
-    """Parse `raw` into the request; unknown keys are ignored.
+    """Parse `raw` into the request; unknown keys are ignored, and what is in an object is not
+    looked at.
 
     Raises:
         BadRequest: a field is missing or of another type; it says which, and quotes no value.
@@ -62,8 +63,9 @@ def parsed(request: type[R], raw: Mapping[str, Any]) -> R:
             if field.default is MISSING:
                 raise BadRequest(f"The request lacks {field.name!r}.")
             continue
-        value = raw[field.name]
-        if type(value) is not types[field.name]:
-            raise BadRequest(f"{field.name!r} has to be {_IN_WORDS[types[field.name]]}.")
+        value, kind = raw[field.name], types[field.name]
+        kind = get_origin(kind) or kind
+        if type(value) is not kind:
+            raise BadRequest(f"{field.name!r} has to be {_IN_WORDS[kind]}.")
         values[field.name] = value
     return request(**values)

@@ -1,9 +1,10 @@
 // Asks the bot, and has it change things: the only way out of this page.
 
 export class Refusal extends Error {
-  constructor(status, message) {
+  constructor(status, message, told = {}) {
     super(message);
     this.status = status;
+    this.told = told;  // all that the answer said
   }
 }
 
@@ -23,7 +24,7 @@ async function asked(path, options = {}) {
   } catch {
     throw new Refusal(response.status, "The answer cannot be read.");
   }
-  if (!response.ok && "error" in told) throw new Refusal(response.status, told.error);
+  if (!response.ok && "error" in told) throw new Refusal(response.status, told.error, told);
   return told;
 }
 

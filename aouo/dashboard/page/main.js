@@ -10,6 +10,7 @@ const VIEWS = [
   ["packs", "Packs"],
   ["schedules", "Schedules"],
   ["logs", "Logs"],
+  ["settings", "Settings"],
 ];
 let leaving = new AbortController();
 

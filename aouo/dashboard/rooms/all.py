@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
+from aouo.dashboard.rooms.doctor import doctor
 from aouo.dashboard.rooms.evals import evals
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.logs import logs
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.schedules import schedules
+from aouo.dashboard.rooms.settings import settings
 from aouo.dashboard.rooms.state import state
 from aouo.dashboard.rooms.usage import usage
 from aouo.dashboard.shown import Shown
@@ -20,6 +22,8 @@ _ROOMS = (
     schedules,
     logs,
     evals,
+    settings,
+    doctor,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from aouo.dashboard.endpoints import Answer, Endpoint
 from aouo.dashboard.shown import Shown
@@ -17,7 +18,8 @@ def state(shown: Shown) -> Sequence[Endpoint]:
         return Answer(200 if facts["ok"] else 503, facts)
 
     async def status() -> Facts:
-        return await shown.status()
+        facts = await shown.status()
+        return cast("Facts", shown.redactor().value(facts))
 
     return (
         Endpoint(

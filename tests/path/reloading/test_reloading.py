@@ -114,7 +114,7 @@ async def test_only_other_white_space_swaps_nothing(world: World) -> None:
     async with world.running() as bot:
         before = bot.app.generations.now
         world.home.config.write_text(json.dumps(tree(world), indent=7))
-        facts = await bot.runtime._reloading.reload()
+        facts = await bot.runtime.reloading.reload()
 
         assert (bot.app.generations.now is before, facts.anything) == (True, False)
 
@@ -128,7 +128,7 @@ async def test_telegram_is_told_of_the_commands_again_only_when_they_change(worl
         await eventually(menus)
         for parts in range(2, 5):
             save(world, telegram={"max_parts": parts})
-            await bot.runtime._reloading.reload()
+            await bot.runtime.reloading.reload()
         world.install("vocab")
         await bot.app.packs.refresh()
 
@@ -154,7 +154,7 @@ async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: Wor
         state = (await ask_for(world, "status"))["config"]
         parts = bot.app.generations.now.showing.max_parts
         save(world, telegram={"api_base_url": world.emulator.base_url}, log={"format": "auto"})
-        await bot.runtime._reloading.reload()
+        await bot.runtime.reloading.reload()
         left = (await ask_for(world, "status"))["config"]["after_restart"]
         notes = [one for one in await answers(world) if "after a restart" in one]
 
@@ -174,10 +174,10 @@ async def test_who_asks_while_a_reload_runs_gets_what_the_file_said_then(world: 
     async with world.running() as bot, asyncio.TaskGroup() as group:
         with capture_logs() as logs:
             save(world, telegram={"max_parts": 3})
-            first = group.create_task(bot.runtime._reloading.reload())
+            first = group.create_task(bot.runtime.reloading.reload())
             await asyncio.sleep(0)
             save(world, telegram={"max_parts": 4})
-            more = [group.create_task(bot.runtime._reloading.reload()) for _ in range(20)]
+            more = [group.create_task(bot.runtime.reloading.reload()) for _ in range(20)]
             await asyncio.wait([first, *more])
         parts = bot.app.generations.now.showing.max_parts
 
@@ -321,7 +321,7 @@ async def test_two_hundred_reloads_lose_no_turn(world: World) -> None:
                 await bot.people.say(user, user, f"{user} says {number}")
         for number in range(200):
             save(world, telegram={"max_parts": 1 + number % 9}, mcp={"servers": {}})
-            await bot.runtime._reloading.reload()
+            await bot.runtime.reloading.reload()
             if number % 10 == 9:
                 slow[-1][1].set()
                 slow.append((asyncio.Event(), asyncio.Event()))

@@ -1,0 +1,226 @@
+"""Says of every key what the file has, what is in force, and why these differ; never a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from pydantic import ValidationError
+
+from aouo.config.catalogue import Key, keys_in, sections, value_at
+from aouo.config.changing import read_tree, version_of
+from aouo.config.environment import expanded, overriding, references, usual, variable_of
+from aouo.config.file import ConfigBroken, Loaded, parse, read_text
+from aouo.config.keys import Tree, plain, plain_value
+from aouo.config.settings import Settings, does_nothing, waits_for_restart
+from aouo.facts.errors import TooMuchToRead
+from aouo.plumbing.changes import look_of
+from aouo.plumbing.home import Home
+from aouo.plumbing.logins import secrets_in
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.verbs import Facts
+
+FILE_MAX = 2_000_000
+Why: TypeAlias = Literal["environment", "restart", "problems", "soon"]
+"""Why something else is in force than the file says: a variable overrides it, it waits for the next
+start, the file has problems, or it has just been saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The settings that hold, or would after a start; `problems` are those that the running bot has
+    found in the file."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    redactor: Redactor
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The file beside what is in force."""
+
+    tree: Tree
+    file: Tree | None
+    """The settings of the file, None = it has problems."""
+    force: Tree
+    overrides: Mapping[str, str]
+    usual: Mapping[str, str]
+    redactor: Redactor
+
+
+def configuration(home: Home, now: InForce) -> Facts:
+    """Return every key by section, the problems of the file, and its version.
+
+    Raises:
+        TooMuchToRead: the file is too large to be shown.
+    """
+    if (look := look_of(home.config)) and look[1] > FILE_MAX:
+        raise TooMuchToRead("config.json has more than 2 MB")
+    version = _version(home)  # before the rest: who saves over what came in between is refused
+    tree, loaded, problems = _read(home.config, now.environ)
+    problems = problems or tuple(now.problems)
+    compared = _Compared(
+        tree,
+        plain(loaded.settings) if loaded else None,
+        plain(now.settings),
+        overriding(now.environ),
+        usual(now.environ),
+        now.redactor | Redactor(_secrets(tree, loaded, now.environ)),
+    )
+    text = compared.redactor.text
+    rows: dict[str, list[Facts]] = {name: [] for name in sections()}
+    for key in keys_in(tree, compared.force):
+        rows[key.names[0]].append(_row(key, compared, is_broken=bool(problems)))
+    return {
+        "version": version,
+        "file": str(home.config),
+        "problems": [as_problem(text(problem)) for problem in problems],
+        "notes": [text(note) for note in loaded.notes] if loaded else [],
+        "sections": [
+            {"name": name, "about": about, "keys": rows[name]} for name, about in sections().items()
+        ],
+    }
+
+
+def _version(home: Home) -> str:
+    try:
+        return version_of(home.path)
+    except ConfigBroken:  # that it cannot be read is among the problems
+        return "?"
+
+
+def as_problem(problem: str) -> Facts:
+    """Return a problem with its key, if it names one."""
+    key, colon, rest = problem.partition(": ")
+    is_key = bool(colon) and " " not in key and key.partition(".")[0] in Settings.model_fields
+    return {"key": key, "text": rest} if is_key else {"key": "", "text": problem}
+
+
+def _read(file: Path, environ: Mapping[str, str]) -> tuple[Tree, Loaded | None, tuple[str, ...]]:
+    """Return what the file says as it is written, its settings, and its problems."""
+    tree: Tree = {}
+    try:
+        tree = read_tree(file.parent)
+        return tree, parse(read_text(file), environ, file), ()
+    except ConfigBroken as broken:
+        return tree, None, broken.problems
+
+
+def _row(key: Key, compared: _Compared, *, is_broken: bool) -> Facts:
+    field, path = key.field, key.path
+    row: Facts = {
+        "key": path,
+        "kind": field.kind,
+        "about": field.about,
+        "schema": field.schema,
+        "on_page": field.on_page,
+        "takes_effect": _takes_effect(path),
+    }
+    written, in_file = value_at(compared.tree, key.names)
+    force, holds = value_at(compared.force, key.names)
+    wanted = _wanted(key, compared)
+    if variable := variable_of(path, compared.overrides):
+        row["variable"] = variable
+    if force != wanted or not holds:
+        row["why"] = _why(path, variable, is_broken=is_broken)
+    if field.kind == "secret":
+        return row | _source(path, written, compared)
+    if field.kind == "names":
+        names = list(cast("Tree", written)) if isinstance(written, dict) else []
+        return row | {"value": compared.redactor.value(names), "in_file": in_file}
+    clean = compared.redactor.value
+    row |= {"default": field.default, "in_file": in_file}
+    row["value"] = clean(_shown(key, written)) if in_file else field.default
+    if holds and "why" in row and not _names_variables(written):
+        row["in_force"] = clean(force)
+    return row
+
+
+def _takes_effect(path: str) -> str:
+    if does_nothing(path):
+        return "never"
+    return "start" if waits_for_restart(path) else "now"
+
+
+def _wanted(key: Key, compared: _Compared) -> object:
+    """Return the value that the file wants, as the settings have it."""
+    if compared.file is not None and not variable_of(key.path, compared.overrides):
+        return value_at(compared.file, key.names)[0]
+    written, in_file = value_at(compared.tree, key.names)
+    if not in_file:
+        return key.field.default
+    try:
+        return plain_value(key.field.adapter.validate_python(written))
+    except ValidationError:
+        return written
+
+
+def _why(path: str, variable: str, *, is_broken: bool) -> Why:
+    if variable:
+        return "environment"
+    if is_broken:
+        return "problems"
+    return "restart" if waits_for_restart(path) else "soon"
+
+
+def _source(path: str, written: object, compared: _Compared) -> Facts:
+    """Return whether a secret is set, and where."""
+    if path in compared.overrides or variable_of(path, compared.overrides):
+        return {"set": True, "from": "environment"}
+    if isinstance(written, str) and (named := references(written)):
+        return {"set": True, "from": "reference", "variable": ", ".join(named)}
+    if written not in (None, ""):
+        return {"set": True, "from": "file"}
+    if path in compared.usual:
+        return {"set": True, "from": "environment", "variable": compared.usual[path]}
+    return {"set": False, "from": ""}
+
+
+def _shown(key: Key, written: object) -> object:
+    """Return a value of the file; one of another shape than its key's may hold anything, and is
+    not shown."""
+    if not isinstance(written, dict | list):
+        return written
+    try:
+        key.field.adapter.validate_python(written)
+    except ValidationError:
+        return None
+    return cast("object", written)
+
+
+def _names_variables(value: object) -> bool:
+    return any(references(text) for text in _texts(value))
+
+
+def _secrets(tree: Tree, loaded: Loaded | None, environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield the secrets of a file: a broken one's are not known to anybody yet."""
+    if loaded:
+        yield from loaded.settings.secrets()
+        return
+    for one in (tree, expanded(tree, environ, [])):
+        for text in _texts(one):
+            yield from secrets_in(text)
+        for key in keys_in(one):
+            value, _ = value_at(one, key.names)
+            if key.field.kind == "secret" or (key.field.kind == "names" and not key.field.below):
+                yield from _texts(value)
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in cast("Tree", value).values():
+                yield from _texts(item)
+        case list():
+            for item in cast("list[object]", value):
+                yield from _texts(item)
+        case int() | float():
+            yield str(value)
+        case _:
+            pass

@@ -1,0 +1,139 @@
+"""Answers what is configured, and saves changes of it through the running bot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from aouo.app.reloading import by_effect
+from aouo.config.catalogue import keys_in
+from aouo.config.changing import Change, change, put_back, read_tree, version_of
+from aouo.config.file import ConfigBroken, Loaded, check_start, look_at
+from aouo.config.keys import differing, plain
+from aouo.dashboard.configuration import InForce, as_problem, configuration
+from aouo.dashboard.endpoints import Answer, Conflict, Endpoint
+from aouo.dashboard.losing import losses
+from aouo.dashboard.shown import Shown
+from aouo.dashboard.wishes import BY_HAND, NotTaken, checked
+from aouo.plumbing.shield import finish
+from aouo.plumbing.verbs import Facts
+
+if TYPE_CHECKING:
+    from aouo.app.lifecycle import Runtime
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Changes by key, null = its default; the version of the file that was read; and whether what
+    would be lost is meant to be."""
+
+    version: str
+    changes: dict[str, Any]
+    anyway: bool = False
+
+
+class _Loses(Exception):
+    """A change would take something away; `args` are the sentences."""
+
+
+def settings(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about the configuration."""
+    one_by_one = asyncio.Lock()
+
+    async def read() -> Facts:
+        facts = await asyncio.to_thread(lambda: configuration(shown.home, _in_force(shown)))
+        return {"running": shown.runtime is not None, "by_hand": BY_HAND, **facts}
+
+    async def save(body: Save) -> Facts | Answer:
+        if shown.runtime is None:
+            raise Conflict("No bot runs that could take it up: `aouo config set` saves it.")
+        async with one_by_one:
+            try:
+                return await finish(_save(shown, shown.runtime, body))
+            except (ConfigBroken, NotTaken) as refused:
+                return _refused(shown, refused.problems)
+            except _Loses as lost:
+                why = "This would take something away. Save it anyway?"
+                return Answer(409, {"error": why, "losses": list(lost.args)})
+
+    return (
+        Endpoint(
+            "GET",
+            "/api/settings",
+            "Every key of the configuration: what it may be, what the file has, what is in force.",
+            read,
+        ),
+        Endpoint(
+            "POST",
+            "/api/settings",
+            "Save changes of the configuration, all or none, and take them up.",
+            save,
+            body=Save,
+            needs_bot=True,
+        ),
+    )
+
+
+def _in_force(shown: Shown) -> InForce:
+    if shown.runtime is None:
+        loaded = look_at(shown.home.path, shown.environ)
+        return InForce(loaded.settings, shown.environ, shown.redactor(), loaded.problems)
+    reloading = shown.runtime.reloading
+    problems: Sequence[str] = reloading.facts["problems"]
+    return InForce(reloading.running, shown.environ, shown.redactor(), problems)
+
+
+async def _save(shown: Shown, bot: Runtime, body: Save) -> Facts:
+    """Write the changes and have the bot take them up; what it cannot use is not left in the file.
+
+    Raises:
+        NotTaken: a key is not the page's to change.
+        ConfigBroken: the whole would have problems, or cannot be used.
+        ChangedMeanwhile: the file is another one.
+        _Loses: something would be lost, and nobody said that it may be.
+    """
+    before = bot.reloading.accepted.settings
+    written, version = await asyncio.to_thread(_written, shown, bot, body)
+    log.info("config_saved", keys=sorted(body.changes), origin="web")
+    problems: Sequence[str] = (await bot.reload())["config"]["problems"]
+    if problems:
+        await asyncio.to_thread(put_back, shown.home.path, written.before, version)
+        await bot.reload()
+        raise ConfigBroken(tuple(problems), shown.home.config)
+    told = by_effect(differing(before, written.loaded.settings))
+    return {
+        "version": version,
+        "changed": list(told.changed),
+        "after_restart": bot.reloading.facts["after_restart"],
+        "without_effect": list(told.without_effect),
+    }
+
+
+def _written(shown: Shown, bot: Runtime, body: Save) -> tuple[Change, str]:
+    """Check the changes and write them; return what they made of the file, and its version."""
+    home, then = shown.home.path, bot.reloading.accepted.settings
+
+    def accept(after: Loaded) -> None:
+        check_start(then, after.settings)
+        if not body.anyway and (lost := losses(then, after.settings)):
+            raise _Loses(*lost)
+
+    keys = {key.path: key for key in keys_in(read_tree(home), plain(bot.reloading.running))}
+    changes = checked(body.changes, keys)
+    done = change(home, changes, shown.environ, version=body.version, accept=accept)
+    return done, version_of(home)
+
+
+def _refused(shown: Shown, problems: Sequence[str]) -> Answer:
+    """Answer with every problem, by its key; nothing was written."""
+    text = shown.redactor().text
+    told = [as_problem(text(problem)) for problem in problems]
+    more = "" if len(told) == 1 else f" and {len(told) - 1} more"
+    first = ": ".join(filter(None, (told[0]["key"], told[0]["text"])))
+    return Answer(400, {"error": f"Nothing was saved: {first}{more}.", "problems": told})

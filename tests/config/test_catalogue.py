@@ -1,0 +1,69 @@
+"""The catalogue says what each key may be, and which the local page leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from aouo.config.catalogue import is_harmless, keys_in
+from aouo.config.keys import Tree, get, known_keys, plain
+from aouo.config.sections import Fallback, McpServer, Price
+from aouo.config.settings import Settings
+from aouo.config.values import Name
+
+OWNERS: Tree = {"providers": {"my.lab": {}}, "mcp": {"servers": {"hub": {}}}}
+
+
+def test_programs_paths_and_addresses_are_not_the_pages_to_change() -> None:
+    """A new key of that kind has to be added here; one that is harmless is marked as a `Name`."""
+    closed = [key.path for key in keys_in(OWNERS) if not key.field.on_page]
+
+    assert closed == [
+        "telegram.api_base_url",
+        "telegram.webhook.url",
+        "telegram.webhook.listen",
+        "telegram.proxy",
+        "openai.base_url",
+        "groq.base_url",
+        "gemini.base_url",
+        "deepseek.base_url",
+        "local.model_path",
+        "providers",
+        "providers.my.lab.base_url",
+        "stt.model",
+        "tts.model",
+        "tts.voice",
+        "tools.web_search.base_url",
+        "mcp.servers",
+        "mcp.servers.hub.command",
+        "mcp.servers.hub.args",
+        "mcp.servers.hub.env",
+        "mcp.servers.hub.url",
+        "mcp.servers.hub.headers",
+        "packs.scan_dirs",
+        "packs.trusted_keys",
+        "security.allowed_paths",
+        "security.policy",
+        "dashboard.host",
+        "store.url",
+    ]
+
+
+def test_a_text_is_closed_until_somebody_has_marked_it() -> None:
+    texts = (str, tuple[str, ...], dict[str, str], str | None, Any, object, McpServer)
+    marked = (Name, tuple[Name, ...], tuple[Fallback, ...])
+    none = (float | None, Literal["a", "b"], dict[str, Price], bool)
+
+    assert not any(map(is_harmless, texts))
+    assert all(map(is_harmless, (*marked, *none)))
+
+
+def test_every_key_is_in_the_catalogue_with_its_default() -> None:
+    found = {key.path: key.field for key in keys_in({})}
+    defaults = plain(Settings())
+    groups = {key for key in known_keys() if any(one.startswith(f"{key}.") for one in known_keys())}
+
+    assert set(found) == set(known_keys()) - groups
+    assert all(field.about for field in found.values())
+    assert {path: field.default for path, field in found.items()} == {
+        path: get(defaults, path) for path in found
+    }
