@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from aouo.facts.recorded import Recorded
 from aouo.store.database import Tx
 
 
@@ -70,11 +72,16 @@ class Trace:
     deliveries: tuple[Sent, ...]
 
 
-def record(tx: Tx, turn_id: str, steps: Mapping[str, tuple[int, float]]) -> None:
-    """Store what the steps of a turn took: name → (calls, milliseconds)."""
-    meter = {name: [calls, round(ms, 3)] for name, (calls, ms) in steps.items()}
+def record(
+    tx: Tx, turn_id: str, steps: Mapping[str, tuple[int, float, float]], recorded: Recorded
+) -> None:
+    """Store what a turn tells of itself, and what its steps took: name → (calls, milliseconds,
+    milliseconds until the first of them)."""
+    meter = {
+        name: [calls, round(ms, 3), round(at_ms, 1)] for name, (calls, ms, at_ms) in steps.items()
+    }
     text = json.dumps(meter, separators=(",", ":"))
-    tx.run("UPDATE turns SET meter = ? WHERE id = ?", text, turn_id)
+    tx.run("UPDATE turns SET meter = ?, recorded = ? WHERE id = ?", text, recorded.dump(), turn_id)
 
 
 def trace(tx: Tx, wanted: str) -> Trace | None:
@@ -89,7 +96,7 @@ def trace(tx: Tx, wanted: str) -> Trace | None:
     )
     if row is None:
         return None
-    meter: dict[str, tuple[int, float]] = json.loads(row["meter"] or "{}")
+    meter: dict[str, list[Any]] = json.loads(row["meter"] or "{}")
     return Trace(
         row["id"],
         row["status"],
@@ -99,7 +106,7 @@ def trace(tx: Tx, wanted: str) -> Trace | None:
         row["resumes"],
         row["started_at"],
         row["settled_at"],
-        tuple(Step(name, calls, ms) for name, (calls, ms) in meter.items()),
+        tuple(Step(name, calls, ms) for name, (calls, ms, *_) in meter.items()),
         _calls(tx, row["id"], row["session_id"]),
         _tools(tx, row["id"]),
         _deliveries(tx, row["id"]),
