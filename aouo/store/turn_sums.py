@@ -58,7 +58,8 @@ def sums(since: str, until: str) -> Query[TurnSums]:
         "coalesce(sum(json_extract(recorded, '$.stale_route')), 0) AS stale_routes, "
         "coalesce(sum(json_extract(recorded, '$.edits')), 0) AS edits, "
         "coalesce(sum(CASE WHEN json_extract(recorded, '$.edits') > 0 THEN "
-        "(SELECT sum(u.output_tokens) FROM usage_events AS u WHERE u.session_id = turns.session_id AND u.turn_id = turns.id "
+        "(SELECT sum(u.output_tokens) FROM usage_events AS u WHERE u.session_id = turns.session_id "
+        "AND u.turn_id = turns.id "
         "AND u.scope = 'llm') END), 0) AS edited_tokens FROM (SELECT id, session_id, status, "
         "resumes, nullif(recorded, '') AS recorded FROM turns "
         "WHERE started_at >= ? AND started_at < ?) AS turns",
