@@ -8,7 +8,7 @@ import click
 
 from aouo.cli.context import NotThere, current_home, json_option, print_json
 from aouo.facts.recorded import Recorded
-from aouo.store import traces, turn_lines
+from aouo.store import traces
 from aouo.store.reading import reading
 from aouo.store.traces import Sent, Step, ToolUse, Trace, TracedCall, Wait
 
@@ -27,9 +27,7 @@ def trace(turn: str, as_json: bool) -> None:
     found: Trace | None = None
     if file.exists():
         with reading(file) as tx:
-            if line := tx.ask(turn_lines.ending(turn)):
-                parts = [tx.ask(query) for query in traces.parts(line)]
-                found = traces.whole(line, parts)
+            found = traces.trace(tx, turn)
     if found is None:
         raise NotThere(
             f"There is no turn {turn!r}." if turn else "There is no turn yet.",

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from aouo.facts.recorded import Recorded
 from aouo.plumbing.verbs import Facts
+from aouo.store import turn_lines
 from aouo.store.database import Tx
-from aouo.store.snapshots import Query
+from aouo.store.snapshots import Query, Snapshot
 from aouo.store.turn_lines import TurnLine
 
 ENTRIES_MAX = 200
@@ -126,15 +127,25 @@ def record(
     tx.run("UPDATE turns SET meter = ?, recorded = ? WHERE id = ?", text, recorded.dump(), turn_id)
 
 
-def parts(turn: TurnLine) -> Sequence[Query[tuple[Recorded, list[Entry]]]]:
-    """Return the queries of what happened in a turn, for `whole`."""
+def trace(tx: Tx, wanted: str) -> Trace | None:
+    """The newest turn whose id ends so; "" = the newest of all."""
+    turn = tx.ask(turn_lines.ending(wanted))
+    return _whole(turn, [tx.ask(query) for query in _parts(turn)]) if turn else None
+
+
+async def ask(snapshot: Snapshot, turn: TurnLine) -> Trace:
+    """What happened in a turn."""
+    return _whole(turn, [await snapshot.ask(query) for query in _parts(turn)])
+
+
+def _parts(turn: TurnLine) -> Sequence[Query[tuple[Recorded, list[Entry]]]]:
+    """The queries of what happened in a turn."""
     if turn.off_record:
         return ()
     return (_own(turn), _calls(turn), _tools(turn), _waits(turn), _messages(turn))
 
 
-def whole(turn: TurnLine, found: Sequence[tuple[Recorded, list[Entry]]]) -> Trace:
-    """Join a turn with what the queries of `parts` found."""
+def _whole(turn: TurnLine, found: Sequence[tuple[Recorded, list[Entry]]]) -> Trace:
     recorded = found[0][0] if found else Recorded()
     entries = chain.from_iterable(some[:ENTRIES_MAX] for _, some in found)
     cut = any(len(some) > ENTRIES_MAX for _, some in found)

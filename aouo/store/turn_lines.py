@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import LiteralString
 
+from aouo.facts.address import ConversationAddress
 from aouo.store.snapshots import Query
 
 
@@ -62,6 +63,8 @@ class Wanted:
     older: str = ""
 
 
+_LOOKED_BACK = 200
+"""How many of a chat's newest messages, and of a session's newest turns, are looked at."""
 _FOUND: LiteralString = (
     "SELECT t.id, t.status, t.reason, t.pack, t.skill, t.session_id, t.off_record, t.resumes, "
     "t.started_at, t.settled_at, j.person, j.origin, j.created_at AS asked_at "
@@ -106,6 +109,27 @@ def ending(wanted: str) -> Query[TurnLine | None]:
         + _USED
     )
     return Query(sql, (wanted, wanted, wanted), _first)
+
+
+def newest_here(
+    address: ConversationAddress, session_id: str, person: str
+) -> Query[TurnLine | None]:
+    """Find the newest turn of a conversation, by what was said there last and by its session;
+    `person`: one of theirs, "" = anybody's."""
+    sql: LiteralString = (
+        "WITH found AS ("
+        + _FOUND
+        + "(t.id IN (SELECT turn_id FROM (SELECT turn_id, platform, thread_id FROM deliveries "
+        "WHERE chat_id = ? AND message_id > 0 ORDER BY message_id DESC LIMIT ?) "
+        "WHERE platform = ? AND thread_id = ?) OR t.id IN (SELECT id FROM turns "
+        "WHERE session_id = ? ORDER BY id DESC LIMIT ?)) "
+        "AND j.platform = ? AND j.chat_id = ? AND j.thread_id = ? AND (? = '' OR j.person = ?) "
+        "ORDER BY t.id DESC LIMIT 1) " + _USED
+    )
+    platform, chat_id, thread_id, _ = address.columns
+    here = (platform, chat_id, thread_id)
+    looked_back = (chat_id, _LOOKED_BACK, platform, thread_id, session_id, _LOOKED_BACK)
+    return Query(sql, (*looked_back, *here, person, person), _first)
 
 
 def newest(wanted: Wanted, limit: int) -> Query[list[TurnLine]]:
