@@ -26,6 +26,15 @@ def erase_of_turn(tx: Tx, turn_id: str) -> None:
     tx.run("DELETE FROM prompts WHERE turn_id = ?", turn_id)
 
 
+def erase_of_pack(tx: Tx, pack: str) -> None:
+    """Erase the texts of a pack's prompts, which hold what it remembered."""
+    tx.run(
+        "DELETE FROM prompts WHERE EXISTS "
+        "(SELECT 1 FROM turns WHERE id = prompts.turn_id AND pack = ?)",
+        pack,
+    )
+
+
 def texts(digests: Sequence[str], at_most_chars: int) -> Query[list[str]]:
     """Find the texts that are kept of up to two, in the order of the digests, cut if long."""
     first, second = (*digests, "", "")[:2]
