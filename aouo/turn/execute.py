@@ -91,7 +91,8 @@ class Executor:
         room = self._room(ctx, request)
         ctx.request = replace(request, max_tokens=min(self._max_tokens, room))
         if not turn.dispatches:
-            turn.recording.sent(ctx.request, self._estimator, turn.model)
+            to = turn.model
+            turn.recording.sent(ctx.request, self._estimator, to.provider, to.model)
         finished = await self._ask(ctx, ctx.request)
         more = min(2 * ctx.request.max_tokens, room)
         had = ctx.request.max_tokens

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aouo.facts.ports import ChatModel
 from aouo.facts.recorded import FailedTry, Recorded, Section
 from aouo.facts.transcript import AsksAgain, AssistantSaid, Message, ModelRequest
 from aouo.turn.tokens import Estimator, Scale, estimate
@@ -43,9 +42,9 @@ class Recording:
             if parts
         ]
 
-    def sent(self, request: ModelRequest, estimator: Estimator, model: ChatModel) -> None:
+    def sent(self, request: ModelRequest, estimator: Estimator, provider: str, model: str) -> None:
         """Measure a request; a long history is estimated by a part of it."""
-        scale = estimator.scale(model.provider, model.model)
+        scale = estimator.scale(provider, model)
         tools = Section(
             "Tools",
             estimator.tools_bytes(request.tools),
