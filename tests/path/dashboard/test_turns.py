@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, date
 from typing import Any
 
 import pytest
 from yarl import URL
 
 from aouo.facts.ids import ulid
+from aouo.store import turn_sums
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
+from tests.path.buttons.test_approvals import asked, button, scribe
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
@@ -109,6 +112,64 @@ async def test_one_turn_is_a_timeline_with_its_prompt_judges_and_messages(world:
     assert told["prompt"][0].startswith("# Identity")
     times = [entry["at_ms"] for entry in told["timeline"]]
     assert times == sorted(times)
+
+
+async def test_who_judged_a_call_is_told_also_where_the_owner_was_asked(world: World) -> None:
+    world.config = {"security": {"fence_mode": "ask"}}
+    world.clock = FastClock()
+    scribe(world)
+    docs = world.home.path.resolve().parent / "docs"
+    docs.mkdir()
+    for path in (docs / "a.txt", docs / "b.txt", "/etc/passwd", world.home.path / "config.json"):
+        world.model.call("write_file", {"path": str(path), "content": "x"})
+    world.model.say("Done.")
+    async with dashboard(world) as shown:
+        card = await asked(shown.bot)
+        await shown.bot.people.tap(ADA, ADA, card.id, button(card, "always"))
+        await said(world, "Done.")
+        await settled(shown.bot)
+        told = await newest(shown)
+        since, until = turn_sums.between(date(2000, 1, 1), date(2999, 1, 1), UTC)
+        async with shown.bot.app.shared.database.snapshot() as snapshot:
+            refused = await snapshot.ask(turn_sums.refused_calls(since, until))
+
+    judged = [(use["verdict"], use["judge"], use["asked_by"]) for use in of(told, "tool")]
+    assert judged == [
+        ("allowed", "owner", "fence"),
+        ("allowed", "grant", "fence"),
+        ("refused", "permissions", ""),
+        ("refused", "protection", ""),
+    ]
+    assert [(one.tool, one.pack, one.judge, one.times) for one in refused] == [
+        ("write_file", "scribe", "permissions", 1),
+        ("write_file", "scribe", "protection", 1),
+    ]
+
+
+async def test_a_stale_route_is_told_with_the_turn_that_put_it_right(world: World) -> None:
+    world.install("notes", "vocab")
+
+    def cross(tx: Tx) -> None:
+        tx.run(
+            "UPDATE conversation_routes SET session_id = "
+            "(SELECT id FROM sessions WHERE session_key LIKE '%vocab')"
+        )
+
+    async with dashboard(world) as shown:
+        for text in ("/use vocab", "der Hund", "/use notes", "buy milk"):
+            await shown.bot.ask(text)
+        await settled(shown.bot)
+        before = await newest(shown)
+        await shown.bot.app.shared.database.transact(cross)
+        await shown.bot.ask("buy bread")
+        await settled(shown.bot)
+        after = await newest(shown)
+        since, until = turn_sums.between(date(2000, 1, 1), date(2999, 1, 1), UTC)
+        async with shown.bot.app.shared.database.snapshot() as snapshot:
+            sums = await snapshot.ask(turn_sums.sums(since, until))
+
+    assert (before["stale_route"], after["stale_route"]) == (False, True)
+    assert (sums.turns, sums.stale_routes, sums.failed) == (3, 1, 0)
 
 
 async def test_a_wait_for_a_person_is_shown_from_when_to_when(world: World) -> None:
