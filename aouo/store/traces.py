@@ -164,9 +164,12 @@ def _own(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     def read(rows: Sequence[sqlite3.Row]) -> tuple[Recorded, list[Entry]]:
         if not rows:  # ended with its session meanwhile
             return Recorded(), []
-        recorded = Recorded.load(rows[0]["recorded"])
+        try:
+            recorded = Recorded.load(rows[0]["recorded"])
+            meter: dict[str, list[Any]] = json.loads(rows[0]["meter"] or "{}")
+        except (ValueError, TypeError, AttributeError):  # nobody can read it
+            return Recorded(), []
         base_ms = _ms(turn.started_at, recorded.taken_up_at)
-        meter: dict[str, list[Any]] = json.loads(rows[0]["meter"] or "{}")
         steps: list[Entry] = [
             Step(base_ms + round(at_ms[0] if at_ms else 0), ms, name, calls)
             for name, (calls, ms, *at_ms) in meter.items()

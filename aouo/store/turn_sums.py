@@ -67,7 +67,7 @@ def sums(since: str, until: str) -> Query[TurnSums]:
         "(SELECT sum(u.output_tokens) FROM usage_events AS u WHERE u.session_id = turns.session_id "
         "AND u.turn_id = turns.id "
         "AND u.scope = 'llm') END), 0) AS edited_tokens FROM (SELECT id, session_id, status, "
-        "resumes, nullif(recorded, '') AS recorded FROM turns "
+        "resumes, CASE WHEN json_valid(recorded) THEN recorded END AS recorded FROM turns "
         "WHERE started_at >= ? AND started_at < ?) AS turns",
         (since, until),
         _sums,
@@ -81,8 +81,8 @@ def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
         "json_extract(tries.value, '$[1]') AS asked, "
         "json_extract(tries.value, '$[2]') AS error, "
         "sum(json_extract(tries.value, '$[3]')) AS times "
-        "FROM turns, json_each(turns.recorded, '$.tries') AS tries "
-        "WHERE turns.started_at >= ? AND turns.started_at < ? AND turns.recorded <> '' "
+        "FROM turns, json_each(CASE WHEN json_valid(turns.recorded) THEN turns.recorded END, "
+        "'$.tries') AS tries WHERE turns.started_at >= ? AND turns.started_at < ? "
         "GROUP BY 1, 2, 3 ORDER BY times DESC, 1, 2, 3 LIMIT ?",
         (since, until, _MOST),
         lambda rows: [FailedTry(**dict(row)) for row in rows],
