@@ -45,8 +45,8 @@ class Recorded:
 
     `prompts` are digests of its texts. `edits` counts how often a message was edited, or a draft
     shown, while the answer grew. `stale_route`: its route pointed to a wrong session. `taken_up_at`
-    is when the newest process took the turn up, "" = none had to. `left_out` counts sections and
-    tries for which there was no room.
+    is when the newest process took the turn up, "" = none had to; what an earlier one saw of it is
+    not counted. `left_out` counts sections and tries for which there was no room.
     """
 
     sections: tuple[Section, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,8 +78,8 @@ _USED: LiteralString = (
     "(SELECT coalesce(sum(max(0, round((julianday(g.settled_at) - julianday(g.created_at)) "
     "* 86400000))), 0) FROM gates AS g WHERE g.turn_id = f.id AND g.settled_at <> '') "
     "AS waited_ms, "
-    "coalesce(group_concat(DISTINCT CASE u.scope WHEN 'llm' THEN u.provider || '/' || u.model "
-    "END), '') AS models, "
+    "json_group_array(DISTINCT CASE u.scope WHEN 'llm' THEN u.provider || '/' || u.model END) "
+    "AS models, "
     "count(u.id) - coalesce(sum(u.scope LIKE 'tool:%'), 0) AS calls, "
     "coalesce(sum(u.scope LIKE 'tool:%'), 0) AS tools, "
     "coalesce(sum(u.input_tokens), 0) AS input_tokens, "
@@ -216,7 +217,7 @@ def _line(row: sqlite3.Row) -> TurnLine:
         row["settled_at"],
         int(row["ms"]),
         int(row["waited_ms"]),
-        tuple(filter(None, told("models").split(","))),
+        () if hidden else tuple(filter(None, json.loads(row["models"]))),
         number("calls"),
         number("tools"),
         number("input_tokens"),

@@ -22,8 +22,9 @@ TEXT_CHARS = 2_000
 PROMPT_CHARS = 60_000
 _MARGIN_CHARS = 500
 """Read beyond a cut, so that no part of a secret stands at it."""
-_STATES = ("", "ack", "nack", "aborted", "open")
-_ORIGINS = ("", *get_args(Origin))
+_ANY = "any"
+_STATES = (_ANY, "ack", "nack", "aborted", "open")
+_ORIGINS = (_ANY, *get_args(Origin))
 
 
 def turns(shown: Shown) -> Sequence[Endpoint]:
@@ -31,6 +32,8 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
 
     async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
         begins, ends = _moments(shown, since, until)
+        for name in ("status", "origin"):
+            like[name] = "" if like[name] == _ANY else like[name]
         wanted = Wanted(**like, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(turn_lines.newest(wanted, limit + 1))

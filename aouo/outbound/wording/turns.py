@@ -53,7 +53,7 @@ def _lines(told: LastTurn) -> Iterator[str]:
         yield from _listed([_tool(tool) for tool in told.tools])
     else:
         yield "No tool was called."
-    yield f"It cost {usd(told.cost_usd)}."
+    yield f"It cost {usd(told.cost_usd)} by the known prices."
     if told.sections:
         yield _prompt(told)
     if told.turn_id:
