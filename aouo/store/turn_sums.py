@@ -90,11 +90,12 @@ def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
 
 
 def refused_calls(since: str, until: str) -> Query[list[RefusedCalls]]:
-    """Sum up the tool calls that were refused in those turns, most often first."""
+    """Sum up the tool calls that were refused in those turns, most often first; none that was off
+    the record."""
     return Query(
         "SELECT a.tool, a.pack, a.judge, substr(a.reason, 1, 300) AS reason, count(*) AS times "
         "FROM turns AS t JOIN audit AS a ON a.turn_id = t.id AND a.stage = 'BLOCKED' "
-        "WHERE t.started_at >= ? AND t.started_at < ? "
+        "WHERE t.started_at >= ? AND t.started_at < ? AND t.off_record = 0 "
         "GROUP BY 1, 2, 3, 4 ORDER BY times DESC, 1, 2, 3, 4 LIMIT ?",
         (since, until, _MOST),
         lambda rows: [RefusedCalls(**dict(row)) for row in rows],

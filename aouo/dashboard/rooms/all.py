@@ -6,6 +6,7 @@ from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.state import state
+from aouo.dashboard.rooms.turn_sums import sums_of_turns
 from aouo.dashboard.rooms.turns import turns
 from aouo.dashboard.rooms.usage import usage
 from aouo.dashboard.shown import Shown
@@ -16,6 +17,7 @@ _ROOMS = (
     usage,
     packs,
     turns,
+    sums_of_turns,
 )
 
 

@@ -318,6 +318,43 @@ async def test_the_prompts_text_goes_with_the_turn_that_had_it(world: World) -> 
     assert gone["sections"] == old["sections"]
 
 
+async def test_the_turns_of_some_days_are_summed_up(world: World) -> None:
+    fallback = [{"backend": "fake", "model": "second"}]
+    world.config = {"provider": {"backend": "fake", "model": "first", "fallback": fallback}}
+    world.model.fail(500)
+    world.model.call("nonsense", {})
+    world.model.say("Here.")
+    world.model.call("secret_tool", {})
+    world.model.say("There.")
+    async with dashboard(world) as shown:
+        await shown.bot.ask("hi")
+        await shown.bot.ask("/otr and this")
+        await shown.bot.ask("and again")
+        await settled(shown.bot)
+        ids = {line["id"] for line in await turns(shown, person=ADA)}
+        status, week = await shown.get("/api/usage/turns")
+        _, before = await shown.get("/api/usage/turns?from=2020-01-01&to=2020-01-31")
+        half, why = await shown.get("/api/usage/turns?from=2020-01-01")
+        backwards, _ = await shown.get("/api/usage/turns?from=2020-01-02&to=2020-01-01")
+
+    assert status == 200
+    assert (week["turns"], week["failed"], week["stale_routes"]) == (3, 0, 0)
+    assert {line["id"] for line in week["slowest"]} == ids
+    assert [(one["failed"], one["asked"], one["times"]) for one in week["tries"]] == [
+        ("fake/first", "fake/second", 1)
+    ]
+    assert [(one["tool"], one["judge"], one["times"]) for one in week["refused"]] == [
+        ("nonsense", "tools", 1)
+    ]
+    assert (before["turns"], before["slowest"], before["tries"], before["refused"]) == (
+        0,
+        [],
+        [],
+        [],
+    )
+    assert (half, backwards, why["error"]) == (400, 400, "Give both from and to.")
+
+
 @pytest.mark.parametrize(
     "turn", ["nonsense", "%00", "..%2f..%2fetc", "%F0%9F%A6%A9", "x" * 400, "' OR 1=1 --"]
 )
