@@ -8,11 +8,14 @@ import click
 
 from aouo.cli.context import NotThere, current_home, json_option, print_json
 from aouo.facts.recorded import Recorded
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
+from aouo.plumbing.home import Home
 from aouo.store import traces
 from aouo.store.reading import reading
 from aouo.store.traces import Sent, Step, ToolUse, Trace, TracedCall, Wait
 
 _WIDTH = 44
+_ANSWERS_WITHIN_S = 2.0
 
 
 @click.command()
@@ -23,7 +26,8 @@ def trace(turn: str, as_json: bool) -> None:
 
     TURN is its id, as the log says it, or the end of one; without it, the newest turn.
     """
-    file = current_home().database
+    home = current_home()
+    file = home.database
     found: Trace | None = None
     if file.exists():
         with reading(file) as tx:
@@ -38,6 +42,17 @@ def trace(turn: str, as_json: bool) -> None:
         return
     for line in _lines(found):
         click.echo(line)
+    if page := _page(home):
+        click.echo(f"\nOn the page: {page}#/turns/{found.turn.id}")
+
+
+def _page(home: Home) -> str:
+    """The address of the running bot's page, without its token; "" = none listens."""
+    try:
+        state = str(ask(home, "status", timeout_s=_ANSWERS_WITHIN_S).get("dashboard", ""))
+    except (NotRunning, NoAnswer):
+        return ""
+    return state.partition("?")[0] if state.startswith("http") else ""
 
 
 def _lines(found: Trace) -> Iterator[str]:

@@ -16,6 +16,7 @@ from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.buttons.test_approvals import asked, button, scribe
 from tests.path.dashboard.looking import Dashboard, dashboard
+from tests.path.going_out.test_trace import trace
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
@@ -170,6 +171,26 @@ async def test_a_stale_route_is_told_with_the_turn_that_put_it_right(world: Worl
 
     assert (before["stale_route"], after["stale_route"]) == (False, True)
     assert (sums.turns, sums.stale_routes, sums.failed) == (3, 1, 0)
+
+
+async def test_the_terminal_tells_the_same_and_where_to_look_on(world: World) -> None:
+    world.model.call("nonsense", {})
+    world.model.say("Here.")
+    async with dashboard(world) as shown:
+        await shown.bot.ask("hi")
+        await settled(shown.bot)
+        told = await newest(shown)
+        in_words = (await trace(world)).output
+        in_json = json.loads((await trace(world, "--json")).output)
+
+    only_here = {"prompt", "said", "arguments", "result"}
+    for facts in (told, *told["timeline"]):
+        for name in only_here & facts.keys():
+            del facts[name]
+    assert in_json == told
+    address = str(shown.link.with_query({}))
+    assert in_words.splitlines()[-1] == f"On the page: {address}#/turns/{told['id']}"
+    assert shown.token not in in_words
 
 
 async def test_a_wait_for_a_person_is_shown_from_when_to_when(world: World) -> None:
