@@ -92,7 +92,7 @@ function rows({ turns, older }, wanted) {
     ["Pack", (turn) => turn.pack || "–", "whole"],
     ["Person", (turn) => turn.person || "–", "whole"],
     ["By", (turn) => turn.origin || "–", "whole"],
-    ["Model", (turn) => turn.models.join(", ") || "–"],
+    ["Model", (turn) => turn.models.join(", ") || "–", "name"],
     ["Took", (turn) => (turn.settled_at ? milliseconds(turn.ms) : "–"), "number"],
     ["Calls", (turn) => count(turn.calls), "number"],
     ["Tools", (turn) => count(turn.tools), "number"],

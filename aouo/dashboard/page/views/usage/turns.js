@@ -15,10 +15,10 @@ export function turnCards(turns) {
       ["Live edits", count(turns.edits)],
       ["per 1,000 tokens shown so", perThousand.toLocaleString("en", { maximumFractionDigits: 1 })],
     ]),
-    el("div", { class: "grid" }, card("Slowest turns", table("Slowest turns", [
+    el("div", { class: "grid" }, card("Slowest turns, without waits for people", table("Slowest turns", [
       ["Began", (turn) => el("a", { href: at`#/turns/${turn.id}` }, moment(turn.started_at)), "whole"],
-      ["Pack", (turn) => turn.pack || "–"], ["Model", (turn) => turn.models.join(", ") || "–"],
-      ["Took, without waits for people", (turn) => milliseconds(turn.ms - turn.waited_ms), "number"],
+      ["Pack", (turn) => turn.pack || "–", "whole"], ["Model", (turn) => turn.models.join(", ") || "–", "name"],
+      ["Took", (turn) => milliseconds(turn.ms - turn.waited_ms), "number"],
     ], turns.slowest, "No turn has ended on these days.")),
     card("Models that gave no answer", table("Models that gave no answer", [
       ["Model", (one) => one.failed], ["Why", (one) => one.error],
