@@ -18,6 +18,7 @@ from aouo.commands.scripts import Scripts
 from aouo.commands.spending import spending
 from aouo.commands.status import status
 from aouo.commands.summaries import ROTATE, rotate
+from aouo.commands.why import why
 from aouo.commands.working import Jobs
 from aouo.facts.events import Inbound
 from aouo.facts.notices_commands import BotState, ModelState
@@ -86,6 +87,7 @@ def commanding(
     lookups = {
         "sessions": list_sessions,
         "usage": spending(lambda: generations.now.quota.day(), is_owner),
+        "why": why(is_owner, lambda: shared.page.now()),
     }
     post_actions = PostActions(post_actions_of_packages({ROTATE: rotate}))
     return Commanding(Commands(handlers, lookups, added), post_actions, files)

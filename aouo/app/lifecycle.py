@@ -41,10 +41,14 @@ _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
 
 class Page(Protocol):
-    """A page that shows what a Runtime does; `state` is where, or why it does not."""
+    """A page that shows what a Runtime does; `state` is where, or why it does not, and `address`
+    where without the token, "" = nowhere."""
 
     @property
     def state(self) -> str: ...
+
+    @property
+    def address(self) -> str: ...
 
     async def run(self) -> None: ...
 
@@ -82,6 +86,7 @@ class Runtime:
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
         self.page = page(self) if page else None
+        app.shared.page.now = lambda: self.page.address if self.page else ""
 
     def stop(self) -> None:
         """Begin the graceful end: no more ingress, lanes finish, the outbox empties."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 from aouo.app.base import Base
@@ -29,7 +29,7 @@ class Shared(Base):
     besides. `library` is what is installed now; nothing is before the first generation. `timezone`
     is that of now, whose day it is for all that is spent. `resources` is what generations hand on
     to each other, as long as they want the same; `tasks` runs what these start, and `apart` what
-    may hang.
+    may hang. `page` gives the address of the local page, without its token, "" = none listens.
     """
 
     model: ChatModel | None
@@ -45,6 +45,7 @@ class Shared(Base):
     reservations: Reservations
     estimator: Estimator
     apart: Apart
+    page: Current[Callable[[], str]]
 
 
 async def share(
@@ -76,4 +77,5 @@ async def share(
         reservations=Reservations(),
         estimator=Estimator(),
         apart=Apart(),
+        page=Current(lambda: ""),
     )

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import click
 
 from aouo.cli.context import NotThere, current_home, json_option, print_json
+from aouo.facts.recorded import Recorded
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
+from aouo.plumbing.home import Home
 from aouo.store import traces
 from aouo.store.reading import reading
-from aouo.store.traces import Trace
+from aouo.store.traces import Sent, Step, ToolUse, Trace, TracedCall, Wait
+
+_WIDTH = 44
+_ANSWERS_WITHIN_S = 2.0
 
 
 @click.command()
 @click.argument("turn", default="", metavar="[TURN]")
 @json_option
 def trace(turn: str, as_json: bool) -> None:
-    """Show one turn: its steps, model calls, tool calls and messages.
+    """Show one turn: its prompt, steps, model calls, tool calls, waits and messages.
 
     TURN is its id, as the log says it, or the end of one; without it, the newest turn.
     """
-    file = current_home().database
+    home = current_home()
+    file = home.database
     found: Trace | None = None
     if file.exists():
         with reading(file) as tx:
@@ -32,39 +38,88 @@ def trace(turn: str, as_json: bool) -> None:
             fix="`turn_done` in `aouo logs` names them." if turn else "Say something to the bot.",
         )
     if as_json:
-        print_json(asdict(found))
+        print_json(traces.facts(found))
         return
     for line in _lines(found):
         click.echo(line)
+    if page := _page(home):
+        click.echo(f"\nOn the page: {page}#/turns/{found.turn.id}")
+
+
+def _page(home: Home) -> str:
+    """The address of the running bot's page, without its token; "" = none listens."""
+    try:
+        state = str(ask(home, "status", timeout_s=_ANSWERS_WITHIN_S).get("dashboard", ""))
+    except (NotRunning, NoAnswer):
+        return ""
+    return state.partition("?")[0] if state.startswith("http") else ""
 
 
 def _lines(found: Trace) -> Iterator[str]:
-    taken_up = f", taken up {found.resumes} times" if found.resumes else ""
-    yield f"{found.id}  {found.status}{taken_up}"
-    yield f"{found.started_at} – {found.settled_at or 'still open'}"
-    yield f"pack {found.pack or 'none'}, session {found.session_id}"
-    if found.reason:
-        yield found.reason
-    if found.steps:
-        yield "\nSteps                                      calls        ms"
-        for step in found.steps:
-            yield f"  {step.name:<40} {step.calls:>5} {step.ms:>9.2f}"
-    if found.calls:
-        yield "\nCalls to services"
-        for call in found.calls:
-            yield (
-                f"  {call.scope:<8} {call.provider}/{call.model}  "
-                f"{call.input_tokens:,} in ({call.cached_tokens:,} cached), "
-                f"{call.output_tokens:,} out, {call.duration_ms:,} ms, ${call.cost_usd:,.4f}"
+    turn = found.turn
+    taken_up = f", taken up {turn.resumes} times" if turn.resumes else ""
+    yield f"{turn.id}  {turn.status}{taken_up}"
+    yield f"{turn.started_at} – {turn.settled_at or 'still open'}"
+    if turn.off_record:
+        yield "It is off the record: nothing else is told of it."
+        return
+    yield f"pack {turn.pack or 'none'}, session {turn.session_id}"
+    if turn.reason:
+        yield turn.reason
+    waited = f", {turn.waited_ms:,} ms of them for a person" if turn.waited_ms else ""
+    yield f"{turn.ms:,} ms{waited}, ${turn.cost_usd:,.4f}"
+    yield from _recorded(found.recorded)
+    yield "\nWhat happened, in milliseconds from its start"
+    for entry in found.timeline:
+        yield f"{entry.at_ms:>9,} {_ms(entry.ms)}  {_told(entry)}"
+    if found.cut:
+        yield "There is more, which is not shown."
+
+
+def _recorded(recorded: Recorded) -> Iterator[str]:
+    if recorded.sections:
+        yield f"\n{'Prompt of the first model call':<{_WIDTH}} {'bytes':>9} {'tokens':>9}"
+        for part in recorded.sections:
+            yield f"  {part.name:<{_WIDTH - 2}} {part.bytes:>9,} {part.tokens:>9,}"
+    if recorded.tries:
+        yield "\nModels that gave no answer"
+        for one in recorded.tries:
+            then = f", then {one.asked}" if one.failover else ", asked again"
+            times = f" ({one.times} times)" if one.times > 1 else ""
+            yield f"  {one.failed}: {one.error}{then}{times}"
+    if recorded.edits:
+        yield f"\nThe answer was edited {recorded.edits} times while it grew."
+    if recorded.stale_route:
+        yield "\nIts conversation pointed to a wrong session, which was put right."
+    if recorded.left_out:
+        yield f"\n{recorded.left_out} more were not kept, for want of room."
+
+
+def _ms(ms: float) -> str:
+    return f"{ms:>11,.2f}"
+
+
+def _told(entry: traces.Entry) -> str:
+    match entry:
+        case Step():
+            times = f" × {entry.calls}" if entry.calls > 1 else ""
+            return f"{entry.name}{times}"
+        case TracedCall():
+            return (
+                f"{entry.scope} {entry.provider}/{entry.model}: "
+                f"{entry.input_tokens:,} in ({entry.cached_tokens:,} cached), "
+                f"{entry.output_tokens:,} out, ${entry.cost_usd:,.4f}"
             )
-    if found.tools:
-        yield "\nTools"
-        for use in found.tools:
-            effect = ", took effect" if use.effect else ""
-            yield f"  {use.name:<20} {use.state}{effect}, {use.duration_ms:,} ms"
-    if found.deliveries:
-        yield "\nMessages"
-        for sent in found.deliveries:
-            number = f" as {sent.message_id}" if sent.message_id else ""
-            why = f": {sent.error}" if sent.error else ""
-            yield f"  {sent.kind:<8} {sent.state}{number}{why}"
+        case ToolUse():
+            effect = ", took effect" if entry.effect else ""
+            asked = f", asked by {entry.asked_by}" if entry.asked_by else ""
+            judged = f"; {entry.verdict} by {entry.judge}{asked}" if entry.judge else ""
+            why = f": {entry.reason}" if entry.reason else ""
+            return f"tool {entry.name}: {entry.state}{effect}{judged}{why}"
+        case Wait():
+            return f"waited for {entry.person} ({entry.wait}): {entry.state}"
+        case Sent():
+            number = f" as {entry.message_id}" if entry.message_id else ""
+            tries = f" after {entry.attempts} tries" if entry.attempts > 1 else ""
+            why = f": {entry.error}" if entry.error else ""
+            return f"message ({entry.message}) {entry.state}{number}{tries}{why}"

@@ -29,6 +29,11 @@ class Listening:
         self.state = "not begun" if settings.enabled else "off"
         """The address with its token, or why there is none."""
 
+    @property
+    def address(self) -> str:
+        """The address without its token, "" = nobody can come now."""
+        return self.state.partition("?")[0] if self.state.startswith("http") else ""
+
     async def run(self) -> None:
         """Serve, for ever; while the port cannot be had, try again."""
         if not self._settings.enabled:

@@ -51,7 +51,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One row of the audit; it holds digests and names, never the arguments themselves."""
+    """One row of the audit; it holds digests and names, never the arguments themselves.
+
+    `judge` is who decided, "" = nobody yet; see `guard.action`.
+    """
 
     stage: Stage
     turn_id: str
@@ -62,3 +65,4 @@ class AuditEntry:
     origin: str
     digest: str
     reason: str = ""
+    judge: str = ""

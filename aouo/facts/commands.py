@@ -194,6 +194,9 @@ COMMANDS = by_name(
             takes=Takes.WORDS,
         ),
         CommandEntry("usage", "what today and this week cost", Runs.LOOKUP, Bypass.LOOKING),
+        CommandEntry(
+            "why", "how my last answer came about, and what it cost", Runs.LOOKUP, Bypass.LOOKING
+        ),
         CRON,
         CommandEntry("jobs", "what is at work here, and what comes next", bypass=Bypass.LOOKING),
         CommandEntry("status", "how I am, and what is at work", bypass=Bypass.LOOKING),

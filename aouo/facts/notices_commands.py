@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from aouo.facts.recorded import FailedTry, Section
+
 
 @dataclass(frozen=True, slots=True)
 class WordsNotSplit:
@@ -100,6 +102,57 @@ class StatusShown:
     bot: BotState | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UsedModel:
+    """A model that a turn used, or a service: `provider/model`."""
+
+    name: str
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTool:
+    """A tool that a turn called, so many `times` with the same end; `verdict` is allowed | refused,
+    "" = it was not judged; `judge` as in `guard.action`. `reason` is for the owner."""
+
+    name: str
+    verdict: str
+    judge: str
+    reason: str = ""
+    failed: bool = False
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """Answer to /why: how the last turn here went; `status` is open | ack | nack | aborted.
+
+    `turn_id` and `page`, the address where the owner reads on, are "" for everybody else; `page`
+    is also "" while none listens.
+    """
+
+    status: str
+    off_record: bool
+    origin: str
+    ms: int
+    waited_ms: int
+    cost_usd: float
+    models: tuple[UsedModel, ...]
+    tools: tuple[CalledTool, ...]
+    tries: tuple[FailedTry, ...]
+    sections: tuple[Section, ...]
+    turn_id: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoTurnHere:
+    """Answer to /why where there is no turn to tell of."""
+
+
 CommandNotice: TypeAlias = (
     WordsNotSplit
     | CommandOutput
@@ -108,4 +161,6 @@ CommandNotice: TypeAlias = (
     | CommandRunsApart
     | CommandUnusable
     | StatusShown
+    | LastTurn
+    | NoTurnHere
 )

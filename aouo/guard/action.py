@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel
 
@@ -29,11 +29,21 @@ class Touched:
     at: int | None = None
 
 
+JudgeName: TypeAlias = Literal[
+    "guard", "protection", "fence", "permissions", "tools", "arguments", "owner", "grant", "nobody"
+]
+"""Who decided on a call: `guard` if nothing speaks against it or it could not be checked,
+`permissions` those of the pack, `tools` what the turn may call at all, `arguments` whether it can
+be made as it was written, `grant` what the owner allowed for good, `nobody` if no owner could be
+asked or answered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The call may be made; `reason` says which rule let it pass."""
 
     reason: str = ""
+    judge: JudgeName = "guard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class Blocked:
 
     reason: str
     rule: str = ""
+    judge: JudgeName = "guard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,7 @@ class Ask:
     subject: str
     writes_bytes: int = -1
     folder: Path | None = None
+    judge: JudgeName = "guard"
 
 
 Verdict: TypeAlias = Allowed | Blocked | Ask
@@ -142,9 +154,9 @@ class Action:
         """Return `arguments` with each path as it was judged, so that none is resolved again."""
         return arguments.model_copy(update=self.placed) if self.paths else arguments
 
-    def refused(self, reason: str, rule: str) -> Action:
+    def refused(self, reason: str, rule: str, judge: JudgeName = "arguments") -> Action:
         """Return the same call, refused."""
-        return replace(self, refusal=Blocked(reason, rule))
+        return replace(self, refusal=Blocked(reason, rule, judge))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Nobody:
 
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
         del action, ask
-        return Blocked(UNATTENDED)
+        return Blocked(UNATTENDED, judge="nobody")
 
 
 def is_attended(origin: Origin) -> bool:

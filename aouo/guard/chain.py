@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import structlog
 from pydantic import BaseModel
@@ -25,7 +25,7 @@ from aouo.facts.accounts import AuditEntry, Stage
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.facts.ports import Clock, stamp
-from aouo.guard.action import UNCHECKED, Action, Allowed, Ask, Blocked, Outcome, Verdict
+from aouo.guard.action import UNCHECKED, Action, Allowed, Ask, Blocked, JudgeName, Outcome, Verdict
 from aouo.guard.approval import Approver, Nobody
 from aouo.store import audit
 from aouo.store.database import Database
@@ -118,7 +118,7 @@ class Guard:
         try:
             action = self._bind(action)
         except ToolFailed as error:
-            return action, Blocked(str(error), rule="no path")
+            return action, Blocked(str(error), "no path", "arguments")
         except Exception as error:
             log.exception("judge_failed", tool=action.tool, error=repr(error))
             return action, Blocked(UNCHECKED)
@@ -145,7 +145,7 @@ class Guard:
     async def _carry_out(
         self, action: Action, verdict: Verdict, run: Run | None, approver: Approver
     ) -> Outcome:
-        begun = (_entry(action, "EVALUATED", _said(verdict)),)
+        begun = (_entry(action, "EVALUATED", _said(verdict), verdict.judge),)
         if isinstance(verdict, Ask):
             await self._write(*begun)
             begun = ()
@@ -159,12 +159,12 @@ class Guard:
             )
         )
         if isinstance(verdict, Blocked) or run is None:
-            await self._write(*begun, _entry(action, "BLOCKED", _said(verdict)))
+            await self._write(*begun, _entry(action, "BLOCKED", _said(verdict), verdict.judge))
             return Outcome(self._hidden(action, _legible(verdict.reason)), failed=True)
         await self._write(*begun)
         outcome = await self._execute(action, run)
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
-        await self._write(_entry(action, stage, verdict.reason))
+        await self._write(_entry(action, stage, verdict.reason, verdict.judge))
         return outcome
 
     async def _execute(self, action: Action, run: Run) -> Outcome:
@@ -227,7 +227,9 @@ def _completed(action: Action, *, success: bool) -> ActionCompleted:
     return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
 
 
-def _entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
+def _entry(
+    action: Action, stage: Stage, reason: str = "", judge: JudgeName | Literal[""] = ""
+) -> AuditEntry:
     """One row; of what is off the record it keeps that there was a call, and nothing of it."""
     return AuditEntry(
         stage,
@@ -239,6 +241,7 @@ def _entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
         action.origin,
         "" if action.off_record else action.digest,
         "" if action.off_record else reason,
+        "" if action.off_record else judge,
     )
 
 

@@ -123,7 +123,7 @@ class Fence:
                     return blocked
                 case Ask() as ask:
                     if question and question != ask:
-                        return Blocked(_ONE_QUESTION, rule="several files to ask about")
+                        return Blocked(_ONE_QUESTION, "several files to ask about", "fence")
                     question = ask
                 case Allowed():
                     pass
@@ -150,6 +150,7 @@ class Fence:
                 f"{', '.join(asked_for) or 'none'}). Use a relative path: it is in the pack's "
                 "own data folder.",
                 rule="outside the pack's permissions.files",
+                judge="permissions",
             )
         if self._mode == "allow" or any(area.covers(path) for area in self._opened()):
             return Allowed("inside the fence")
@@ -158,10 +159,12 @@ class Fence:
                 f"{path} is outside of what the owner has opened (security.allowed_paths). Use "
                 "a relative path: it is in the pack's own data folder.",
                 rule="outside security.allowed_paths",
+                judge="fence",
             )
         folder = path if action.tool == "list_dir" else path.parent
         lasting = None if Path.home().resolve().is_relative_to(folder) else folder
-        return Ask("outside security.allowed_paths", str(path), _writes_bytes(action), lasting)
+        outside, writes_bytes = "outside security.allowed_paths", _writes_bytes(action)
+        return Ask(outside, str(path), writes_bytes, lasting, "fence")
 
     def areas(self, pack: str, tenant: str) -> tuple[tuple[Area, ...], tuple[Area, ...] | None]:
         """Return the areas that a pack asks for, and those the owner opened, None = all."""

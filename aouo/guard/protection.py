@@ -46,7 +46,9 @@ class Protection:
         closed = self.closed()
         for text, path in named:
             if path is None:
-                return Blocked(f"{quoted(text)} is not a path that can be checked.", rule="no path")
+                return Blocked(
+                    f"{quoted(text)} is not a path that can be checked.", "no path", "protection"
+                )
             if action.pack and path.is_relative_to(own):
                 continue
             if self._sent and self._sent.opens(action, path):
@@ -57,6 +59,7 @@ class Protection:
                     "Use the pack's own data folder; what is remembered is read with the memory "
                     "tool.",
                     rule="a file of the runtime itself",
+                    judge="protection",
                 )
         return Allowed("no protected file")
 

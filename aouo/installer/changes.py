@@ -22,7 +22,7 @@ from aouo.packs.shipping.archive import content_hash
 from aouo.packs.shipping.place import Places
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
-from aouo.store import installs, journal, memory_versions, onboarding, schedules
+from aouo.store import installs, journal, memory_versions, onboarding, prompts, schedules
 from aouo.store.database import Tx
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place
@@ -124,6 +124,7 @@ class PackChanges:
                 memory_versions.forget(tx, change.pack)
                 journal.forget(tx, change.pack)
                 onboarding.forget(tx, change.pack)
+                prompts.erase_of_pack(tx, change.pack)
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)
             installs.settle(tx, change.id, now)

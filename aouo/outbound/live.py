@@ -316,7 +316,7 @@ class LiveView:
     async def _put(self, message: Rendered, kept: Rendered | None = None) -> None:
         if self._drafts:
             self._drafted = message
-            self._outbox.show_draft(self._address, self._draft_id, message)
+            self._outbox.show_draft(self._address, self._draft_id, message, self._pages.count)
         else:
             await self._pages.show(message, kept)
 

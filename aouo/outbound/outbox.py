@@ -24,9 +24,12 @@ from aouo.facts.ports import Clock, Messenger, Rendered
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.sender import Sender
+from aouo.outbound.sender import Growing, Sender
 
 log = structlog.get_logger()
+
+
+def _nothing() -> None: ...
 
 
 class Outbox:
@@ -99,19 +102,33 @@ class Outbox:
             if all(waiting.id != row.id for waiting in sender.rows):
                 sender.rows.append(row)
 
-    def show(self, address: ConversationAddress, message_id: int, message: Rendered) -> None:
-        """Edit a live message soon; a newer edit, or the final row, replaces this one.
+    def show(
+        self,
+        address: ConversationAddress,
+        message_id: int,
+        message: Rendered,
+        shown: Callable[[], None] = _nothing,
+    ) -> None:
+        """Edit a live message soon; a newer edit, or the final row, replaces this one. `shown` is
+        called if it takes place.
 
         In a group that got a new id meanwhile, the message id means another message, so nothing
         is edited.
         """
         sender = self._sender(address)
         if _chat_of(sender.address) == _chat_of(address):
-            sender.edits[message_id] = message
+            sender.edits[message_id] = Growing(message, shown)
 
-    def show_draft(self, address: ConversationAddress, draft_id: int, message: Rendered) -> None:
-        """Show a draft soon; a newer draft, or a message, replaces this one."""
-        self._sender(address).draft = draft_id, message
+    def show_draft(
+        self,
+        address: ConversationAddress,
+        draft_id: int,
+        message: Rendered,
+        shown: Callable[[], None] = _nothing,
+    ) -> None:
+        """Show a draft soon; a newer draft, or a message, replaces this one. `shown` as in
+        `show`."""
+        self._sender(address).draft = draft_id, Growing(message, shown)
 
     def takes_drafts(self, address: ConversationAddress) -> bool:
         """Whether no draft has been refused here yet."""

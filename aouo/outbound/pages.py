@@ -21,7 +21,8 @@ class Filled:
 
     `ids[at]` was being filled: those before it are complete, those after it are from before a
     restart. `text` is the part of the answer for it, `shown` the part that a person saw; "" =
-    none. `drafted`: they saw it as a draft, which does not stay by itself.
+    none. `drafted`: they saw it as a draft, which does not stay by itself. `edits` counts how
+    often they saw it grow.
     """
 
     ids: tuple[int, ...] = ()
@@ -30,6 +31,7 @@ class Filled:
     text: str = ""
     shown: str = ""
     drafted: bool = False
+    edits: int = 0
 
     def cut_short(self) -> Filled:
         """Return what is left to end when the answer stays incomplete; complete messages stay."""
@@ -66,6 +68,7 @@ class Pages:
         self._at = 0
         self._beginning: tuple[Delivery, asyncio.Future[Delivery]] | None = None
         self._left = False
+        self._edits = 0
 
     @property
     def number(self) -> int:
@@ -89,7 +92,7 @@ class Pages:
                 lambda tx: deliveries.show_live(tx, row_id, kept or message), brief=True
             )
             if message_id in self._ids:  # a tool may have sent a message below it meanwhile
-                self._outbox.show(self._address, message_id, message)
+                self._outbox.show(self._address, message_id, message, self.count)
             return
         if not self._ids and not self._stale:
             message = replace(message, reply_to=self._reply_to)
@@ -124,7 +127,11 @@ class Pages:
             row, arrival = self._beginning
             if not self._outbox.withdraw(row):
                 self._begun(row.id, (await finish(arrival)).message_id)
-        return Filled(tuple(self._ids), tuple(self._stale), self._at)
+        return Filled(tuple(self._ids), tuple(self._stale), self._at, edits=self._edits)
+
+    def count(self) -> None:
+        """Count one edit of what grows, which the platform took."""
+        self._edits += 1
 
     def _begun(self, row_id: int, message_id: int) -> None:
         self._beginning = None

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -33,6 +33,14 @@ log = structlog.get_logger()
 _BACKOFF = Backoff(first_s=0.5, factor=2, most_s=30)
 
 
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A live message as it is to be shown; `shown` is called each time the platform took it."""
+
+    message: Rendered
+    shown: Callable[[], None]
+
+
 class Sender:
     """Holds the rows, live edits and draft of one conversation, and makes one call at a time.
 
@@ -55,8 +63,8 @@ class Sender:
     ) -> None:
         self.address = address
         self.rows: deque[Delivery] = deque()
-        self.edits: dict[int, Rendered] = {}
-        self.draft: tuple[int, Rendered] | None = None
+        self.edits: dict[int, Growing] = {}
+        self.draft: tuple[int, Growing] | None = None
         self.sending = 0
         self._messenger = messenger
         self._ledger = ledger
@@ -150,13 +158,14 @@ class Sender:
         if self.rows or message_id not in self.edits:
             self._place_kept = bool(self.rows)  # a row that came meanwhile is sent at once
             return
-        message = self.edits.pop(message_id)
+        growing = self.edits.pop(message_id)
         try:
-            await self._messenger.edit(self.address, message_id, message)
+            await self._messenger.edit(self.address, message_id, growing.message)
+            growing.shown()
         except FloodControl as error:
             self._park(error)
             if all(row.edits != message_id for row in self.rows):
-                self.edits.setdefault(message_id, message)
+                self.edits.setdefault(message_id, growing)
         except RecipientGone as error:
             await self._lost(self.address, error)
         except DeliveryError as error:
@@ -174,12 +183,13 @@ class Sender:
         if self.rows or not self.draft:
             self._place_kept = bool(self.rows)
             return
-        (draft_id, message), self.draft = self.draft, None
+        (draft_id, growing), self.draft = self.draft, None
         try:
-            await self._messenger.draft(self.address, draft_id, message)
+            await self._messenger.draft(self.address, draft_id, growing.message)
+            growing.shown()
         except FloodControl as error:
             self._park(error)
-            self.draft = self.draft or (None if self.rows else (draft_id, message))
+            self.draft = self.draft or (None if self.rows else (draft_id, growing))
         except RecipientGone as error:
             await self._lost(self.address, error)
         except DeliveryRefused as error:

@@ -16,8 +16,9 @@ def append(tx: Tx, entry: AuditEntry, now: str) -> None:
     terminal = entry.stage in TERMINAL
     tx.run(
         "INSERT INTO audit (at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, "
-        "reason) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM audit "
-        "WHERE call_id = ? AND (stage = ? OR (? AND stage IN ('EXECUTED', 'FAILED', 'BLOCKED'))))",
+        "reason, judge) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS "
+        "(SELECT 1 FROM audit WHERE call_id = ? AND (stage = ? OR (? AND stage IN "
+        "('EXECUTED', 'FAILED', 'BLOCKED'))))",
         now,
         entry.stage,
         entry.turn_id,
@@ -28,6 +29,7 @@ def append(tx: Tx, entry: AuditEntry, now: str) -> None:
         entry.origin,
         entry.digest,
         entry.reason,
+        entry.judge,
         entry.call_id,
         entry.stage,
         int(terminal),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from aouo.facts.events import Inbound, Text
-from aouo.store import media, results
+from aouo.store import media, prompts, results
 from aouo.store.database import Tx
 from aouo.store.turns import REPORT
 
@@ -167,6 +167,7 @@ def _forget_turn(tx: Tx, turn_id: str) -> None:
     tx.run("UPDATE gates SET question = '', options = '[]', answer = '' WHERE turn_id = ?", turn_id)
     tx.run("UPDATE deliveries SET body = '' WHERE turn_id = ?", turn_id)
     results.erase_of_turn(tx, turn_id)
+    prompts.erase_of_turn(tx, turn_id)
 
 
 def _forget_job(tx: Tx, job_id: int) -> bool:

@@ -96,13 +96,15 @@ def show(tx: Tx, gate_id: str, delivery_id: int) -> None:
     tx.run("UPDATE gates SET delivery_id = ? WHERE id = ?", delivery_id, gate_id)
 
 
-def settle(tx: Tx, gate_id: str, state: str, answer: str) -> bool:
+def settle(tx: Tx, gate_id: str, state: str, answer: str, now: str) -> bool:
     """Close an open gate; False when it was closed already."""
     return (
         tx.run(
-            "UPDATE gates SET state = ?, answer = ? WHERE id = ? AND state = 'open'",
+            "UPDATE gates SET state = ?, answer = ?, settled_at = ? WHERE id = ? "
+            "AND state = 'open'",
             state,
             answer,
+            now,
             gate_id,
         )
         == 1
@@ -122,21 +124,24 @@ def waits(tx: Tx, call_id: str) -> bool:
     return row is not None
 
 
-def close_of_turn(tx: Tx, turn_id: str) -> list[Gate]:
+def close_of_turn(tx: Tx, turn_id: str, now: str) -> list[Gate]:
     """Close the turn's open gates and return them."""
     rows = tx.all(
-        "UPDATE gates SET state = 'closed' WHERE turn_id = ? AND state = 'open' RETURNING *",
+        "UPDATE gates SET state = 'closed', settled_at = ? WHERE turn_id = ? "
+        "AND state = 'open' RETURNING *",
+        now,
         turn_id,
     )
     return [_gate(row) for row in rows]
 
 
-def close_asked(tx: Tx, address: ConversationAddress, before: int) -> list[Gate]:
+def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> list[Gate]:
     """Close what turns of jobs older than `before` asked here; return it."""
     rows = tx.all(
-        "UPDATE gates SET state = 'closed' WHERE state = 'open' AND kind = 'clarify' "
-        "AND platform = ? AND chat_id = ? AND thread_id = ? "
+        "UPDATE gates SET state = 'closed', settled_at = ? WHERE state = 'open' "
+        "AND kind = 'clarify' AND platform = ? AND chat_id = ? AND thread_id = ? "
         "AND turn_id IN (SELECT id FROM turns WHERE job_id < ?) RETURNING *",
+        now,
         address.platform,
         address.chat_id,
         address.thread_id,

@@ -1,138 +1,282 @@
-"""Shows the owner how one turn went: its steps, model calls, tool calls and messages."""
+"""Shows how one turn went: its steps, model calls, tool calls, waits and messages, in time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import chain
+from typing import Any, ClassVar, TypeAlias
 
+from aouo.facts.recorded import Recorded
+from aouo.plumbing.verbs import Facts
+from aouo.store import turn_lines
 from aouo.store.database import Tx
+from aouo.store.snapshots import Query, Snapshot
+from aouo.store.turn_lines import TurnLine
+
+ENTRIES_MAX = 200
+"""Of each kind."""
+_ASKED = "the owner is asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step of a pipeline took; its name is `pipeline.step`."""
+    """What one step of a pipeline took, all `calls` of it together and without the steps inside
+    it; its name is `pipeline.step`. `at_ms` is when it first began."""
 
+    kind: ClassVar[str] = "step"
+    at_ms: int
+    ms: float
     name: str
     calls: int
-    ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class TracedCall:
     """One model call, or a call to another service; money in USD."""
 
+    kind: ClassVar[str] = "call"
+    at_ms: int
+    ms: int
     scope: str
     provider: str
     model: str
     input_tokens: int
     cached_tokens: int
     output_tokens: int
+    reasoning_tokens: int
     cost_usd: float
-    duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """One tool call; `state` is intent | done | failed | unknown."""
+    """One tool call; `state` is intent | done | failed | unknown.
 
+    `verdict` is allowed | refused, "" = it was not judged, or its question had no answer. `judge`
+    decided, for the `reason`; `asked_by` is the judge who had the owner asked, "" = none.
+    """
+
+    kind: ClassVar[str] = "tool"
+    at_ms: int
+    ms: int
+    id: str
     name: str
     state: str
     effect: bool
-    duration_ms: int
+    verdict: str
+    judge: str
+    reason: str
+    asked_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The turn waited for a person; `state` is open | answered | expired | closed, `wait` clarify |
+    approval."""
+
+    kind: ClassVar[str] = "wait"
+    at_ms: int
+    ms: int
+    wait: str
+    person: str
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One message that the turn queued, and what became of it."""
+    """One message that the turn queued, and what became of it: `error` is what the platform said.
+    `edits` is the message that it replaces, 0 = none."""
 
-    kind: str
+    kind: ClassVar[str] = "message"
+    at_ms: int
+    ms: int
+    message: str
     state: str
     message_id: int
+    edits: int
+    attempts: int
     error: str
+
+
+Entry: TypeAlias = Step | TracedCall | ToolUse | Wait | Sent
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A turn; `status` is open | ack | nack | aborted."""
+    """A turn, and what happened in it, in the order in which it began; milliseconds after the
+    turn's start. `cut`: there is more of a kind than is shown."""
 
-    id: str
-    status: str
-    reason: str
-    pack: str
-    session_id: str
-    resumes: int
-    started_at: str
-    settled_at: str
-    steps: tuple[Step, ...]
-    calls: tuple[TracedCall, ...]
-    tools: tuple[ToolUse, ...]
-    deliveries: tuple[Sent, ...]
+    turn: TurnLine
+    recorded: Recorded
+    timeline: tuple[Entry, ...]
+    cut: bool
 
 
-def record(tx: Tx, turn_id: str, steps: Mapping[str, tuple[int, float]]) -> None:
-    """Store what the steps of a turn took: name → (calls, milliseconds)."""
-    meter = {name: [calls, round(ms, 3)] for name, (calls, ms) in steps.items()}
+def record(
+    tx: Tx, turn_id: str, steps: Mapping[str, tuple[int, float, float]], recorded: Recorded
+) -> None:
+    """Store what a turn tells of itself, and what its steps took: name → (calls, milliseconds,
+    milliseconds until the first of them)."""
+    meter = {
+        name: [calls, round(ms, 3), round(at_ms, 1)] for name, (calls, ms, at_ms) in steps.items()
+    }
     text = json.dumps(meter, separators=(",", ":"))
-    tx.run("UPDATE turns SET meter = ? WHERE id = ?", text, turn_id)
+    tx.run("UPDATE turns SET meter = ?, recorded = ? WHERE id = ?", text, recorded.dump(), turn_id)
 
 
 def trace(tx: Tx, wanted: str) -> Trace | None:
-    """The turn with this id, or whose id ends so; "" = the newest of all."""
-    row = tx.one(
-        "SELECT * FROM turns WHERE ? = '' OR id = ? OR substr(id, -length(?)) = ? "
-        "ORDER BY id DESC LIMIT 1",
-        wanted,
-        wanted,
-        wanted,
-        wanted,
-    )
-    if row is None:
-        return None
-    meter: dict[str, tuple[int, float]] = json.loads(row["meter"] or "{}")
-    return Trace(
-        row["id"],
-        row["status"],
-        row["reason"],
-        row["pack"],
-        row["session_id"],
-        row["resumes"],
-        row["started_at"],
-        row["settled_at"],
-        tuple(Step(name, calls, ms) for name, (calls, ms) in meter.items()),
-        _calls(tx, row["id"], row["session_id"]),
-        _tools(tx, row["id"]),
-        _deliveries(tx, row["id"]),
-    )
+    """The newest turn whose id ends so; "" = the newest of all."""
+    turn = tx.ask(turn_lines.ending(wanted))
+    return _whole(turn, [tx.ask(query) for query in _parts(turn)]) if turn else None
 
 
-def _calls(tx: Tx, turn_id: str, session_id: str) -> tuple[TracedCall, ...]:
+async def ask(snapshot: Snapshot, turn: TurnLine) -> Trace:
+    """What happened in a turn."""
+    return _whole(turn, [await snapshot.ask(query) for query in _parts(turn)])
+
+
+def _parts(turn: TurnLine) -> Sequence[Query[tuple[Recorded, list[Entry]]]]:
+    """The queries of what happened in a turn."""
+    if turn.off_record:
+        return ()
+    return (_own(turn), _calls(turn), _tools(turn), _waits(turn), _messages(turn))
+
+
+def _whole(turn: TurnLine, found: Sequence[tuple[Recorded, list[Entry]]]) -> Trace:
+    recorded = found[0][0] if found else Recorded()
+    entries = chain.from_iterable(some[:ENTRIES_MAX] for _, some in found)
+    cut = any(len(some) > ENTRIES_MAX for _, some in found)
+    return Trace(turn, recorded, tuple(sorted(entries, key=lambda entry: entry.at_ms)), cut)
+
+
+def facts(trace: Trace) -> Facts:
+    """Return a trace for JSON."""
+    told: Facts = asdict(trace.turn)
+    told |= asdict(trace.recorded) | {"cut": trace.cut}
+    told["timeline"] = [{"kind": entry.kind, **asdict(entry)} for entry in trace.timeline]
+    return told
+
+
+def _own(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
+    def read(rows: Sequence[sqlite3.Row]) -> tuple[Recorded, list[Entry]]:
+        if not rows:  # ended with its session meanwhile
+            return Recorded(), []
+        try:
+            recorded = Recorded.load(rows[0]["recorded"])
+            meter: dict[str, list[Any]] = json.loads(rows[0]["meter"] or "{}")
+        except (ValueError, TypeError, AttributeError):  # nobody can read it
+            return Recorded(), []
+        base_ms = _ms(turn.started_at, recorded.taken_up_at)
+        steps: list[Entry] = [
+            Step(base_ms + round(at_ms[0] if at_ms else 0), ms, name, calls)
+            for name, (calls, ms, *at_ms) in meter.items()
+        ]
+        return recorded, steps
+
+    return Query("SELECT meter, recorded FROM turns WHERE id = ?", (turn.id,), read)
+
+
+def _calls(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     """Read the turn's calls; those that the runtime made on its own behalf have no session."""
-    rows = tx.all(
-        "SELECT scope, provider, model, input_tokens, cached_tokens, output_tokens, cost_usd, "
-        "duration_ms FROM usage_events WHERE session_id IN (?, '') AND turn_id = ? "
-        "AND scope NOT LIKE 'tool:%' ORDER BY id",
-        session_id,
-        turn_id,
+
+    def read(row: sqlite3.Row) -> TracedCall:
+        ended_ms, took_ms = _ms(turn.started_at, row["created_at"]), row["duration_ms"]
+        return TracedCall(
+            max(0, ended_ms - took_ms),
+            took_ms,
+            row["scope"],
+            row["provider"],
+            row["model"],
+            row["input_tokens"],
+            row["cached_tokens"],
+            row["output_tokens"],
+            row["reasoning_tokens"],
+            row["cost_usd"],
+        )
+
+    return Query(
+        "SELECT * FROM usage_events WHERE session_id IN (?, '') AND turn_id = ? "
+        "AND scope NOT LIKE 'tool:%' ORDER BY id LIMIT ?",
+        (turn.session_id, turn.id, ENTRIES_MAX + 1),
+        lambda rows: (Recorded(), [read(row) for row in rows]),
     )
-    return tuple(TracedCall(**dict(row)) for row in rows)
 
 
-def _tools(tx: Tx, turn_id: str) -> tuple[ToolUse, ...]:
-    rows = tx.all(
-        "SELECT name, state, effect, CASE ended_at WHEN '' THEN 0 ELSE "
-        "round((julianday(ended_at) - julianday(started_at)) * 86400000) END AS ms "
-        "FROM tool_calls WHERE turn_id = ? ORDER BY started_at, id",
-        turn_id,
-    )
-    return tuple(
-        ToolUse(row["name"], row["state"], bool(row["effect"]), int(row["ms"])) for row in rows
+def _tools(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
+    def read(row: sqlite3.Row) -> ToolUse:
+        first, last = row["first_reason"] or "", row["reason"] or ""
+        asked = first.startswith(_ASKED)
+        verdict = "refused" if row["stage"] == "BLOCKED" else "allowed"
+        if row["stage"] is None or not (row["judge"] or row["stage"] != "FAILED"):
+            # It is at work, or was cut off; its question may have no answer.
+            verdict = "" if asked or row["first_reason"] is None else "allowed"
+        return ToolUse(
+            _ms(turn.started_at, row["started_at"]),
+            _ms(row["started_at"], row["ended_at"]),
+            row["id"],
+            row["name"],
+            row["state"],
+            bool(row["effect"]),
+            verdict,
+            row["judge"] or ("" if asked else row["first_judge"] or ""),
+            last or first,
+            row["first_judge"] if asked else "",
+        )
+
+    return Query(
+        "SELECT c.id, c.name, c.state, c.effect, c.started_at, c.ended_at, last.stage, "
+        "last.judge, substr(last.reason, 1, 500) AS reason, first.judge AS first_judge, "
+        "substr(first.reason, 1, 500) AS first_reason FROM tool_calls AS c "
+        "LEFT JOIN audit AS first ON first.call_id = c.id AND first.stage = 'EVALUATED' "
+        "LEFT JOIN audit AS last ON last.call_id = c.id "
+        "AND last.stage IN ('EXECUTED', 'FAILED', 'BLOCKED') "
+        "WHERE c.turn_id = ? ORDER BY c.started_at, c.id LIMIT ?",
+        (turn.id, ENTRIES_MAX + 1),
+        lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 
 
-def _deliveries(tx: Tx, turn_id: str) -> tuple[Sent, ...]:
-    rows = tx.all(
-        "SELECT kind, state, message_id, error FROM deliveries WHERE turn_id = ? ORDER BY id",
-        turn_id,
+def _waits(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
+    def read(row: sqlite3.Row) -> Wait:
+        at_ms = _ms(turn.started_at, row["created_at"])
+        took_ms = _ms(row["created_at"], row["settled_at"])
+        return Wait(at_ms, took_ms, row["kind"], row["person"], row["state"])
+
+    return Query(
+        "SELECT kind, person, state, created_at, settled_at FROM gates WHERE turn_id = ? "
+        "ORDER BY created_at LIMIT ?",
+        (turn.id, ENTRIES_MAX + 1),
+        lambda rows: (Recorded(), [read(row) for row in rows]),
     )
-    return tuple(Sent(**dict(row)) for row in rows)
+
+
+def _messages(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
+    def read(row: sqlite3.Row) -> Sent:
+        return Sent(
+            _ms(turn.started_at, row["created_at"]),
+            _ms(row["created_at"], row["settled_at"]),
+            row["kind"],
+            row["state"],
+            row["message_id"],
+            row["edits"],
+            row["attempts"],
+            row["error"],
+        )
+
+    return Query(
+        "SELECT kind, state, message_id, edits, attempts, substr(error, 1, 500) AS error, "
+        "created_at, settled_at FROM deliveries WHERE turn_id = ? ORDER BY id LIMIT ?",
+        (turn.id, ENTRIES_MAX + 1),
+        lambda rows: (Recorded(), [read(row) for row in rows]),
+    )
+
+
+def _ms(since: str, until: str) -> int:
+    """Milliseconds between two stored moments; 0 if one is not there, or the clock went back."""
+    if not (since and until):
+        return 0
+    span = datetime.fromisoformat(until) - datetime.fromisoformat(since)
+    return max(0, round(span.total_seconds() * 1000))

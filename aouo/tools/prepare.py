@@ -84,7 +84,7 @@ def _with_arguments(action: Action, tool: Tool) -> Action:
         log.exception("judge_failed", tool=action.tool, error=repr(error))
         return action.refused(UNCHECKED, _WRONG)
     if action.off_record and not action.read_only:
-        return action.refused(_OFF_RECORD, "off the record")
+        return action.refused(_OFF_RECORD, "off the record", "tools")
     return action
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from aouo.facts.work import OpenTurn
 from aouo.guard.action import Action, Outcome
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
+from aouo.turn.recording import Recording
 from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()
@@ -117,14 +119,23 @@ class Meter:
 
     calls: Counter[str] = field(default_factory=Counter[str])
     ms: dict[str, float] = field(default_factory=dict[str, float])
+    first_ms: dict[str, float] = field(default_factory=dict[str, float])
+    since_s: float = field(default_factory=time.perf_counter)
 
     @property
-    def steps(self) -> dict[str, tuple[int, float]]:
-        """Return step → (calls, milliseconds), in the order in which steps first began."""
-        return {step: (calls, self.ms.get(step, 0.0)) for step, calls in self.calls.items()}
+    def steps(self) -> dict[str, tuple[int, float, float]]:
+        """Return step → (calls, milliseconds, when it first began: milliseconds after the meter),
+        in the order in which steps first began."""
+        return {
+            step: (calls, self.ms.get(step, 0.0), self.first_ms[step])
+            for step, calls in self.calls.items()
+        }
 
-    def begins(self, step: str) -> None:
+    def begins(self, step: str, at_s: float) -> None:
+        """Count a call that began at `at_s` (`time.perf_counter`)."""
         self.calls[step] += 1
+        if step not in self.first_ms:
+            self.first_ms[step] = (at_s - self.since_s) * 1000
 
     def took(self, step: str, ms: float) -> None:
         """Add the milliseconds of one call, without the steps inside it."""
@@ -189,6 +200,7 @@ class TurnContext:
         self.nudges = 0
         self.ending: Ending | None = None
         self.meter = Meter()
+        self.recording = Recording()
 
     def spend(self, row: Spent) -> None:
         """Count a row of usage; it is written with the next commit."""

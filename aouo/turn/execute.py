@@ -90,6 +90,9 @@ class Executor:
         )
         room = self._room(ctx, request)
         ctx.request = replace(request, max_tokens=min(self._max_tokens, room))
+        if not turn.dispatches:
+            to = turn.model
+            turn.recording.sent(ctx.request, self._estimator, to.provider, to.model)
         finished = await self._ask(ctx, ctx.request)
         more = min(2 * ctx.request.max_tokens, room)
         had = ctx.request.max_tokens
@@ -144,6 +147,7 @@ class Executor:
                         case StartedOver():
                             await turn.view.start_over()
                         case AsksAgain():
+                            turn.recording.asked_again(event)
                             await turn.view.show_asking_again(event)
                         case PaidForNothing():
                             pass  # the quota has seen to it

@@ -130,8 +130,8 @@ async def _from(label: str, steps: Sequence[Step[C]], index: int, context: C) ->
         finally:
             inner_s = time.perf_counter() - begun_s
 
-    context.meter.begins(name)
     begun_s = time.perf_counter()
+    context.meter.begins(name, begun_s)
     try:
         await step.run(context, call_next)
     except Exception as error:

@@ -184,7 +184,7 @@ class Estimator:
 
     def __init__(self) -> None:
         self._learnt: dict[tuple[str, str], _Learnt] = {}
-        self._tools: dict[int, tuple[ToolSpec, Estimate]] = {}
+        self._tools: dict[int, tuple[ToolSpec, Estimate, int]] = {}
 
     def scale(self, provider: str, model: str) -> Scale:
         learnt = self._learnt.get((provider, model))
@@ -194,15 +194,23 @@ class Estimator:
         """Estimate what a model is told of its tools; each spec is estimated once."""
         total = Estimate()
         for spec in specs:
-            known = self._tools.get(id(spec))
-            if known is None:
-                if len(self._tools) >= _SPECS_KEPT:
-                    self._tools.clear()
-                text = f"{spec.name}{spec.description}{json.dumps(spec.parameters)}"
-                # The spec itself is kept, so that its id cannot become another one's.
-                known = self._tools[id(spec)] = (spec, estimate(text) + Estimate(fixed=8))
-            total += known[1]
+            total += self._spec(spec)[1]
         return total
+
+    def tools_bytes(self, specs: Iterable[ToolSpec]) -> int:
+        """Return how many bytes a model is told of its tools."""
+        return sum([self._spec(spec)[2] for spec in specs])
+
+    def _spec(self, spec: ToolSpec) -> tuple[ToolSpec, Estimate, int]:
+        known = self._tools.get(id(spec))
+        if known is None:
+            if len(self._tools) >= _SPECS_KEPT:
+                self._tools.clear()
+            text = f"{spec.name}{spec.description}{json.dumps(spec.parameters)}"
+            size = len(text.encode("utf-8", "surrogatepass"))
+            # The spec itself is kept, so that its id cannot become another one's.
+            known = self._tools[id(spec)] = (spec, estimate(text) + Estimate(fixed=8), size)
+        return known
 
     def request(self, request: ModelRequest, to: tuple[str, str]) -> Estimate:
         """Estimate all that one request sends `to` a (provider, model)."""

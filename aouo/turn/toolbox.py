@@ -125,9 +125,9 @@ class Toolbox:
         if found := self._tools.get(name):
             return found
         if problem := self._down.get(name):
-            return Blocked(f"{problem} Go on without it.", rule="not there now")
+            return Blocked(f"{problem} Go on without it.", "not there now", "tools")
         problem = f"There is no tool {name[:MAX_NAME_CHARS]!r} here."
-        return Blocked(f"{problem} Tools: {', '.join(self.names)}.", rule="no such tool")
+        return Blocked(f"{problem} Tools: {', '.join(self.names)}.", "no such tool", "tools")
 
     def runner(self, name: str, context: ToolContext) -> Run | None:
         """Return what runs this tool, for the guard only; None = there is no such tool."""

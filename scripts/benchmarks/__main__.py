@@ -16,6 +16,7 @@ from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
+from scripts.benchmarks.recording import recording
 from scripts.benchmarks.reloads import reloads
 from scripts.benchmarks.request import request
 from scripts.benchmarks.retrieval import retrieval
@@ -35,6 +36,7 @@ FIGURES: dict[str, Figure] = {
     "scheduled": scheduled,
     "request": request,
     "retrieval": retrieval,
+    "recording": recording,
     "imports": imports,
     "driver": driver,
     "interleaved": interleaved,

@@ -24,7 +24,7 @@ IN_A_TRANSACTION: dict[str, Handler] = {
     "jobs": fresh,
     "status": fresh,
 }
-LOOKUPS: dict[str, Look] = {"sessions": list_sessions, "usage": list_sessions}
+LOOKUPS: dict[str, Look] = {"sessions": list_sessions, "usage": list_sessions, "why": list_sessions}
 
 
 @pytest.mark.parametrize("name", ["", "New", "new-one", "nöw", "x" * 33])

@@ -109,10 +109,10 @@ def test_a_question_says_what_it_is_about_and_what_always_would_cover(yard: Yard
     docs = yard.me / "docs"
 
     assert fence.judge(bound) == Ask(
-        "outside security.allowed_paths", str(docs / "a.txt"), writes_bytes=3, folder=docs
+        "outside security.allowed_paths", str(docs / "a.txt"), 3, docs, "fence"
     )
     listing = judged(fence, "~/docs", "list_dir")
-    assert listing == Ask("outside security.allowed_paths", str(docs), folder=docs)
+    assert listing == Ask("outside security.allowed_paths", str(docs), folder=docs, judge="fence")
 
 
 def test_an_approval_is_bound_to_the_call_and_to_where_its_path_leads(yard: Yard) -> None:

@@ -17,7 +17,7 @@ GROWING = "jobs sessions turns messages tool_calls deliveries gates usage_events
 ALLOWED = {
     # for a person in a terminal, in a process of its own
     ("archive", "session"),
-    ("traces", "trace"),
+    ("turn_lines", "ending"),
     ("jobs", "count"),
     # takes the first row it meets
     ("turns", "newest_status"),

@@ -402,9 +402,9 @@ async def test_what_is_stopped_asks_no_more_but_what_begins_behind_it_may(
     def stop(tx: Tx) -> list[bool]:
         stopped, _ = asking(tx, ADA), asking(tx, GROUP)
         stop = jobs.add(tx, ADA.lane.bypass, said(text="/stop"), NOW)
-        closed = [gate.id for gate in gates.close_asked(tx, ADA, stop)]
+        closed = [gate.id for gate in gates.close_asked(tx, ADA, stop, NOW)]
         asking(tx, ADA)
-        again = gates.close_asked(tx, ADA, stop)
+        again = gates.close_asked(tx, ADA, stop, NOW)
         assert again == []
         assert closed == [stopped]
         return [bool(gates.open_for(tx, ADA, "7")), bool(gates.open_for(tx, GROUP, "7"))]

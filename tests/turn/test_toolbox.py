@@ -127,7 +127,7 @@ async def test_what_is_not_permitted_is_not_there() -> None:
         await box.load_tools(["read_file"])
     assert (await box.find("read_file"), box.runner("read_file", NOWHERE)) == (None, None)
     assert box.named("read_file") == Blocked(
-        "There is no tool 'read_file' here. Tools: msg, load_tools.", rule="no such tool"
+        "There is no tool 'read_file' here. Tools: msg, load_tools.", "no such tool", "tools"
     )
 
 
@@ -156,7 +156,7 @@ async def test_a_source_that_is_down_is_said_and_its_tools_are_not_there() -> No
         await box.load_tools(["mcp:hub"])
     assert await box.find("mcp__hub__star") is None
     assert box.named("mcp__hub__star") == Blocked(
-        "the server hub does not answer Go on without it.", rule="not there now"
+        "the server hub does not answer Go on without it.", "not there now", "tools"
     )
 
 

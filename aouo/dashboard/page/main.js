@@ -8,6 +8,7 @@ import { follow } from "/page/live.js";
 const VIEWS = [
   ["usage", "Usage"],
   ["packs", "Packs"],
+  ["turns", "Turns"],
   ["schedules", "Schedules"],
   ["logs", "Logs"],
   ["settings", "Settings"],

@@ -11,6 +11,8 @@ from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.schedules import schedules
 from aouo.dashboard.rooms.settings import settings
 from aouo.dashboard.rooms.state import state
+from aouo.dashboard.rooms.turn_sums import sums_of_turns
+from aouo.dashboard.rooms.turns import turns
 from aouo.dashboard.rooms.usage import usage
 from aouo.dashboard.shown import Shown
 
@@ -24,6 +26,8 @@ _ROOMS = (
     evals,
     settings,
     doctor,
+    turns,
+    sums_of_turns,
 )
 
 

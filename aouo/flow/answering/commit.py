@@ -43,6 +43,7 @@ from aouo.store import (
     journal,
     off_record,
     onboarding,
+    prompts,
     report_parts,
     sessions,
     traces,
@@ -90,6 +91,7 @@ class Commit:
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
     ) -> None:
         """End a turn that began at `begun_s` (`time.perf_counter`), and tell whoever watches."""
+        turn.ctx.recording.edits = filled.edits
         try:
             shown = await self._write(turn, ended, filled)
         except StopAsked:  # its person was told that it is stopped; it has to end so
@@ -269,6 +271,7 @@ class Commit:
     async def _settle(self, turn: Turn, work: _Work, *, unless_stopped: bool) -> int:
         now, job, ctx = stamp(self._clock), turn.job, turn.ctx
         row = ctx.facts.turn
+        kept = ctx.recording.prompts() if not row.off_record else dict[str, str]()
 
         def write(tx: Tx) -> list[Delivery]:
             jobs.check_claim(tx, job, unless_stopped=unless_stopped)
@@ -281,7 +284,8 @@ class Commit:
             rows += settled_cards.close(tx, row.id, now)
             audit.close_of_turn(tx, row.id, now)
             sessions.touch(tx, row.session_id, now)
-            traces.record(tx, row.id, ctx.meter.steps)
+            prompts.keep(tx, row.id, kept)
+            traces.record(tx, row.id, ctx.meter.steps, ctx.recording.recorded(tuple(kept)))
             jobs.settle(tx, job, "done", "turn", now)
             if row.off_record:
                 off_record.wipe(tx, job.id, job.inbound)

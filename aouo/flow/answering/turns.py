@@ -96,7 +96,8 @@ class Turns:
             RouteRequiredError: as `open`.
         """
         onboards = may_begin(wanted.pack, model, generation)
-        begun = await begin(self._database, job, wanted, stamp(self._clock), onboards=onboards)
+        now = stamp(self._clock)
+        begun = await begin(self._database, job, wanted, now, onboards=onboards)
         if begun.resumed:
             log.info("turn_resumed", turn_id=begun.turn.id)
             self._outbox.put(begun.resumed)
@@ -110,6 +111,8 @@ class Turns:
         if begun.carried:
             job = replace(job, carried=begun.carried)
         turn = self.open(job, begun, generation, model)
+        turn.ctx.recording.stale_route = bool(begun.stale_key)
+        turn.ctx.recording.taken_up_at = now if begun.turn.resumes else ""
         if turn.plan.mode == "current":
             turn.ctx.listen = lambda: self._listen(turn.ctx, job)
         return turn

@@ -36,7 +36,7 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
         problem, answer = _judge(gate, given, inbound, now)
         if problem or gate is None:
             return problem
-        gates.settle(tx, gate.id, "answered", answer)
+        gates.settle(tx, gate.id, "answered", answer, now)
         if not isinstance(given, AnswerGate):
             deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
         settled[:] = filter(None, (gates.get(tx, gate.id),))

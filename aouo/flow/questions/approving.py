@@ -70,7 +70,7 @@ class Approving:
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
         """Wait for the owner's word; silence, and nobody being there, is a no."""
         if not is_attended(action.origin):
-            return Blocked(UNATTENDED)
+            return Blocked(UNATTENDED, judge="nobody")
         opened = await self.person_wait.database.transact(
             lambda tx: self._open(tx, action, ask), durable=True
         )
@@ -83,8 +83,8 @@ class Approving:
             return await self._act(action, ask, gate)
         if gate.answer == gates.NOT_REACHED:
             log.warning("owner_not_reached", tool=action.tool, pack=action.pack)
-            return Blocked(_NOT_REACHED)
-        return Blocked(_NO_ANSWER.format(f"{self.limits.wait_s:g}"))
+            return Blocked(_NOT_REACHED, judge="nobody")
+        return Blocked(_NO_ANSWER.format(f"{self.limits.wait_s:g}"), judge="nobody")
 
     def _open(self, tx: Tx, action: Action, ask: Ask) -> _Opened:
         """The gate that asks, or why there is none to open."""
@@ -93,11 +93,11 @@ class Approving:
             return Blocked(_CHANGED)
         if not known:
             if ask.folder and grants.covers(tx, action.pack, action.tool, ask.folder):
-                return Allowed("the owner allowed it for good")
+                return Allowed("the owner allowed it for good", "grant")
             hour_ago = iso(self.person_wait.clock.now() - _HOUR)
             asked = gates.opened_since(tx, KIND, hour_ago)
             if asked >= self.limits.per_hour:
-                return Blocked(_TOO_MANY.format(asked))
+                return Blocked(_TOO_MANY.format(asked), judge="nobody")
         wait = timedelta(seconds=self.limits.wait_s)
         gate = self.person_wait.gate(KIND, self.owner, action.call_id, wait)
         card = sentences.word(
@@ -116,7 +116,7 @@ class Approving:
 
     async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
         if gate.answer == DENY:
-            return Blocked(_DENIED)
+            return Blocked(_DENIED, judge="owner")
         now = iso(self.person_wait.clock.now())
 
         def write(tx: Tx) -> None:
@@ -125,7 +125,7 @@ class Approving:
                 grants.add(tx, action.pack, action.tool, ask.folder, gate.person, now)
 
         await self.person_wait.database.transact(write, durable=True)
-        return Allowed(f"the owner said {gate.answer}")
+        return Allowed(f"the owner said {gate.answer}", "owner")
 
 
 def _told(reached: bool) -> Rendered:

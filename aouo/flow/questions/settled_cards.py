@@ -41,13 +41,13 @@ def become(tx: Tx, card: Delivery, outcome: str, now: str) -> list[Delivery]:
 
 def close(tx: Tx, turn_id: str, now: str) -> list[Delivery]:
     """The turn is over: its open questions are, too, and their messages say so."""
-    return _shown(tx, gates.close_of_turn(tx, turn_id), now)
+    return _shown(tx, gates.close_of_turn(tx, turn_id, now), now)
 
 
 def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> list[Delivery]:
     """A turn is stopped by the job `before`: what is said after that answers none of its
     questions, however long the turn takes to end."""
-    return _shown(tx, gates.close_asked(tx, address, before), now)
+    return _shown(tx, gates.close_asked(tx, address, before, now), now)
 
 
 def _shown(tx: Tx, closed: Sequence[Gate], now: str) -> list[Delivery]:

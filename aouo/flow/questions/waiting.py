@@ -153,14 +153,14 @@ class PersonWait:
     async def _reach(self, gate: Gate, card: Delivery, tells: Tells | None) -> None:
         """See that the card arrives; a question that nobody will ever see is closed."""
         card = await self._arrived(card)
-        reached = card.state != "refused"
+        reached, now = card.state != "refused", iso(self.clock.now())
 
         def write(tx: Tx) -> tuple[Gate, Delivery | None]:
-            settled = gate if reached else _settled(tx, gate, "closed", NOT_REACHED)
+            settled = gate if reached else _settled(tx, gate, "closed", NOT_REACHED, now)
             now_is = gates.get(tx, gate.id)
             if tells is None or (reached and now_is and now_is.state != "open"):  # answered by now
                 return settled, None
-            now, said = iso(self.clock.now()), tells(reached)
+            said = tells(reached)
             key = settled_cards.waits_key(gate)
             return settled, deliveries.add(
                 tx, self._address, "notice", said, now, turn_id=self._turn_id, key=key
@@ -204,12 +204,14 @@ class PersonWait:
         left = datetime.fromisoformat(gate.expires_at) - self.clock.now()
         await self.clock.sleep(max(0.0, left.total_seconds()))
         self._waiting.tell(
-            await self.database.transact(lambda tx: _settled(tx, gate, "expired", ""))
+            await self.database.transact(
+                lambda tx: _settled(tx, gate, "expired", "", iso(self.clock.now()))
+            )
         )
 
 
-def _settled(tx: Tx, gate: Gate, state: str, answer: str) -> Gate:
-    gates.settle(tx, gate.id, state, answer)
+def _settled(tx: Tx, gate: Gate, state: str, answer: str, now: str) -> Gate:
+    gates.settle(tx, gate.id, state, answer, now)
     settled = gates.get(tx, gate.id)
     assert settled is not None
     return settled

@@ -13,12 +13,15 @@ from aouo.facts.notices_commands import (
     CommandRunsApart,
     CommandTookTooLong,
     CommandUnusable,
+    LastTurn,
     ModelState,
+    NoTurnHere,
     StatusShown,
     WordsNotSplit,
 )
 from aouo.facts.ports import Media, Rendered
 from aouo.outbound.markdown.entities import LIMIT
+from aouo.outbound.wording import turns
 from aouo.outbound.wording.saying import say
 
 _OPENING_CHARS = 900
@@ -47,6 +50,8 @@ def worded(notice: CommandNotice) -> Rendered:
             return say(f"/{name} cannot be used: {problem}")
         case StatusShown():
             return say("\n".join(_status(notice)))
+        case LastTurn() | NoTurnHere():
+            return turns.worded(notice)
         case _:
             assert_never(notice)
 

@@ -105,8 +105,10 @@ def system_prompt(
         ctx.left_out = fitted.left_out
         facts = replace(facts, pack=fitted.pack)
         brief, now = ctx.model.brief, clock.now().astimezone()
-        ctx.system = prompt.system(persona(), facts, fitted.memory, brief=brief)
-        ctx.changing = prompt.changing(facts, fitted.memory, now, brief=brief)
+        system = prompt.system(persona(), facts, fitted.memory, brief=brief)
+        changing = prompt.changing(facts, fitted.memory, now, brief=brief)
+        ctx.system, ctx.changing = prompt.whole(system), prompt.whole(changing)
+        ctx.recording.written(system, changing)
         await call_next()
 
     needs = frozenset({"memory"})

@@ -19,6 +19,10 @@ async def trace(world: World, *arguments: str) -> Any:
     return await asyncio.to_thread(runner.invoke, aouo, command)
 
 
+def of(told: Any, kind: str) -> list[Any]:
+    return [entry for entry in told["timeline"] if entry["kind"] == kind]
+
+
 async def test_the_newest_turn_is_shown_with_its_steps_calls_tools_and_messages(
     world: World,
 ) -> None:
@@ -31,17 +35,22 @@ async def test_the_newest_turn_is_shown_with_its_steps_calls_tools_and_messages(
         told = json.loads((await trace(world, "--json")).output)
         shown = (await trace(world, told["id"][-6:])).output
 
-    steps = {step["name"]: step["calls"] for step in told["steps"]}
+    kinds = {entry["kind"] for entry in told["timeline"]}
+    steps = {step["name"]: step["calls"] for step in of(told, "step")}
+    assert kinds == {"step", "call", "tool", "message"}
     assert next(iter(steps)) == "turn_input.platform gate"
     assert (steps["turn_input.history"], steps["dispatch_input.loop policy"]) == (1, 2)
-    assert [call["scope"] for call in told["calls"]] == ["llm", "llm"]
-    assert [(use["name"], use["state"], use["effect"]) for use in told["tools"]] == [
-        ("memory", "done", True)
-    ]
-    assert [sent["state"] for sent in told["deliveries"] if sent["kind"] == "reply"] == ["sent"]
+    assert [call["scope"] for call in of(told, "call")] == ["llm", "llm"]
+    (use,) = of(told, "tool")
+    assert (use["name"], use["state"], use["effect"]) == ("memory", "done", True)
+    assert (use["verdict"], use["judge"]) == ("allowed", "guard")
+    assert [sent["state"] for sent in of(told, "message") if sent["message"] == "reply"] == ["sent"]
     assert told["status"] == "ack"
+    sections = {section["name"]: section for section in told["sections"]}
+    assert {"Identity", "Pack", "Tools", "Words", "Here and now"} <= sections.keys()
+    assert sections["Words"]["bytes"] == len("remember tea")
     assert "turn_output.safety" in shown
-    assert "memory               done, took effect" in shown
+    assert "tool memory: done, took effect; allowed by guard" in shown
 
 
 async def test_a_turn_that_is_not_there_is_said(world: World) -> None:

@@ -110,8 +110,8 @@ def test_an_answer_to_a_question_that_nobody_gave_is_noticed(
 ) -> None:
     settle = gates.settle
 
-    def amiss(tx: Tx, gate_id: str, state: str, answer: str) -> bool:
-        return settle(tx, gate_id, state, {"red": "blue"}.get(answer, answer))
+    def amiss(tx: Tx, gate_id: str, state: str, answer: str, now: str) -> bool:
+        return settle(tx, gate_id, state, {"red": "blue"}.get(answer, answer), now)
 
     monkeypatch.setattr(gates, "settle", amiss)
 

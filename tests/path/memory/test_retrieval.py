@@ -11,7 +11,7 @@ from aouo.flow.chores.indexing import QUIET_S
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import text_of
 from tests.path.coming_in.test_forwarded import FROM_EVE, MARKS
-from tests.path.going_out.test_trace import trace
+from tests.path.going_out.test_trace import of, trace
 from tests.path.looking import eventually, said, settled
 from tests.path.memory.test_memory import pack, remembers
 from tests.path.world import ADA, BEN, Running, World
@@ -217,7 +217,7 @@ async def test_in_a_turn_of_ten_rounds_memory_and_retrieval_are_loaded_once(diar
         requests = diary.model.requests[asked:]
         told = json.loads((await trace(diary, "--json")).output)
 
-    calls = {step["name"]: step["calls"] for step in told["steps"]}
+    calls = {step["name"]: step["calls"] for step in of(told, "step")}
     assert (calls["turn_input.memory"], calls["turn_input.retrieval"]) == (1, 1)
     assert calls["dispatch_input.loop policy"] == 10
     assert [str(body).count("is Mister Steinberg") for body in requests] == [1] * 10

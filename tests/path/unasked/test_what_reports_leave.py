@@ -52,7 +52,8 @@ async def test_a_trace_of_a_run_names_the_messages_that_it_brought(
         trace = await bot.app.shared.database.read(lambda tx: traces.trace(tx, run))
 
     assert trace
-    assert [(sent.state, sent.message_id) for sent in trace.deliveries] == [("sent", shown.id)]
+    sent = [entry for entry in trace.timeline if isinstance(entry, traces.Sent)]
+    assert [(one.state, one.message_id) for one in sent] == [("sent", shown.id)]
 
 
 async def test_what_a_run_brought_is_forgotten_as_a_message_too(

@@ -5,6 +5,7 @@ import { bars } from "/page/bars.js";
 import { el } from "/page/dom.js";
 import { count, money } from "/page/format.js";
 import { card, choices, figures, line, table } from "/page/parts.js";
+import { turnCards } from "/page/views/usage/turns.js";
 
 const RANGES = [[1, "Today"], [7, "7 days"], [30, "30 days"], [365, "A year"]];
 const MEASURES = {
@@ -30,14 +31,14 @@ export async function show(root, place) {
       choices("Time range", RANGES, chosen.days, (days) => { chosen.days = days; draw(); place.follow(read); }),
       choices("What the picture shows", Object.entries(MEASURES).map(([key, [text]]) => [key, text]), chosen.measure,
         (measure) => { chosen.measure = measure; draw(); }));
-    if (facts) body.replaceChildren(...parts(facts));
+    if (facts) body.replaceChildren(...parts(facts), ...turnCards(facts.turns));
   }
 
   async function read() {
     const { days } = chosen;
-    const found = await get(`/api/usage?days=${days}`);
+    const [found, turns] = await Promise.all([get(`/api/usage?days=${days}`), get(`/api/usage/turns?days=${days}`)]);
     if (days !== chosen.days) return;  // another range was chosen meanwhile
-    facts = found;
+    facts = { ...found, turns };
     draw();
   }
 

@@ -1,0 +1,159 @@
+// One turn in time: its prompt, what was called and who judged it, waits, and messages.
+
+import { at, get, query } from "/page/api.js";
+import { el, svg } from "/page/dom.js";
+import { bytes, count, milliseconds, moment, money } from "/page/format.js";
+import { card, choices, figures, line, table } from "/page/parts.js";
+import { STATES } from "/page/views/turns.js";
+
+const WITH_SECONDS = { dateStyle: "medium", timeStyle: "medium" };
+const JUDGES = {
+  guard: "nothing spoke against it", protection: "the protection of the runtime's own files",
+  fence: "the owner's fence", permissions: "the pack's permissions", tools: "what the turn may call",
+  arguments: "how it was written", owner: "the owner", grant: "the owner, for good",
+  nobody: "nobody, as the owner was not there",
+};
+const LEAST_WIDTH = 0.4;
+
+export async function show(root, place) {
+  const body = el("div");
+  root.append(body);
+  const open = new Set();
+  const view = { steps: "all" };
+  let shown = "";
+  let facts = null;
+  const draw = () => body.replaceChildren(...parts(facts, open, view, draw));
+  await place.follow(async () => {
+    const found = await get(at`/api/turns/${place.turn}`);
+    if (JSON.stringify(found) === shown) return;
+    shown = JSON.stringify(found);
+    facts = found;
+    draw();
+  });
+}
+
+function parts(turn, open, view, draw) {
+  const head = [
+    line(el("h2", {}, `Turn of ${moment(turn.started_at, WITH_SECONDS)}`), el("a", { href: "#/turns" }, "All turns")),
+  ];
+  if (turn.off_record) {
+    return [...head, card("", el("p", {}, `${STATES[turn.status] ?? turn.status}, off the record: nothing else is told of it.`))];
+  }
+  return [
+    ...head, about(turn), numbers(turn), ...words(turn, open), ...prompt(turn, open), ...tries(turn),
+    timeline(turn, open, view, draw),
+  ];
+}
+
+function about(turn) {
+  const rows = [
+    ["Ended", el("span", { class: turn.status === "nack" ? "problem" : null }, STATES[turn.status] ?? turn.status)],
+    ["Pack", turn.pack ? el("a", { href: at`#/packs/${turn.pack}` }, turn.pack) : "none"],
+    ["Skill", turn.skill], ["Person", turn.person && el("a", { href: `#/turns${query({ person: turn.person })}` }, turn.person)],
+    ["Began by", turn.origin],
+    ["Session", el("a", { href: `#/turns${query({ session: turn.session_id })}` }, turn.session_id)],
+    ["Turn", turn.id],
+    ["Taken up", turn.resumes ? `${count(turn.resumes)} times, after the bot was started anew` : ""],
+    ["Stale route", turn.stale_route ? "its conversation pointed to a wrong session, which was put right" : ""],
+    ["Left out", turn.left_out ? `${count(turn.left_out)} sections or failures, for want of room` : ""],
+  ].filter(([, value]) => value);
+  return card("", ...(turn.reason ? [el("p", { class: "problem" }, turn.reason)] : []),
+    el("dl", { class: "about" }, ...rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
+}
+
+const numbers = (turn) => figures([
+  ["Took", turn.settled_at ? milliseconds(turn.ms) : "still at work"],
+  ...(turn.waited_ms ? [["of it waiting for a person", milliseconds(turn.waited_ms)]] : []),
+  ["Money", money(turn.cost_usd, 4)], ["Tokens in", count(turn.input_tokens)],
+  ["of them cached", count(turn.cached_tokens)], ["Tokens out", count(turn.output_tokens)],
+  ...(turn.edits ? [["Live edits", count(turn.edits)]] : []),
+]);
+
+// Open parts stay open when the turn is drawn anew.
+function folded(open, key, summary, ...children) {
+  const details = el("details", { open: open.has(key) ? "" : null }, el("summary", {}, summary), ...children);
+  details.addEventListener("toggle", () => (details.open ? open.add(key) : open.delete(key)));
+  return details;
+}
+
+function text({ text: shown, chars }) {
+  const more = chars > shown.length ? [el("p", { class: "muted" }, `The first ${count(shown.length)} of ${count(chars)} characters.`)] : [];
+  return [el("pre", { dir: "auto" }, shown), ...more];
+}
+
+function words(turn, open) {
+  const names = ["What was said", "The answer"];
+  return turn.said.length ? [card("", ...turn.said.map((said, index) => folded(open, `said ${index}`, names[index], ...text(said))))] : [];
+}
+
+function prompt(turn, open) {
+  if (!turn.sections.length) return [];
+  const most = Math.max(...turn.sections.map((section) => section.tokens));
+  const total = turn.sections.reduce((sum, section) => sum + section.tokens, 0);
+  return [card(`The prompt it began with: about ${count(total)} tokens`, table("Sections of the prompt", [
+    ["Section", (section) => section.name],
+    ["Bytes", (section) => bytes(section.bytes), "number"],
+    ["Tokens, estimated", (section) => count(section.tokens), "number"],
+    ["Share", (section) => bar(0, section.tokens, most, "call"), "bar"],
+  ], turn.sections),
+  ...turn.prompt.map((kept, index) => folded(open, `prompt ${index}`, index ? "What changes in it, as it was" : "Its text", el("pre", { dir: "auto" }, kept))))];
+}
+
+function tries(turn) {
+  if (!turn.tries.length) return [];
+  return [card("Models that gave no answer", table("Models that gave no answer", [
+    ["Model", (one) => one.failed], ["Why", (one) => one.error],
+    ["Then", (one) => (one.failed === one.asked ? "it was asked again" : `${one.asked} was asked`)],
+    ["Times", (one) => count(one.times), "number"],
+  ], turn.tries))];
+}
+
+function timeline(turn, open, view, draw) {
+  const end = Math.max(1, turn.ms, ...turn.timeline.map((entry) => entry.at_ms + entry.ms));
+  const entries = turn.timeline.filter((entry) => view.steps === "all" || entry.kind !== "step");
+  const shown = choices("What is shown", [["all", "Everything"], ["less", "Without steps"]], view.steps, (chosen) => {
+    view.steps = chosen;
+    draw();
+  });
+  return card("What happened", line(shown), table("What happened, in time", [
+    ["After", (entry) => milliseconds(entry.at_ms), "number"],
+    ["What", (entry) => described(entry, open), "what"],
+    ["In time", (entry) => bar(entry.at_ms, entry.ms, end, entry.kind), "bar"],
+    ["Took", (entry) => milliseconds(entry.ms), "number"],
+  ], entries, "Nothing is recorded of it."),
+  ...(turn.cut ? [el("p", { class: "muted" }, "There is more of it than is shown.")] : []));
+}
+
+function bar(from, length, whole, kind) {
+  const width = Math.max(LEAST_WIDTH, (100 * length) / whole);
+  const x = Math.min(100 - width, (100 * from) / whole);
+  return svg("svg", { class: `span ${kind}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { x: Math.max(0, x), y: 1, width, height: 8 }));
+}
+
+const TOLD = {
+  step: (entry) => `${entry.name}${entry.calls > 1 ? ` × ${entry.calls}` : ""}`,
+  call: (entry) => el("span", {}, el("strong", {}, entry.scope), ` ${[entry.provider, entry.model].filter(Boolean).join("/")}: `
+    + `${count(entry.input_tokens)} tokens in (${count(entry.cached_tokens)} cached), ${count(entry.output_tokens)} out, ${money(entry.cost_usd, 4)}`),
+  tool: (entry) => el("span", {}, el("strong", {}, `tool ${entry.name}`), entry.verdict === "refused" ? " " : ` ${entry.state}${entry.effect ? ", took effect" : ""}; `,
+    el("span", { class: entry.verdict === "refused" ? "problem" : null }, judged(entry))),
+  wait: (entry) => `waited for ${entry.person}: ${entry.wait}, ${entry.state}`,
+  message: (entry) => el("span", {}, `message (${entry.message}) `,
+    el("span", { class: ["refused", "unknown"].includes(entry.state) ? "problem" : null }, entry.state),
+    entry.message_id ? ` as ${entry.message_id}` : "", entry.attempts > 1 ? ` after ${entry.attempts} tries` : "",
+    entry.error ? `: ${entry.error}` : ""),
+};
+
+function judged(entry) {
+  const by = JUDGES[entry.judge] ?? entry.judge;
+  const asked = entry.asked_by ? `, asked for by ${JUDGES[entry.asked_by] ?? entry.asked_by}` : "";
+  return entry.verdict ? `${entry.verdict}${by ? `: ${by}` : ""}${asked}` : `not judged${asked}`;
+}
+
+function described(entry, open) {
+  const told = TOLD[entry.kind](entry);
+  if (entry.kind !== "tool" || !entry.arguments) return told;
+  return folded(open, entry.id, told,
+    ...(entry.reason && entry.judge !== "guard" ? [el("p", { class: "muted" }, entry.reason)] : []),
+    el("h4", {}, "Called with"), ...text(entry.arguments), el("h4", {}, "Returned"), ...text(entry.result));
+}

@@ -1,0 +1,227 @@
+"""Finds turns, one line each: how each began and ended, what it used, who asked for it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+
+from aouo.facts.address import ConversationAddress
+from aouo.store.snapshots import Query
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """A turn; `status` is open | ack | nack | aborted, and `reason` why it has no answer.
+
+    Moments are as they are stored, "" = not yet; `asked_at` is when its message came in. `ms` is
+    how long it took, and `waited_ms` how much of that it waited for a person; both 0 while it is
+    open. `models` are those that answered. Of one that is off the record only id, status and times
+    are told.
+    """
+
+    id: str
+    status: str
+    reason: str
+    pack: str
+    skill: str
+    session_id: str
+    person: str
+    origin: str
+    off_record: bool
+    resumes: int
+    asked_at: str
+    started_at: str
+    settled_at: str
+    ms: int
+    waited_ms: int
+    models: tuple[str, ...]
+    calls: int
+    tools: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which turns; "" = whatever they are. `reason` is a part of it, `model` as `provider/model` or
+    the model alone, `since` and `until` bound when a turn began: moments as they are stored, the
+    later one not included. `older` is the id of the turn before which to go on."""
+
+    pack: str = ""
+    person: str = ""
+    status: str = ""
+    origin: str = ""
+    model: str = ""
+    reason: str = ""
+    session: str = ""
+    since: str = ""
+    until: str = ""
+    older: str = ""
+
+
+_LOOKED_BACK = 200
+"""How many of a chat's newest messages, and of a session's newest turns, are looked at."""
+_FOUND: LiteralString = (
+    "SELECT t.id, t.status, t.reason, t.pack, t.skill, t.session_id, t.off_record, t.resumes, "
+    "t.started_at, t.settled_at, j.person, j.origin, j.created_at AS asked_at "
+    "FROM turns AS t JOIN jobs AS j ON j.id = t.job_id WHERE "
+)
+_USED: LiteralString = (
+    "SELECT f.*, "
+    "CASE f.settled_at WHEN '' THEN 0 ELSE max(0, round((julianday(f.settled_at) "
+    "- julianday(f.started_at)) * 86400000)) END AS ms, "
+    "(SELECT coalesce(sum(max(0, round((julianday(g.settled_at) - julianday(g.created_at)) "
+    "* 86400000))), 0) FROM gates AS g WHERE g.turn_id = f.id AND g.settled_at <> '') "
+    "AS waited_ms, "
+    "json_group_array(DISTINCT CASE u.scope WHEN 'llm' THEN u.provider || '/' || u.model END) "
+    "AS models, "
+    "count(u.id) - coalesce(sum(u.scope LIKE 'tool:%'), 0) AS calls, "
+    "coalesce(sum(u.scope LIKE 'tool:%'), 0) AS tools, "
+    "coalesce(sum(u.input_tokens), 0) AS input_tokens, "
+    "coalesce(sum(u.cached_tokens), 0) AS cached_tokens, "
+    "coalesce(sum(u.output_tokens), 0) AS output_tokens, "
+    "coalesce(sum(u.cost_usd), 0) AS cost_usd "
+    "FROM found AS f LEFT JOIN usage_events AS u "
+    "ON u.session_id IN (f.session_id, '') AND u.turn_id = f.id GROUP BY f.id "
+)
+_SAME_MODEL: LiteralString = (
+    "EXISTS (SELECT 1 FROM usage_events AS u WHERE u.session_id = t.session_id "
+    "AND u.turn_id = t.id AND ? IN (u.model, u.provider || '/' || u.model))"
+)
+
+
+def one(turn_id: str) -> Query[TurnLine | None]:
+    """Find a turn by its id."""
+    sql: LiteralString = "WITH found AS (" + _FOUND + "t.id = ?) " + _USED
+    return Query(sql, (turn_id,), _first)
+
+
+def ending(wanted: str) -> Query[TurnLine | None]:
+    """Find the newest turn whose id ends so; "" = the newest of all."""
+    sql: LiteralString = (
+        "WITH found AS ("
+        + _FOUND
+        + "(? = '' OR substr(t.id, -length(?)) = ?) ORDER BY t.id DESC LIMIT 1) "
+        + _USED
+    )
+    return Query(sql, (wanted, wanted, wanted), _first)
+
+
+def newest_here(
+    address: ConversationAddress, session_id: str, person: str
+) -> Query[TurnLine | None]:
+    """Find the newest turn of a conversation, by what was said there last and by its session;
+    `person`: one of theirs, "" = anybody's."""
+    sql: LiteralString = (
+        "WITH found AS ("
+        + _FOUND
+        + "(t.id IN (SELECT turn_id FROM (SELECT turn_id, platform, thread_id FROM deliveries "
+        "WHERE chat_id = ? AND message_id > 0 ORDER BY message_id DESC LIMIT ?) "
+        "WHERE platform = ? AND thread_id = ?) OR t.id IN (SELECT id FROM turns "
+        "WHERE session_id = ? ORDER BY id DESC LIMIT ?)) "
+        "AND j.platform = ? AND j.chat_id = ? AND j.thread_id = ? AND (? = '' OR j.person = ?) "
+        "ORDER BY t.id DESC LIMIT 1) " + _USED
+    )
+    platform, chat_id, thread_id, _ = address.columns
+    here = (platform, chat_id, thread_id)
+    looked_back = (chat_id, _LOOKED_BACK, platform, thread_id, session_id, _LOOKED_BACK)
+    return Query(sql, (*looked_back, *here, person, person), _first)
+
+
+def newest(wanted: Wanted, limit: int) -> Query[list[TurnLine]]:
+    """Find turns, newest first.
+
+    What is told of none that is off the record finds none of them.
+    """
+    conditions: list[LiteralString] = ["1"]
+    values: list[str | int] = []
+
+    def have(condition: LiteralString, *given: str) -> None:
+        if given[0]:
+            conditions.append(condition)
+            values.extend(given)
+
+    have("t.id < ?", wanted.older)
+    have("t.status = ?", wanted.status)
+    have("t.started_at >= ?", wanted.since)
+    have("t.started_at < ?", wanted.until)
+    have("t.off_record = 0 AND t.session_id = ?", wanted.session)
+    have("t.off_record = 0 AND t.pack = ?", wanted.pack)
+    have("t.off_record = 0 AND j.person = ?", wanted.person)
+    have("t.off_record = 0 AND j.origin = ?", wanted.origin)
+    have("t.off_record = 0 AND instr(lower(t.reason), lower(?)) > 0", wanted.reason)
+    have("t.off_record = 0 AND " + _SAME_MODEL, wanted.model)
+    sql: LiteralString = (
+        "WITH found AS ("
+        + _FOUND
+        + " AND ".join(conditions)
+        + " ORDER BY t.id DESC LIMIT ?) "
+        + _USED
+        + "ORDER BY f.id DESC"
+    )
+    return Query(sql, (*values, limit), _lines)
+
+
+def slowest(since: str, until: str, limit: int) -> Query[list[TurnLine]]:
+    """Find the turns of these moments that took longest, without what they waited for a person;
+    none that is off the record."""
+    sql: LiteralString = (
+        "WITH timed AS (SELECT t.id AS turn_id, julianday(t.settled_at) - julianday(t.started_at) "
+        "- (SELECT coalesce(sum(julianday(g.settled_at) - julianday(g.created_at)), 0) "
+        "FROM gates AS g WHERE g.turn_id = t.id AND g.settled_at <> '') AS days "
+        "FROM turns AS t WHERE t.started_at >= ? AND t.started_at < ? AND t.settled_at <> '' "
+        "AND t.off_record = 0 ORDER BY days DESC LIMIT ?), found AS ("
+        + _FOUND
+        + "t.id IN (SELECT turn_id FROM timed)) "
+        + _USED
+        + "ORDER BY ms - waited_ms DESC"
+    )
+    return Query(sql, (since, until, limit), _lines)
+
+
+def _first(rows: Sequence[sqlite3.Row]) -> TurnLine | None:
+    return _line(rows[0]) if rows else None
+
+
+def _lines(rows: Sequence[sqlite3.Row]) -> list[TurnLine]:
+    return [_line(row) for row in rows]
+
+
+def _line(row: sqlite3.Row) -> TurnLine:
+    hidden = bool(row["off_record"])
+
+    def told(name: str) -> str:
+        return "" if hidden else row[name]
+
+    def number(name: str) -> int:
+        return 0 if hidden else int(row[name])
+
+    return TurnLine(
+        row["id"],
+        row["status"],
+        told("reason"),
+        told("pack"),
+        told("skill"),
+        told("session_id"),
+        told("person"),
+        told("origin"),
+        hidden,
+        row["resumes"],
+        row["asked_at"],
+        row["started_at"],
+        row["settled_at"],
+        int(row["ms"]),
+        int(row["waited_ms"]),
+        () if hidden else tuple(filter(None, json.loads(row["models"]))),
+        number("calls"),
+        number("tools"),
+        number("input_tokens"),
+        number("cached_tokens"),
+        number("output_tokens"),
+        0.0 if hidden else row["cost_usd"],
+    )

@@ -1,0 +1,107 @@
+"""Sums what turns recorded: model failures, live edits, stale routes, refused calls."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from aouo.facts.ports import iso
+from aouo.facts.recorded import FailedTry
+from aouo.store.snapshots import Query
+
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSums:
+    """Some turns: how many, how many of them failed or were stopped, or had a stale route.
+
+    `edits` is how often messages were edited while answers grew, in turns with `edited_tokens`
+    tokens of output.
+    """
+
+    turns: int
+    failed: int
+    aborted: int
+    resumed: int
+    stale_routes: int
+    edits: int
+    edited_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCalls:
+    """Tool calls that were refused: so many `times`, by the same judge for the same reason."""
+
+    tool: str
+    pack: str
+    judge: str
+    reason: str
+    times: int
+
+
+def between(first: date, last: date, zone: tzinfo) -> tuple[str, str]:
+    """Return the moments at which some local days begin and are over, as they are stored."""
+    over = last + timedelta(days=1) if last < date.max else last
+    return _begin(first, zone), _begin(over, zone)
+
+
+def _begin(day: date, zone: tzinfo) -> str:
+    try:
+        return iso(datetime.combine(day, time(), zone))
+    except OverflowError:  # the first day of the calendar, or the last one
+        return iso(datetime.combine(day, time(), UTC))
+
+
+def sums(since: str, until: str) -> Query[TurnSums]:
+    """Sum up the turns that began from `since` until `until`, which is not included."""
+    return Query(
+        "SELECT count(*) AS turns, coalesce(sum(status = 'nack'), 0) AS failed, "
+        "coalesce(sum(status = 'aborted'), 0) AS aborted, "
+        "coalesce(sum(resumes > 0), 0) AS resumed, "
+        "coalesce(sum(json_extract(recorded, '$.stale_route')), 0) AS stale_routes, "
+        "coalesce(sum(json_extract(recorded, '$.edits')), 0) AS edits, "
+        "coalesce(sum(CASE WHEN json_extract(recorded, '$.edits') > 0 THEN "
+        "(SELECT sum(u.output_tokens) FROM usage_events AS u WHERE u.session_id = turns.session_id "
+        "AND u.turn_id = turns.id "
+        "AND u.scope = 'llm') END), 0) AS edited_tokens FROM (SELECT id, session_id, status, "
+        "resumes, CASE WHEN json_valid(recorded) THEN recorded END AS recorded FROM turns "
+        "WHERE started_at >= ? AND started_at < ?) AS turns",
+        (since, until),
+        _sums,
+    )
+
+
+def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
+    """Sum up the models' failures in those turns that made another try needed, most first."""
+    return Query(
+        "SELECT json_extract(tries.value, '$[0]') AS failed, "
+        "json_extract(tries.value, '$[1]') AS asked, "
+        "json_extract(tries.value, '$[2]') AS error, "
+        "sum(json_extract(tries.value, '$[3]')) AS times "
+        "FROM turns, json_each(CASE WHEN json_valid(turns.recorded) THEN turns.recorded END, "
+        "'$.tries') AS tries WHERE turns.started_at >= ? AND turns.started_at < ? "
+        "GROUP BY 1, 2, 3 ORDER BY times DESC, 1, 2, 3 LIMIT ?",
+        (since, until, _MOST),
+        lambda rows: [FailedTry(**dict(row)) for row in rows],
+    )
+
+
+def refused_calls(since: str, until: str) -> Query[list[RefusedCalls]]:
+    """Sum up the tool calls that were refused in those turns, most often first; none that was off
+    the record."""
+    return Query(
+        "SELECT a.tool, a.pack, a.judge, substr(a.reason, 1, 300) AS reason, count(*) AS times "
+        "FROM turns AS t JOIN audit AS a ON a.turn_id = t.id AND a.stage = 'BLOCKED' "
+        "WHERE t.started_at >= ? AND t.started_at < ? AND t.off_record = 0 "
+        "GROUP BY 1, 2, 3, 4 ORDER BY times DESC, 1, 2, 3, 4 LIMIT ?",
+        (since, until, _MOST),
+        lambda rows: [RefusedCalls(**dict(row)) for row in rows],
+    )
+
+
+def _sums(rows: Sequence[sqlite3.Row]) -> TurnSums:
+    (row,) = rows
+    return TurnSums(**dict(row))
