@@ -14,7 +14,7 @@ from aouo.app.build_generation import build_generation
 from aouo.app.shared import Shared
 from aouo.config.file import ConfigBroken, Loaded, remember, reread
 from aouo.config.keys import differing, until_restart
-from aouo.config.settings import does_nothing, waits_for_restart
+from aouo.config.settings import Settings, does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
 from aouo.installer.refreshing import Refreshing
 from aouo.installer.unfinished import Takeover, Unfinished
@@ -86,6 +86,11 @@ class Reloading:
             "problems": list(self._problems),
             "after_restart": list(self._pending()),
         }
+
+    @property
+    def settings(self) -> Settings:
+        """What the bot runs on; keys that need a restart are as they were at the start."""
+        return self._running
 
     @property
     def unfinished(self) -> Sequence[Unfinished]:

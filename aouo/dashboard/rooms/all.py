@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
+from aouo.dashboard.rooms.approvals import approvals
+from aouo.dashboard.rooms.audit import audit
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.packs import packs
+from aouo.dashboard.rooms.security import security
 from aouo.dashboard.rooms.state import state
 from aouo.dashboard.rooms.usage import usage
 from aouo.dashboard.shown import Shown
@@ -14,6 +17,9 @@ _ROOMS = (
     live,
     usage,
     packs,
+    approvals,
+    audit,
+    security,
 )
 
 

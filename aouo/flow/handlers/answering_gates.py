@@ -18,6 +18,8 @@ from aouo.store.database import Tx
 
 Answer: TypeAlias = AnswerGate | taps.Choose | taps.Approve
 _MOST_DIGITS = 18
+ANSWERED = "answered a question"
+"""The outcome of a job that settled one."""
 
 
 class _NotAsked(Exception):
@@ -39,6 +41,7 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
         gates.settle(tx, gate.id, "answered", answer)
         if not isinstance(given, AnswerGate):
             deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
+        gates.answered_by(tx, gate.id, inbound.origin)
         settled[:] = filter(None, (gates.get(tx, gate.id),))
         return [row for gate in settled for row in settled_cards.show(tx, gate, now)]
 
@@ -47,7 +50,7 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
             waiting.tell(gate)
 
     try:
-        await replies.answer_tap(job, work, "answered a question", then=tell)
+        await replies.answer_tap(job, work, ANSWERED, then=tell)
     except _NotAsked:  # closed a moment ago: these words are no answer
         await replies.defer(job)
 
