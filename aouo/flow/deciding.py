@@ -72,8 +72,10 @@ class Deciding:
         except TimeoutError:
             raise NotDecided(_STORED) from None
         if outcome != ANSWERED:
-            gate, _ = await self.database.read(look)
-            raise NotDecided(_over(gate) if gate and gate.state != "open" else outcome)
+            gate, off_record = await self.database.read(look)
+            if gate and gate.state != "open":
+                raise NotDecided(_over(gate, off_record=off_record))
+            raise NotDecided(outcome)
         return questions.settled(gate.kind, "answered", answer)
 
     async def revoke(self, grant_id: str) -> Grant:
@@ -116,8 +118,8 @@ def _tap(gate: Gate, choice: str) -> tuple[Approve | Choose, str]:
     return tap, gate.options[number]
 
 
-def _over(gate: Gate, *, off_record: bool = False) -> str:
-    """Say how a gate ended."""
-    if off_record:
+def _over(gate: Gate, *, off_record: bool) -> str:
+    """Say how a gate ended, if that is kept."""
+    if off_record or (gate.state == "answered" and not gate.answer):
         return "This is over."
     return f"This is over: {questions.settled(gate.kind, gate.state, gate.answer)}."

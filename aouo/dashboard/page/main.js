@@ -5,7 +5,8 @@ import { $, el } from "/page/dom.js";
 import { follow } from "/page/live.js";
 
 // The views in the order of the navigation; a view is views/<name>.js.
-const VIEWS = [["usage", "Usage"], ["packs", "Packs"]];
+const VIEWS = [["usage", "Usage"], ["packs", "Packs"], ["security", "Security"]];
+let waiting = "";  // " (2)" beside Security while so many wait for an answer
 let leaving = new AbortController();
 
 // What a view is given: where it is, and how it shows what it reads.
@@ -67,8 +68,16 @@ async function open() {
 
 function navigation(here) {
   $("nav").replaceChildren(...VIEWS.map(([name, text]) =>
-    el("li", {}, el("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null }, text))));
+    el("li", {}, el("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null },
+      name === "security" ? `${text}${waiting}` : text))));
   document.title = `${VIEWS.find(([name]) => name === here)?.[1] ?? "?"} · aouo`;
+}
+
+async function answers() {
+  const { number } = await get("/api/approvals/number");
+  waiting = number ? ` (${number})` : "";
+  const link = document.querySelector('#nav a[href="#/security"]');
+  if (link) link.textContent = `Security${waiting}`;
 }
 
 async function state() {
@@ -84,7 +93,10 @@ window.addEventListener("hashchange", async () => {
   await open();
   $("main").focus({ preventScroll: true });
 });
-follow(state, new AbortController().signal);
+const always = new AbortController().signal;
+follow(state, always);
+follow(answers, always);
 state();
+answers().catch(() => {});
 setInterval(() => { if (!document.hidden) state(); }, 10000);
 open();

@@ -17,6 +17,7 @@ from aouo.store import open_gates
 from aouo.store.open_gates import Opened
 
 _MOST = 100
+_LABEL_CHARS = 200
 _AT_REST = "No bot runs that could take the answer."
 
 
@@ -67,7 +68,6 @@ def _told(shown: Shown, opened: Opened) -> Facts:
     gate, problem, redactor = opened.gate, _why_not(shown, opened), shown.redactor()
     facts: Facts = {
         "id": gate.id,
-        "kind": "approval" if gate.kind == APPROVAL else "question",
         "conversation": str(gate.address),
         "since": opened.since,
         "until": gate.expires_at,
@@ -79,6 +79,7 @@ def _told(shown: Shown, opened: Opened) -> Facts:
         return facts
     offered = [] if problem else choices(gate)
     return facts | {
+        "kind": "approval" if gate.kind == APPROVAL else "question",
         "question": excerpt(redactor, gate.question, opened.question_bytes),
         "pack": opened.pack,
         "tool": redactor.text(opened.tool),
@@ -86,7 +87,9 @@ def _told(shown: Shown, opened: Opened) -> Facts:
         "turn_id": gate.turn_id,
         "asked": "" if gate.kind == APPROVAL else _name(opened.inbound, gate.person),
         "place": _place(opened.inbound, gate.address),
-        "choices": [{"value": value, "label": redactor.text(text)} for value, text in offered],
+        "choices": [
+            {"value": value, "label": redactor.text(text)[:_LABEL_CHARS]} for value, text in offered
+        ],
     }
 
 

@@ -14,6 +14,8 @@ import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
+from aouo.config.file import load_settings
+from aouo.dashboard.opening import show_at_rest
 from tests.path.buttons.test_approvals import (
     asked,
     button,
@@ -359,3 +361,29 @@ async def test_the_audit_is_read_page_by_page_and_searched(world: World, docs: P
     assert [len(page["rows"]) for page in pages] == [4, 4, 4, 3]
     assert list(counts.values()) == [3, 2, 0, 0, 4, 15, 0, 0, 15, 15, 0, 0, 0]
     assert refused == [400] * 5
+
+
+async def test_without_a_bot_what_waits_is_shown_and_nothing_decided(
+    world: World, docs: Path
+) -> None:
+    writes(world, docs / "a.txt")
+    async with dashboard(world) as shown:
+        await asked(shown.bot)
+    told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    async with asyncio.TaskGroup() as group:
+        at_rest = show_at_rest(world.home, load_settings(world.home.path, {}), told.set_result)
+        serving = group.create_task(at_rest)
+        link = URL(await told)
+        async with ClientSession(headers={"X-Aouo-Token": link.query["token"]}) as client:
+            async with client.get(link.join(URL("/api/approvals"))) as answer:
+                (found,) = (await answer.json())["open"]
+            address = link.join(URL(f"/api/approvals/{found['id']}"))
+            async with client.post(address, json={"choice": "allow"}) as answer:
+                refused = answer.status
+            async with client.get(link.join(URL("/api/security"))) as answer:
+                overview = await answer.json()
+        serving.cancel()
+
+    assert (found["tool"], found["choices"]) == ("write_file", [])
+    assert found["why_not"] == "No bot runs that could take the answer."
+    assert (refused, overview["fence"]["mode"]) == (409, "ask")
