@@ -15,7 +15,7 @@ from aouo.facts.events import Origin
 from aouo.facts.ports import iso
 from aouo.plumbing.verbs import Facts
 from aouo.store import audit_report
-from aouo.store.audit_report import LOOKED_THROUGH, Row, Sought
+from aouo.store.audit_report import Row, Sought
 
 _ROWS_MAX = 500
 _ID_MAX = 10**15 - 1
@@ -25,7 +25,7 @@ _PARAMETERS = (
     Words("pack", "Its pack."),
     Choice("stage", ("", *get_args(Stage)), "Its stage; any without it."),
     Choice("origin", ("", *get_args(Origin)), "What its turn was started by; any without it."),
-    Words("turn", "The end of its turn's id."),
+    Words("turn", "Its turn's id, or the end of it."),
     Day("since", "The first local day."),
     Day("until", "The last local day."),
     Number("before", 0, _ID_MAX, 0, "Only rows with a lower id; 0 = from the newest on."),
@@ -61,7 +61,8 @@ def audit(shown: Shown) -> Sequence[Endpoint]:
         if len(found) > limit:
             older = found[limit - 1].id
         else:
-            older = top - LOOKED_THROUGH if top - LOOKED_THROUGH > lowest else 0
+            reaches = audit_report.reaches(wanted, top)
+            older = reaches if reaches > lowest else 0
         return {"rows": [told(row) for row in found[:limit]], "older": older}
 
     return (

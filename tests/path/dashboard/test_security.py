@@ -346,6 +346,8 @@ async def test_the_audit_is_read_page_by_page_and_searched(world: World, docs: P
                 "pack=notes",
                 "origin=cron",
                 f"turn={turn[-8:]}",
+                f"turn={turn}",
+                f"turn={turn[:-1]}",
                 "since=2026-03-02&until=2026-03-03",
                 "until=2026-03-01",
                 "since=9999-12-31",
@@ -359,8 +361,31 @@ async def test_the_audit_is_read_page_by_page_and_searched(world: World, docs: P
 
     assert [row for page in pages for row in page["rows"]] == whole["rows"]
     assert [len(page["rows"]) for page in pages] == [4, 4, 4, 3]
-    assert list(counts.values()) == [3, 2, 0, 0, 4, 15, 0, 0, 15, 15, 0, 0, 0]
+    assert list(counts.values()) == [3, 2, 0, 0, 4, 15, 0, 0, 15, 15, 0, 15, 0, 0, 0]
     assert refused == [400] * 5
+
+
+async def test_a_search_through_very_many_rows_goes_on_page_by_page(world: World) -> None:
+    """A page looks through so many ids at most; a turn's own rows are found at once."""
+    row = (
+        "INSERT INTO audit (id, at, stage, turn_id, call_id, action_id, tool, pack, origin, digest)"
+        " VALUES (?, '2026-03-02T12:00:00.000+00:00', 'PROPOSED', ?, 'c', 'a', ?, 'p', 'chat', 'd')"
+    )
+    turn = "01JT0000000000000000000000"
+    async with dashboard(world) as shown:
+        database = shown.bot.app.shared.database
+        await database.transact(lambda tx: tx.run(row, 7, turn, "rare"))
+        await database.transact(lambda tx: tx.run(row, 1_000_000, "", "frequent"))
+        found: list[int] = []
+        empty, before = -1, 0
+        while empty < 0 or before:
+            _, page = await shown.get(f"/api/audit?tool=rare&before={before}")
+            found += [one["id"] for one in page["rows"]]
+            before, empty = page["older"], empty + 1
+        _, of_turn = await shown.get(f"/api/audit?turn={turn}")
+
+    assert (found, empty) == ([7], 3)
+    assert ([one["id"] for one in of_turn["rows"]], of_turn["older"]) == ([7], 0)
 
 
 async def test_without_a_bot_what_waits_is_shown_and_nothing_decided(

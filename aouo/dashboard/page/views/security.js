@@ -23,7 +23,7 @@ export async function show(root, place) {
 }
 
 async function waiting(root, place) {
-  const told = el("p", { role: "status" });
+  const told = el("p", { role: "status", tabindex: "-1" });
   const list = el("div");
   root.append(told, list);
   const read = redrawn(list, () => get("/api/approvals"), (facts) => [
@@ -35,6 +35,7 @@ async function waiting(root, place) {
         told.textContent = error.message;
       }
       await read();
+      told.focus();  // its button is gone
     })),
     ...(facts.number > facts.open.length
       ? [el("p", { class: "muted" }, `${count(facts.number - facts.open.length)} more wait.`)] : []),
@@ -88,13 +89,14 @@ async function audit(root, place) {
     more.replaceChildren(...(last ? [el("button", { type: "button", id: "older", onclick: async () => {
       older.push(...(older.length ? [] : pages), await get(`/api/audit${query({ ...sought, before: last })}`));
       list.replaceChildren(...drawn(older));
-    } }, "Older")] : []));
+    } }, "Look further back")] : []));
     return [table("Audit", [
       ["When", (row) => moment(row.at, { dateStyle: "short", timeStyle: "medium" })], ["Stage", (row) => row.stage, "short"],
       ["Pack", (row) => isolated(row.pack), "short"],
       ["Tool", (row) => (row.off_record ? "off the record" : isolated(row.tool)), "short"],
-      ["Reason", (row) => excerpt(row.reason), "words"], ["Origin", (row) => row.origin], ["Turn", (row) => turn(row.turn_id)],
-    ], pages.flatMap(({ rows }) => rows), Object.values(sought).some(Boolean) ? "Nothing is like that." : "No tool was called yet.")];
+      ["Reason", (row) => excerpt(row.reason), "words"], ["Origin", (row) => row.origin], ["Turn", (row) => turn(row.turn_id), "short"],
+    ], pages.flatMap(({ rows }) => rows), Object.values(sought).some(Boolean)
+      ? `Nothing is like that${last ? " among the newest" : ""}.` : "No tool was called yet.")];
   }
 
   await place.follow(read);
@@ -118,7 +120,7 @@ const MODES = {
 };
 
 async function allowed(root, place) {
-  const told = el("p", { role: "status" });
+  const told = el("p", { role: "status", tabindex: "-1" });
   const list = el("div");
   root.append(told, list);
   const read = redrawn(list, () => get("/api/security"), (facts) => [

@@ -7,7 +7,7 @@ import { card, table } from "/page/parts.js";
 import { excerpt, grants, isolated, redrawn, turn } from "/page/views/security/parts.js";
 
 export async function show(root, place) {
-  const told = el("p", { role: "status" });
+  const told = el("p", { role: "status", tabindex: "-1" });
   const body = el("div");
   root.append(told, body);
   const read = redrawn(body, () => get(at`/api/packs/${place.pack}/permissions`), (facts) => [
@@ -20,7 +20,7 @@ export async function show(root, place) {
     card("Refused", table("Refused calls", [
       ["Tool", (row) => isolated(row.tool)], ["Why", (row) => excerpt(row.reason), "words"],
       ["Times", (row) => count(row.times), "number"], ["Last", (row) => moment(row.last), "short"],
-      ["In turn", (row) => turn(row.turn_id)],
+      ["In turn", (row) => turn(row.turn_id), "short"],
     ], facts.refusals, "No call was refused.")),
     card("Allowed for good", grants(facts.grants, told, () => read())),
   ]);

@@ -44,5 +44,6 @@ export const grants = (rows, told, read) => table("Allowed for good", [
         told.textContent = error.message;
       }
       await read();
+      told.focus();  // its button is gone
     } }, "Take back")],
 ], rows, "Nothing is allowed for good. “Always in this folder” under a question does so.");
