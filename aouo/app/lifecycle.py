@@ -87,7 +87,7 @@ class Runtime:
     @property
     def settings(self) -> Settings:
         """What it runs on now."""
-        return self._reloading.settings
+        return self._reloading.running
 
     def stop(self) -> None:
         """Begin the graceful end: no more ingress, lanes finish, the outbox empties."""

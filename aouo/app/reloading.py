@@ -88,8 +88,8 @@ class Reloading:
         }
 
     @property
-    def settings(self) -> Settings:
-        """What the bot runs on; keys that need a restart are as they were at the start."""
+    def running(self) -> Settings:
+        """The settings in force."""
         return self._running
 
     @property

@@ -3,10 +3,10 @@
 import { get, inWords } from "/page/api.js";
 import { $, el } from "/page/dom.js";
 import { follow } from "/page/live.js";
+import { tellWaiting } from "/page/waiting.js";
 
 // The views in the order of the navigation; a view is views/<name>.js.
 const VIEWS = [["usage", "Usage"], ["packs", "Packs"], ["security", "Security"]];
-let waiting = "";  // " (2)" beside Security while so many wait for an answer
 let leaving = new AbortController();
 
 // What a view is given: where it is, and how it shows what it reads.
@@ -68,16 +68,8 @@ async function open() {
 
 function navigation(here) {
   $("nav").replaceChildren(...VIEWS.map(([name, text]) =>
-    el("li", {}, el("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null },
-      name === "security" ? `${text}${waiting}` : text))));
+    el("li", {}, el("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null }, text))));
   document.title = `${VIEWS.find(([name]) => name === here)?.[1] ?? "?"} · aouo`;
-}
-
-async function answers() {
-  const { number } = await get("/api/approvals/number");
-  waiting = number ? ` (${number})` : "";
-  const link = document.querySelector('#nav a[href="#/security"]');
-  if (link) link.textContent = `Security${waiting}`;
 }
 
 async function state() {
@@ -93,10 +85,8 @@ window.addEventListener("hashchange", async () => {
   await open();
   $("main").focus({ preventScroll: true });
 });
-const always = new AbortController().signal;
-follow(state, always);
-follow(answers, always);
+follow(state, new AbortController().signal);
 state();
-answers().catch(() => {});
 setInterval(() => { if (!document.hidden) state(); }, 10000);
 open();
+tellWaiting();
