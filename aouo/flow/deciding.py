@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from aouo.facts.errors import Refused
-from aouo.facts.events import Button, Inbound, Person
+from aouo.facts.events import Button, Inbound, Person, Text
 from aouo.facts.people import Owner
 from aouo.facts.taps import Approve, Choose, encode
 from aouo.facts.work import Gate
@@ -22,9 +22,10 @@ from aouo.store.grants import Grant
 
 log = structlog.get_logger()
 WITHIN_S = 10.0
+WORDS_CHARS = 4_096
+"""Of an answer in words, as a message in a chat has."""
 _OFF_RECORD = "This is off the record: it is answered where it was asked."
 _NOT_YOURS = "This is for somebody else, who answers it where it was asked."
-_IN_WORDS = "This is answered in words, where it was asked."
 _STORED = "Your answer is stored. It counts as soon as the bot comes to it."
 
 
@@ -43,12 +44,12 @@ class Deciding:
     owner: Callable[[], Owner]
     outcome: Callable[[Inbound], Awaitable[str]]
 
-    async def decide(self, gate_id: str, choice: str) -> str:
-        """Answer a gate as a tap in its chat does; return what its message says then.
+    async def decide(self, gate_id: str, choice: str, words: str = "") -> str:
+        """Answer a gate as a tap or words in its chat do; return what its message says then.
 
         Raises:
             LookupError: there is no such gate.
-            ValueError: it offers no such choice.
+            ValueError: it offers no such choice, or takes no such words.
             NotDecided: it is over, or not the owner's to answer.
         """
 
@@ -63,9 +64,8 @@ class Deciding:
             raise NotDecided(_over(gate, off_record=off_record))
         if why := undecidable(gate, self.owner(), off_record=off_record):
             raise NotDecided(why)
-        tap, answer = _tap(gate, choice)
-        button = Button(encode(tap), questions.label(gate.kind, answer), "")
-        inbound = Inbound(gate.address, Person(gate.person), button, origin="web")
+        said = _said(gate, words.strip()) if words else _tapped(gate, choice)
+        inbound = Inbound(gate.address, Person(gate.person), said, origin="web")
         try:
             async with asyncio.timeout(WITHIN_S):
                 outcome = await self.outcome(inbound)
@@ -76,7 +76,8 @@ class Deciding:
             if gate and gate.state != "open":
                 raise NotDecided(_over(gate, off_record=off_record))
             raise NotDecided(outcome)
-        return questions.settled(gate.kind, "answered", answer)
+        gate, _ = await self.database.read(look)
+        return questions.settled(gate.kind, gate.state, gate.answer) if gate else ""
 
     async def revoke(self, grant_id: str) -> Grant:
         """Take a grant back: from the next call on, the owner is asked again.
@@ -98,7 +99,7 @@ def undecidable(gate: Gate, owner: Owner, *, off_record: bool) -> str:
         return _OFF_RECORD
     if not (at_home or owner.id == gate.person != ""):
         return _NOT_YOURS
-    return "" if gate.options else _IN_WORDS
+    return ""
 
 
 def choices(gate: Gate) -> list[tuple[str, str]]:
@@ -108,14 +109,25 @@ def choices(gate: Gate) -> list[tuple[str, str]]:
     return list(zip(names, labels, strict=True))
 
 
-def _tap(gate: Gate, choice: str) -> tuple[Approve | Choose, str]:
-    """(the tap that makes a choice, the answer that it gives). Raises: ValueError."""
+def _tapped(gate: Gate, choice: str) -> Button:
+    """Return the tap that makes a choice. Raises: ValueError."""
     names = [name for name, _ in choices(gate)]
     if choice not in names:
-        raise ValueError(choice)
+        raise ValueError("This question offers no such choice.")
     number = names.index(choice)
     tap = Approve(gate.id, choice) if gate.kind == APPROVAL else Choose(gate.id, number)
-    return tap, gate.options[number]
+    return Button(encode(tap), questions.label(gate.kind, gate.options[number]), "")
+
+
+def _said(gate: Gate, words: str) -> Text:
+    """Return what answers a question in words. Raises: ValueError."""
+    if gate.kind == APPROVAL:
+        raise ValueError("This is answered by one of its choices only.")
+    if not words:
+        raise ValueError("There are no words in it.")
+    if len(words) > WORDS_CHARS:
+        raise ValueError(f"It is too long: at most {WORDS_CHARS:,} characters are an answer.")
+    return Text(words.encode("utf-8", "replace").decode(), answers=gate.id)
 
 
 def _over(gate: Gate, *, off_record: bool) -> str:

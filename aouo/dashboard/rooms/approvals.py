@@ -23,9 +23,10 @@ _AT_REST = "No bot runs that could take the answer."
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the owner chooses, by the `value` of a choice."""
+    """What the owner chooses, by the `value` of a choice, or says to a question in `words`."""
 
-    choice: str
+    choice: str = ""
+    words: str = ""
 
 
 def approvals(shown: Shown) -> Sequence[Endpoint]:
@@ -43,11 +44,11 @@ def approvals(shown: Shown) -> Sequence[Endpoint]:
 
     async def decide(gate: str, body: Decision) -> Facts:
         try:
-            return {"outcome": await shown.bot.app.deciding.decide(gate, body.choice)}
+            return {"outcome": await shown.bot.app.deciding.decide(gate, body.choice, body.words)}
         except LookupError:
             raise NotFound("There is no such question.") from None
-        except ValueError:
-            raise BadRequest("This question offers no such choice.") from None
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
 
     return (
         Endpoint("GET", "/api/approvals", "What waits for a person's answer.", every),

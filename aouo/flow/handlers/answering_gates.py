@@ -33,7 +33,7 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
 
     def work(tx: Tx, now: str) -> str | list[Delivery]:
         gate = _gate_of(tx, given, inbound)
-        if gate is None and isinstance(given, AnswerGate):
+        if gate is None and isinstance(given, AnswerGate) and not given.gate_id:
             raise _NotAsked
         problem, answer = _judge(gate, given, inbound, now)
         if problem or gate is None:
@@ -56,8 +56,8 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
 
 
 def _gate_of(tx: Tx, given: Answer, inbound: Inbound) -> Gate | None:
-    """A tap names its question; words answer the one that is open for this person here."""
-    if isinstance(given, AnswerGate):
+    """A tap names its question; words may, or answer the one that is open for this person here."""
+    if isinstance(given, AnswerGate) and not given.gate_id:
         return gates.open_for(tx, inbound.address, inbound.person.id)
     return gates.get(tx, given.gate_id)
 

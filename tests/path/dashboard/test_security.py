@@ -205,6 +205,39 @@ async def test_a_question_to_the_owner_is_answered_by_one_of_its_options(world: 
     assert (answer, heard(world)) == ((200, {"outcome": "green"}), "green")
 
 
+async def test_a_question_to_the_owner_is_answered_in_words(world: World) -> None:
+    """Only that question: words for one that is over begin no turn."""
+    asks_colour(world)
+    async with dashboard(world) as shown:
+        await shown.bot.people.say(ADA, ADA, "paint it")
+        await eventually(lambda: shown.bot.rows("SELECT 1 FROM deliveries WHERE state = 'sent'"))
+        address = f"/api/approvals/{(await opened(shown))['id']}"
+        refused = [
+            (await shown.send("POST", address, {"words": words}))[0] for words in ("  ", "x" * 4097)
+        ]
+        answer = await shown.send("POST", address, {"words": "a dark blue \ud800"})
+        await said(world, "noted")
+        again = await shown.send("POST", address, {"words": "or green"})
+        await settled(shown.bot)
+        turns = await shown.bot.rows("SELECT 1 FROM turns")
+
+    assert refused == [400, 400]
+    assert (answer, heard(world)) == ((200, {"outcome": "a dark blue ?"}), "a dark blue ?")
+    assert (again, len(turns)) == ((409, {"error": GONE.format("a dark blue ?")}), 1)
+
+
+async def test_an_approval_is_not_given_in_words(world: World, docs: Path) -> None:
+    writes(world, docs / "a.txt")
+    async with dashboard(world) as shown:
+        await asked(shown.bot)
+        address = f"/api/approvals/{(await opened(shown))['id']}"
+        answer = await shown.send("POST", address, {"words": "allow"})
+        states = await gate_states(shown.bot)
+
+    assert answer[0] == 400
+    assert states == [("open", "")]
+
+
 async def test_a_question_to_somebody_else_is_shown_and_left_to_them(world: World) -> None:
     asks_colour(world)
     async with dashboard(world) as shown:

@@ -27,9 +27,9 @@ async function waiting(root, place) {
   const list = el("div");
   root.append(told, list);
   const read = redrawn(list, () => get("/api/approvals"), (facts) => [
-    ...facts.open.map((one) => question(one, async (choice) => {
+    ...facts.open.map((one) => question(one, async (answer) => {
       try {
-        const { outcome } = await post(at`/api/approvals/${one.id}`, { choice });
+        const { outcome } = await post(at`/api/approvals/${one.id}`, answer);
         told.textContent = `Decided: ${outcome}.`;
       } catch (error) {
         told.textContent = error.message;
@@ -54,15 +54,24 @@ function question(one, decide) {
   const buttons = one.choices.map(({ value, label }) => el("button", {
     type: "button", id: `choice-${one.id}-${value}`, onclick: async (event) => {
       for (const button of event.target.parentElement.children) button.disabled = true;
-      await decide(value);
+      await decide({ choice: value });
       for (const button of event.target.parentElement?.children ?? []) button.disabled = false;
     },
   }, isolated(label)));
   return card(title, excerpt(one.question),
     el("details", { id: `call-${one.id}` }, el("summary", {}, `The call of ${one.tool}`), excerpt(one.arguments, "pre")),
     el("p", { class: "muted" }, one.pack ? `${one.pack}, ` : "", "in ", isolated(one.place), `, ${until}, in turn `, turn(one.turn_id)),
-    one.choices.length ? el("div", { class: "line", role: "group", "aria-label": title }, ...buttons)
-      : el("p", {}, one.why_not));
+    ...(buttons.length ? [el("div", { class: "line", role: "group", "aria-label": title }, ...buttons)] : []),
+    ...(one.why_not ? [el("p", {}, one.why_not)] : one.kind === "question" ? [inWords(one, decide)] : []));
+}
+
+function inWords(one, decide) {
+  return el("form", { class: "fields", onsubmit: async (event) => {
+    event.preventDefault();
+    await decide({ words: event.target.elements.words.value });
+  } }, el("label", {}, "Answer in words",
+    el("input", { name: "words", id: `words-${one.id}`, required: "", maxlength: 4096, autocomplete: "off" })),
+  el("button", { type: "submit" }, "Send"));
 }
 
 const STAGES = ["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"];

@@ -15,7 +15,7 @@ export const excerpt = ({ text, bytes: size, cut }, tag = "div") => el("div", {}
 export const turn = (id) => el("a", { href: at`#/turns/${id}`, title: id, "aria-label": `Turn ${id}` }, id.slice(-8));
 
 // Returns what reads facts and draws them in `root`, but only if they changed; the focus stays where it was,
-// and what was unfolded stays so. Facts that are null change nothing.
+// what was unfolded stays so, and what was written stays written. Facts that are null change nothing.
 export function redrawn(root, read, draw) {
   let before = "";
   return async () => {
@@ -25,7 +25,9 @@ export function redrawn(root, read, draw) {
     before = now;
     const focused = root.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : "";
     const unfolded = [...root.querySelectorAll("details[open][id]")].map(({ id }) => id);
+    const written = [...root.querySelectorAll("input[id]")].map(({ id, value }) => [id, value]);
     root.replaceChildren(...draw(facts));
+    for (const [id, value] of written) if (document.getElementById(id)) document.getElementById(id).value = value;
     for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus();
   };
