@@ -80,7 +80,7 @@ class Deciding:
         return questions.settled(gate.kind, gate.state, gate.answer) if gate else ""
 
     async def revoke(self, grant_id: str) -> Grant:
-        """Take a grant back: from the next call on, the owner is asked again.
+        """Take a grant back: from the next call on it lets nothing pass.
 
         Raises:
             LookupError: there is no such grant.

@@ -41,7 +41,7 @@ export const grants = (rows, told, read) => table("Allowed for good", [
     "aria-label": `Take back ${row.tool} of ${row.pack} in ${row.folder}`, onclick: async () => {
       try {
         await post(at`/api/grants/${row.id}/revoke`);
-        told.textContent = `Taken back: ${row.tool} of ${row.pack} asks again.`;
+        told.textContent = `Taken back: ${row.tool} of ${row.pack} in ${row.folder}.`;
       } catch (error) {
         told.textContent = error.message;
       }
