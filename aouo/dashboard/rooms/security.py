@@ -29,48 +29,13 @@ _ENDS = {"EXECUTED": "done", "FAILED": "failed", "BLOCKED": "refused"}
 
 def security(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about what is allowed."""
-    cards: dict[str, tuple[Pack, Facts]] = {}
+    cards = _Cards()
 
     async def overview() -> Facts:
-        rules = shown.settings().security
-        async with shown.snapshot() as snapshot:
-            granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
-            uses = await snapshot.ask(audit_report.uses())
-            times = await snapshot.ask(off_record.times(_MOST))
-            modes = await snapshot.ask(off_record.modes(_MOST))
-        return {
-            "fence": {"mode": rules.fence_mode, "allowed_paths": list(rules.allowed_paths)},
-            "asking": {"wait_s": rules.approvals.wait_s, "per_hour": rules.approvals.per_hour},
-            "grants": [_told(grant) for grant in granted],
-            "packs": _of_packs(uses, shown.library().names),
-            "off_record": {"now": modes, "times": [asdict(one) for one in times]},
-        }
+        return await _overview(shown)
 
     async def permissions(pack: str) -> Facts:
-        """Return what a pack asks for, what it used of it, and what it was refused."""
-        asked = await card(found(shown, pack))
-        async with shown.snapshot() as snapshot:
-            uses = await snapshot.ask(audit_report.uses_of(pack))
-            refusals = await snapshot.ask(audit_report.refusals_of(pack))
-            granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
-        redactor = shown.redactor()
-        return {
-            **asked,
-            "uses": _of_tools(pack, uses, asked["tools"], asked["own"]),
-            "refusals": [
-                {**asdict(one), "tool": redactor.text(one.tool)}
-                | {"reason": excerpt(redactor, one.reason)}
-                for one in refusals
-            ],
-            "grants": [_told(grant) for grant in granted if grant.pack == pack],
-        }
-
-    async def card(pack: Pack) -> Facts:
-        """Return what a pack asks for, as its card words it; read once for each loaded pack."""
-        known = cards.get(pack.name)
-        if known is None or known[0] is not pack:
-            known = cards[pack.name] = pack, await asyncio.to_thread(_card, pack)
-        return known[1]
+        return await _permissions(shown, await cards.of(found(shown, pack)))
 
     async def revoke(grant: str) -> Facts:
         try:
@@ -99,6 +64,60 @@ def security(shown: Shown) -> Sequence[Endpoint]:
             needs_bot=True,
         ),
     )
+
+
+async def _overview(shown: Shown) -> Facts:
+    rules = shown.settings().security
+    async with shown.snapshot() as snapshot:
+        granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
+        uses = await snapshot.ask(audit_report.uses())
+        times = await snapshot.ask(off_record.times(_MOST))
+        modes = await snapshot.ask(off_record.modes(_MOST))
+    return {
+        "fence": {"mode": rules.fence_mode, "allowed_paths": list(rules.allowed_paths)},
+        "asking": {"wait_s": rules.approvals.wait_s, "per_hour": rules.approvals.per_hour},
+        "grants": [_told(grant) for grant in granted],
+        "packs": _of_packs(uses, shown.library().names),
+        "off_record": {"now": modes, "times": [asdict(one) for one in times]},
+    }
+
+
+async def _permissions(shown: Shown, asked: Facts) -> Facts:
+    """Return what a pack asks for, what it used of it, and what it was refused."""
+    pack, redactor = asked["pack"], shown.redactor()
+    async with shown.snapshot() as snapshot:
+        uses = await snapshot.ask(audit_report.uses_of(pack))
+        refusals = await snapshot.ask(audit_report.refusals_of(pack))
+        granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
+    return {
+        **asked,
+        "uses": [
+            {**row, "tool": redactor.text(row["tool"])}
+            for row in _of_tools(pack, uses, asked["tools"], asked["own"])
+        ],
+        "refusals": [
+            {
+                **asdict(one),
+                "tool": redactor.text(one.tool),
+                "reason": excerpt(redactor, one.reason),
+            }
+            for one in refusals
+        ],
+        "grants": [_told(grant) for grant in granted if grant.pack == pack],
+    }
+
+
+class _Cards:
+    """What packs ask for, as their cards word it; read once for each loaded pack."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Pack, Facts]] = {}
+
+    async def of(self, pack: Pack) -> Facts:
+        known = self._known.get(pack.name)
+        if known is None or known[0] is not pack:
+            known = self._known[pack.name] = pack, await asyncio.to_thread(_card, pack)
+        return known[1]
 
 
 def _told(grant: Grant) -> Facts:
