@@ -34,6 +34,7 @@ from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
 from aouo.flow.command_results import CommandResults
+from aouo.flow.deciding import Deciding
 from aouo.flow.generations import Generations, WakingClock
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
@@ -110,6 +111,7 @@ class App:
     verbs: Verbs
     commands: Commands
     asking: Asking
+    deciding: Deciding
     state: Callable[[], Awaitable[Facts]]
 
 
@@ -329,6 +331,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             **home_verbs(packs, lambda: generations.library, schedules),
         },
         asking=asking,
+        deciding=Deciding(database, owner, asking.outcome),
         commands=said.commands,
         state=lambda: state(
             shared, generations.now, known_models, bell, parts, said.problems, unasked

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import TYPE_CHECKING
 
+from aouo.config.settings import Settings
 from aouo.dashboard.endpoints import Conflict
 from aouo.facts.ports import Clock
 from aouo.packs.library import Library
@@ -32,6 +33,7 @@ class Shown:
     snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]]
     zone: Callable[[], tzinfo]
     library: Callable[[], Library]
+    settings: Callable[[], Settings]
     redactor: Callable[[], Redactor]
     health: Callable[[], Awaitable[Facts]]
     status: Callable[[], Awaitable[Facts]]

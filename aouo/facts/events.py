@@ -41,12 +41,14 @@ class Part:
 class Text:
     """What a person wrote; `about` holds one bracketed line for each thing it refers to.
 
-    `parts` are the messages it was joined from; empty when it was one.
+    `parts` are the messages it was joined from; empty when it was one. `answers` is the id of the
+    gate that these words answer and are for nothing else, "" = they are not bound to one.
     """
 
     text: str
     about: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

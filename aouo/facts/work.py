@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.attachments import Kind
 from aouo.facts.commands import Carried
-from aouo.facts.events import ChatKind, Inbound, Triggered
+from aouo.facts.events import ChatKind, Inbound, Origin, Triggered
 from aouo.facts.ports import Rendered
 
 DeliveryKind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "ending", "doubt"]
@@ -107,7 +107,8 @@ class OpenTurn:
 class Gate:
     """One question to one person; `state` is open | answered | expired | closed.
 
-    `digest` identifies the exact call that an approval is for.
+    `digest` identifies the exact call that an approval is for; `origin` is by what the answer came,
+    "" = there is none.
     """
 
     id: str
@@ -123,6 +124,7 @@ class Gate:
     delivery_id: int
     expires_at: str
     digest: str = ""
+    origin: Origin | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True)

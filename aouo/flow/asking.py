@@ -131,6 +131,16 @@ class Asking:
             leave()
         yield await self._database.read(lambda tx: _end_of(tx, turn.job_id))
 
+    async def outcome(self, inbound: Inbound) -> str:
+        """Store an inbound that needs no turn as a job, and return what that ended with."""
+        filed: list[int] = []
+        await self._inbox.ask(inbound, filed.append)
+        while True:
+            ended = self._ended  # taken before the look, so that no end is missed
+            if await self._database.read(lambda tx: jobs.is_settled(tx, filed[0])):
+                return (await self._database.read(lambda tx: jobs.outcome(tx, filed[0])))[1]
+            await ended.wait()
+
     def _tell(self) -> None:
         self._ended.set()
         self._ended = asyncio.Event()

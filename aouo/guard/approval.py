@@ -9,6 +9,8 @@ from aouo.facts.origins import PROFILES
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 
 ALLOW, DENY, ALWAYS = "allow", "deny", "always"
+FOR_GOOD = "the owner allowed it for good"
+"""What the audit says of a call that a grant let pass."""
 UNATTENDED = (
     "This needs the owner's yes, and nobody is there to give it while this runs by itself. "
     "Go on without it and say what is left to do."

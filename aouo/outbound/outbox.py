@@ -188,12 +188,13 @@ class Outbox:
             self.put(told)
 
     async def answer_tap(self, inbound: Inbound, problem: str = "") -> None:
-        """Answer `inbound` if it is a tap: with the problem as an alert, or without words.
+        """Answer `inbound` if it is a tap that waits for it: with the problem as an alert, or
+        without words.
 
         A failure is only logged.
         """
         tap = inbound.content
-        if not isinstance(tap, Button):
+        if not isinstance(tap, Button) or not tap.answer_id:
             return
         messenger = self._messengers[inbound.address.platform]
         try:

@@ -57,7 +57,7 @@ class LanePolicy:
                 return lane.bypass
             case Button(bypasses=True):
                 return lane.bypass
-            case Text() if answers_gate:
+            case Text(answers=gate_id) if answers_gate or gate_id:
                 return lane.bypass
             case Edited() | Reacted() | DraftStopped() | Standing() | Migrated() | TopicShut():
                 return lane.bypass

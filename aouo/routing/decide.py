@@ -118,8 +118,8 @@ def decide(
         case Report() as report:
             return BringIn(report)
         case Text(text) as content:
-            if answers_gate:
-                return AnswerGate(text)
+            if answers_gate or content.answers:
+                return AnswerGate(text, content.answers)
             return _turn(_words(content), active_pack or installed.named(inbound.title), installed)
         case _:
             assert_never(inbound.content)

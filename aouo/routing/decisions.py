@@ -79,9 +79,10 @@ class ShutTopic:
 
 @dataclass(frozen=True, slots=True)
 class AnswerGate:
-    """Answer the person's open question with these words."""
+    """Answer a gate with these words, "" = the person's open question here."""
 
     text: str
+    gate_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
 def of_call(tx: Tx, call_id: str) -> Gate | None:
     """The gate that this call opened."""
     row = tx.one("SELECT * FROM gates WHERE call_id = ?", call_id)
-    return _gate(row) if row else None
+    return gate_of(row) if row else None
 
 
 def opened_since(tx: Tx, kind: str, moment: str) -> int:
@@ -57,7 +57,7 @@ def new_id() -> str:
 
 def get(tx: Tx, gate_id: str) -> Gate | None:
     row = tx.one("SELECT * FROM gates WHERE id = ?", gate_id)
-    return _gate(row) if row else None
+    return gate_of(row) if row else None
 
 
 def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
@@ -70,7 +70,7 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
         address.thread_id,
         person,
     )
-    return _gate(row) if row else None
+    return gate_of(row) if row else None
 
 
 def asks_in(tx: Tx, address: ConversationAddress) -> bool:
@@ -91,6 +91,12 @@ def open_now(tx: Tx) -> int:
     return row["n"] if row else 0
 
 
+def is_off_record(tx: Tx, gate: Gate) -> bool:
+    """Whether the turn that asks is off the record, or not there any more."""
+    row = tx.one("SELECT off_record FROM turns WHERE id = ?", gate.turn_id)
+    return row is None or bool(row["off_record"])
+
+
 def show(tx: Tx, gate_id: str, delivery_id: int) -> None:
     """Store which delivery shows the gate's question."""
     tx.run("UPDATE gates SET delivery_id = ? WHERE id = ?", delivery_id, gate_id)
@@ -109,6 +115,11 @@ def settle(tx: Tx, gate_id: str, state: str, answer: str, now: str) -> bool:
         )
         == 1
     )
+
+
+def answered_by(tx: Tx, gate_id: str, origin: str) -> None:
+    """Note by what the answer came."""
+    tx.run("UPDATE gates SET origin = ? WHERE id = ?", origin, gate_id)
 
 
 def use(tx: Tx, gate_id: str) -> None:
@@ -132,7 +143,7 @@ def close_of_turn(tx: Tx, turn_id: str, now: str) -> list[Gate]:
         now,
         turn_id,
     )
-    return [_gate(row) for row in rows]
+    return [gate_of(row) for row in rows]
 
 
 def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> list[Gate]:
@@ -147,10 +158,11 @@ def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> 
         address.thread_id,
         before,
     )
-    return [_gate(row) for row in rows]
+    return [gate_of(row) for row in rows]
 
 
-def _gate(row: sqlite3.Row) -> Gate:
+def gate_of(row: sqlite3.Row) -> Gate:
+    """Read a row of gates."""
     return Gate(
         row["id"],
         row["kind"],
@@ -165,4 +177,5 @@ def _gate(row: sqlite3.Row) -> Gate:
         row["delivery_id"],
         row["expires_at"],
         row["digest"],
+        row["origin"],
     )

@@ -6,8 +6,11 @@ emptied after the commit.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import COMMANDS, Runs
 from aouo.facts.events import (
     Album,
@@ -23,6 +26,7 @@ from aouo.facts.events import (
 from aouo.store import media, results
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
+from aouo.store.snapshots import Query
 
 _SAID = (Text, Attached, Album, Shown, Illegible)
 
@@ -134,3 +138,43 @@ def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
             row["created_at"],
             int(inbound.address.chat_id) if inbound.address.platform == "tg" else 0,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Something was off the record there from then to then, "" = it still is."""
+
+    where: str
+    since: str
+    until: str
+
+
+def times(limit: int) -> Query[list[Time]]:
+    """The newest turns off the record, without anything of them."""
+    return Query(
+        "SELECT j.platform, j.chat_id, j.thread_id, j.user_id, t.started_at AS since, "
+        "t.settled_at AS until FROM turns AS t JOIN jobs AS j ON j.id = t.job_id "
+        "WHERE t.off_record = 1 ORDER BY t.id DESC LIMIT ?",
+        (limit,),
+        _times,
+    )
+
+
+def modes(limit: int) -> Query[list[str]]:
+    """The conversations that are off the record now."""
+    return Query(
+        "SELECT platform, chat_id, thread_id, user_id FROM conversation_routes "
+        "WHERE off_record = 1 ORDER BY id LIMIT ?",
+        (limit,),
+        lambda rows: [_where(row) for row in rows],
+    )
+
+
+def _times(rows: Sequence[sqlite3.Row]) -> list[Time]:
+    return [Time(_where(row), row["since"], row["until"]) for row in rows]
+
+
+def _where(row: sqlite3.Row) -> str:
+    return str(
+        ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
+    )

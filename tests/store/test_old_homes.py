@@ -98,11 +98,9 @@ async def test_jobs_in_all_states_can_be_read(database: Database) -> None:
 
 async def test_jobs_that_were_emptied_before_are_marked(file: Path) -> None:
     """Else retention would read those with a turn again each day."""
+    body = Inbound(CHAT, Person("1001"), Text("")).dump().replace('"answers":"",', "")  # as it was
     with closing(sqlite3.connect(file)) as old, old:
-        old.execute(
-            "UPDATE jobs SET body = ? WHERE id = 1",
-            [Inbound(CHAT, Person("1001"), Text("")).dump()],
-        )
+        old.execute("UPDATE jobs SET body = ? WHERE id = 1", [body])
     with closing(connect(file)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         migrate(Tx(connection), NOW)

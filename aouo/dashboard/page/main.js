@@ -3,6 +3,7 @@
 import { get, inWords } from "/page/api.js";
 import { $, el } from "/page/dom.js";
 import { follow } from "/page/live.js";
+import { tellWaiting } from "/page/waiting.js";
 
 // The views in the order of the navigation; a view is views/<name>.js.
 const VIEWS = [
@@ -11,6 +12,7 @@ const VIEWS = [
   ["turns", "Turns"],
   ["schedules", "Schedules"],
   ["logs", "Logs"],
+  ["security", "Security"],
   ["settings", "Settings"],
 ];
 let leaving = new AbortController();
@@ -98,3 +100,4 @@ follow(state, new AbortController().signal);
 state();
 setInterval(() => { if (!document.hidden) state(); }, 10000);
 open();
+tellWaiting();

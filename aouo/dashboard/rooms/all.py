@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
+from aouo.dashboard.rooms.approvals import approvals
+from aouo.dashboard.rooms.audit import audit
 from aouo.dashboard.rooms.doctor import doctor
 from aouo.dashboard.rooms.evals import evals
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.logs import logs
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.schedules import schedules
+from aouo.dashboard.rooms.security import security
 from aouo.dashboard.rooms.settings import settings
 from aouo.dashboard.rooms.state import state
 from aouo.dashboard.rooms.turn_sums import sums_of_turns
@@ -28,6 +31,9 @@ _ROOMS = (
     doctor,
     turns,
     sums_of_turns,
+    approvals,
+    audit,
+    security,
 )
 
 

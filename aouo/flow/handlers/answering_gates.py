@@ -18,6 +18,8 @@ from aouo.store.database import Tx
 
 Answer: TypeAlias = AnswerGate | taps.Choose | taps.Approve
 _MOST_DIGITS = 18
+ANSWERED = "answered a question"
+"""The outcome of a job that settled one."""
 
 
 class _NotAsked(Exception):
@@ -31,7 +33,7 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
 
     def work(tx: Tx, now: str) -> str | list[Delivery]:
         gate = _gate_of(tx, given, inbound)
-        if gate is None and isinstance(given, AnswerGate):
+        if gate is None and isinstance(given, AnswerGate) and not given.gate_id:
             raise _NotAsked
         problem, answer = _judge(gate, given, inbound, now)
         if problem or gate is None:
@@ -39,6 +41,7 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
         gates.settle(tx, gate.id, "answered", answer, now)
         if not isinstance(given, AnswerGate):
             deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
+        gates.answered_by(tx, gate.id, inbound.origin)
         settled[:] = filter(None, (gates.get(tx, gate.id),))
         return [row for gate in settled for row in settled_cards.show(tx, gate, now)]
 
@@ -47,14 +50,14 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
             waiting.tell(gate)
 
     try:
-        await replies.answer_tap(job, work, "answered a question", then=tell)
+        await replies.answer_tap(job, work, ANSWERED, then=tell)
     except _NotAsked:  # closed a moment ago: these words are no answer
         await replies.defer(job)
 
 
 def _gate_of(tx: Tx, given: Answer, inbound: Inbound) -> Gate | None:
-    """A tap names its question; words answer the one that is open for this person here."""
-    if isinstance(given, AnswerGate):
+    """A tap names its question; words may, or answer the one that is open for this person here."""
+    if isinstance(given, AnswerGate) and not given.gate_id:
         return gates.open_for(tx, inbound.address, inbound.person.id)
     return gates.get(tx, given.gate_id)
 

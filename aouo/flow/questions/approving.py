@@ -17,7 +17,7 @@ from aouo.facts.ports import Rendered, iso
 from aouo.facts.work import Delivery, Gate
 from aouo.flow.questions.waiting import PersonWait
 from aouo.guard.action import Action, Allowed, Ask, Blocked
-from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
+from aouo.guard.approval import ALWAYS, DENY, FOR_GOOD, UNATTENDED, answers, is_attended
 from aouo.outbound.wording import sentences
 from aouo.store import gates, grants
 from aouo.store.database import Tx
@@ -78,7 +78,13 @@ class Approving:
             return opened
         gate, card = opened
         gate = await self.person_wait.answered(gate, card, _told if self.chat else None)
-        log.info("approval_settled", tool=action.tool, state=gate.state, answer=gate.answer)
+        log.info(
+            "approval_settled",
+            tool=action.tool,
+            state=gate.state,
+            answer=gate.answer,
+            origin=gate.origin,
+        )
         if gate.state == "answered":
             return await self._act(action, ask, gate)
         if gate.answer == gates.NOT_REACHED:
@@ -93,7 +99,7 @@ class Approving:
             return Blocked(_CHANGED)
         if not known:
             if ask.folder and grants.covers(tx, action.pack, action.tool, ask.folder):
-                return Allowed("the owner allowed it for good", "grant")
+                return Allowed(FOR_GOOD, "grant")
             hour_ago = iso(self.person_wait.clock.now() - _HOUR)
             asked = gates.opened_since(tx, KIND, hour_ago)
             if asked >= self.limits.per_hour:
@@ -115,8 +121,10 @@ class Approving:
         return self.person_wait.open(tx, gate, card, self.chat)
 
     async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
+        by = f" ({gate.origin})" if gate.origin else ""
+        said = f"the owner said {gate.answer}{by}"
         if gate.answer == DENY:
-            return Blocked(_DENIED, judge="owner")
+            return Blocked(_DENIED, said, judge="owner")
         now = iso(self.person_wait.clock.now())
 
         def write(tx: Tx) -> None:
@@ -125,7 +133,7 @@ class Approving:
                 grants.add(tx, action.pack, action.tool, ask.folder, gate.person, now)
 
         await self.person_wait.database.transact(write, durable=True)
-        return Allowed(f"the owner said {gate.answer}", "owner")
+        return Allowed(said, "owner")
 
 
 def _told(reached: bool) -> Rendered:

@@ -18,6 +18,11 @@ _APPROVAL_OUTCOMES = {
 }
 
 
+def label(kind: str, option: str) -> str:
+    """Return what the button for an option of a gate says."""
+    return _APPROVAL_BUTTONS[option] if kind == "approval" else option
+
+
 def settled(kind: str, state: str, answer: str) -> str:
     """Return the outcome below the question of a settled gate; see `store.gates` for the states."""
     match state:
@@ -46,7 +51,7 @@ def approval(notice: notices.ApprovalAsked) -> Rendered:
             wish = "act on"
     by = f", for {_elsewhere_in_words(notice.waiting)}" if notice.waiting else ""
     buttons = [
-        ButtonSpec(_APPROVAL_BUTTONS[answer], encode(taps.Approve(notice.gate_id, answer)))
+        ButtonSpec(label("approval", answer), encode(taps.Approve(notice.gate_id, answer)))
         for answer in notice.answers
     ]
     return say(

@@ -8,6 +8,7 @@ import { card, tabs } from "/page/parts.js";
 const TABS = [
   ["about", "About"],
   ["schedules", "Schedules"],
+  ["permissions", "Permissions"],
   ["logs", "Logs"],
   ["evals", "Evals"],
 ];

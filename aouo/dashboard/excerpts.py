@@ -1,0 +1,21 @@
+"""Makes what the page shows of a text that may be long and may hold secrets. Pure."""
+
+from __future__ import annotations
+
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.verbs import Facts
+
+SHOWN_CHARS = 4_000
+MARGIN_CHARS = 10_000
+"""What is read beyond the end, for a secret that stands at the cut."""
+
+
+def excerpt(
+    redactor: Redactor, text: str, size_bytes: int | None = None, chars: int = SHOWN_CHARS
+) -> Facts:
+    """Return the beginning of a text without secrets, the bytes of the whole, and whether it is
+    `cut`; with `size_bytes` the text is the beginning of a longer one."""
+    given = len(text.encode("utf-8", "surrogatepass"))
+    whole = given if size_bytes is None else size_bytes
+    clean = redactor.text(text[: chars + MARGIN_CHARS])
+    return {"text": clean[:chars], "bytes": whole, "cut": len(clean) > chars or whole > given}

@@ -1,0 +1,116 @@
+"""Answers what waits for a person's answer, and takes the owner's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aouo.dashboard.endpoints import Endpoint, NotFound
+from aouo.dashboard.excerpts import excerpt
+from aouo.dashboard.shown import Shown
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
+from aouo.flow.deciding import choices, undecidable
+from aouo.flow.questions.approving import KIND as APPROVAL
+from aouo.plumbing.verbs import BadRequest, Facts
+from aouo.store import open_gates
+from aouo.store.open_gates import Opened
+
+_MOST = 100
+_LABEL_CHARS = 200
+_AT_REST = "No bot runs that could take the answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the owner chooses, by the `value` of a choice, or says to a question in `words`."""
+
+    choice: str = ""
+    words: str = ""
+
+
+def approvals(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about open questions."""
+
+    async def every() -> Facts:
+        async with shown.snapshot() as snapshot:
+            found = await snapshot.ask(open_gates.open_gates(_MOST))
+            number = await snapshot.ask(open_gates.how_many())
+        return {"number": number, "open": [_told(shown, opened) for opened in found]}
+
+    async def count() -> Facts:
+        async with shown.snapshot() as snapshot:
+            return {"number": await snapshot.ask(open_gates.how_many())}
+
+    async def decide(gate: str, body: Decision) -> Facts:
+        try:
+            return {"outcome": await shown.bot.app.deciding.decide(gate, body.choice, body.words)}
+        except LookupError:
+            raise NotFound("There is no such question.") from None
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
+
+    return (
+        Endpoint("GET", "/api/approvals", "What waits for a person's answer.", every),
+        Endpoint("GET", "/api/approvals/number", "How much waits for a person's answer.", count),
+        Endpoint(
+            "POST",
+            "/api/approvals/{gate}",
+            "Decide as the owner; 409 if it was decided before, or is not the owner's to decide.",
+            decide,
+            body=Decision,
+            needs_bot=True,
+        ),
+    )
+
+
+def _told(shown: Shown, opened: Opened) -> Facts:
+    """Return what is asked, with the words of its card; off the record only that it is."""
+    gate, problem, redactor = opened.gate, _why_not(shown, opened), shown.redactor()
+    facts: Facts = {
+        "id": gate.id,
+        "conversation": str(gate.address),
+        "since": opened.since,
+        "until": gate.expires_at,
+        "off_record": opened.off_record,
+        "why_not": problem,
+        "choices": [],
+    }
+    if opened.off_record:
+        return facts
+    offered = [] if problem else choices(gate)
+    return facts | {
+        "kind": "approval" if gate.kind == APPROVAL else "question",
+        "question": excerpt(redactor, gate.question, opened.question_bytes),
+        "pack": opened.pack,
+        "tool": redactor.text(opened.tool),
+        "arguments": excerpt(redactor, opened.arguments, opened.arguments_bytes),
+        "turn_id": gate.turn_id,
+        "asked": "" if gate.kind == APPROVAL else _name(opened.inbound, gate.person),
+        "place": _place(opened.inbound, gate.address),
+        "choices": [
+            {"value": value, "label": redactor.text(text)[:_LABEL_CHARS]} for value, text in offered
+        ],
+    }
+
+
+def _why_not(shown: Shown, opened: Opened) -> str:
+    """Return why it cannot be decided at the page, "" = it can."""
+    if shown.runtime is None:
+        return _AT_REST
+    owner = shown.runtime.app.generations.now.owner
+    return undecidable(opened.gate, owner, off_record=opened.off_record)
+
+
+def _name(inbound: Inbound, person: str) -> str:
+    known = inbound.person.name if inbound.person.id == person else ""
+    return known or person
+
+
+def _place(inbound: Inbound, address: ConversationAddress) -> str:
+    """Say where the turn is that asks, as people call it."""
+    if address.platform != "tg":
+        return "the terminal" if address.platform == "cli" else "this page"
+    if not inbound.group:
+        return f"the private chat of {inbound.person.name or address.chat_id}"
+    return f"{inbound.title}, {inbound.group}" if inbound.title else inbound.group

@@ -1,0 +1,76 @@
+"""Answers what became of tool calls: how each was proposed, judged and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, date, datetime, time, timedelta
+from typing import get_args
+
+from aouo.dashboard.endpoints import Choice, Day, Endpoint, Number, Words
+from aouo.dashboard.excerpts import excerpt
+from aouo.dashboard.shown import Shown
+from aouo.facts.accounts import Stage
+from aouo.facts.events import Origin
+from aouo.facts.ports import iso
+from aouo.plumbing.verbs import Facts
+from aouo.store import audit_report
+from aouo.store.audit_report import Row, Sought
+
+_ROWS_MAX = 500
+_ID_MAX = 10**15 - 1
+_PARAMETERS = (
+    Words("text", "Occurs in tool, pack, reason, turn or call."),
+    Words("tool", "Its tool."),
+    Words("pack", "Its pack."),
+    Choice("stage", ("", *get_args(Stage)), "Its stage; any without it."),
+    Choice("origin", ("", *get_args(Origin)), "What its turn was started by; any without it."),
+    Words("turn", "Its turn's id, or the end of it."),
+    Day("since", "The first local day."),
+    Day("until", "The last local day."),
+    Number("before", 0, _ID_MAX, 0, "Only rows with a lower id; 0 = from the newest on."),
+    Number("limit", 1, _ROWS_MAX, 100, "How many rows."),
+)
+
+
+def audit(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoint of the audit."""
+
+    def begins(day: date | None, days: int = 0) -> str:
+        """Return the moment at which a local day begins, "" without one."""
+        try:
+            local = datetime.combine(day + timedelta(days), time(), shown.zone()) if day else None
+            return iso(local.astimezone(UTC)) if local else ""
+        except OverflowError:  # the calendar ends there
+            return ""
+
+    def told(row: Row) -> Facts:
+        reason = excerpt(shown.redactor(), row.reason)
+        return {**asdict(row), "tool": shown.redactor().text(row.tool), "reason": reason}
+
+    async def rows(
+        since: date | None, until: date | None, before: int, limit: int, **sought: str
+    ) -> Facts:
+        """Return the newest rows that are sought; `older` is the `before` of the next page, 0 =
+        there is nothing older."""
+        wanted = Sought(**sought, since=begins(since), until=begins(until, 1))
+        async with shown.snapshot() as snapshot:
+            lowest, highest = await snapshot.ask(audit_report.ids())
+            top = min(before or highest + 1, highest + 1)
+            found = await snapshot.ask(audit_report.rows(wanted, top, limit + 1))
+        if len(found) > limit:
+            older = found[limit - 1].id
+        else:
+            reaches = audit_report.reaches(wanted, top)
+            older = reaches if reaches > lowest else 0
+        return {"rows": [told(row) for row in found[:limit]], "older": older}
+
+    return (
+        Endpoint(
+            "GET",
+            "/api/audit",
+            "What became of tool calls, newest first; of what was off the record only that it was.",
+            rows,
+            _PARAMETERS,
+        ),
+    )

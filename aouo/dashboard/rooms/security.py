@@ -1,0 +1,178 @@
+"""Answers what the owner allows: the fence, grants, permissions; and when nothing was kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from aouo.dashboard.endpoints import Endpoint, NotFound
+from aouo.dashboard.excerpts import excerpt
+from aouo.dashboard.rooms.packs import found
+from aouo.dashboard.shown import Shown
+from aouo.guard.approval import FOR_GOOD
+from aouo.outbound.markdown.render import render
+from aouo.outbound.wording.packs import permissions_card
+from aouo.packs.format.names import GROUP_TOOLS
+from aouo.packs.load import Pack
+from aouo.packs.summary import summarize
+from aouo.plumbing.verbs import Facts
+from aouo.store import audit_report, grants, off_record
+from aouo.store.audit_report import Use
+from aouo.store.grants import Grant
+
+_MOST = 200
+_CARD_CHARS = 1_000_000
+_ENDS = {"EXECUTED": "done", "FAILED": "failed", "BLOCKED": "refused"}
+
+
+def security(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about what is allowed."""
+    cards = _Cards()
+
+    async def overview() -> Facts:
+        return await _overview(shown)
+
+    async def permissions(pack: str) -> Facts:
+        return await _permissions(shown, await cards.of(found(shown, pack)))
+
+    async def revoke(grant: str) -> Facts:
+        try:
+            return {"revoked": _told(await shown.bot.app.deciding.revoke(grant))}
+        except LookupError:
+            raise NotFound("There is no such grant any more.") from None
+
+    return (
+        Endpoint(
+            "GET",
+            "/api/security",
+            "The fence, grants, how packs' calls ended, and when something was off the record.",
+            overview,
+        ),
+        Endpoint(
+            "GET",
+            "/api/packs/{pack}/permissions",
+            "What a pack asks for, what it used, and what it was refused.",
+            permissions,
+        ),
+        Endpoint(
+            "POST",
+            "/api/grants/{grant}/revoke",
+            "Take back what was allowed for good.",
+            revoke,
+            needs_bot=True,
+        ),
+    )
+
+
+async def _overview(shown: Shown) -> Facts:
+    rules = shown.settings().security
+    async with shown.snapshot() as snapshot:
+        granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
+        uses = await snapshot.ask(audit_report.uses())
+        times = await snapshot.ask(off_record.times(_MOST))
+        modes = await snapshot.ask(off_record.modes(_MOST))
+    return {
+        "fence": {"mode": rules.fence_mode, "allowed_paths": list(rules.allowed_paths)},
+        "asking": {"wait_s": rules.approvals.wait_s, "per_hour": rules.approvals.per_hour},
+        "grants": [_told(grant) for grant in granted],
+        "packs": _of_packs(uses, shown.library().names),
+        "off_record": {"now": modes, "times": [asdict(one) for one in times]},
+    }
+
+
+async def _permissions(shown: Shown, asked: Facts) -> Facts:
+    """Return what a pack asks for, what it used of it, and what it was refused."""
+    pack, redactor = asked["pack"], shown.redactor()
+    async with shown.snapshot() as snapshot:
+        uses = await snapshot.ask(audit_report.uses_of(pack))
+        refusals = await snapshot.ask(audit_report.refusals_of(pack))
+        granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
+    return {
+        **asked,
+        "uses": [
+            {**row, "tool": redactor.text(row["tool"])}
+            for row in _of_tools(pack, uses, asked["tools"], asked["own"])
+        ],
+        "refusals": [
+            {
+                **asdict(one),
+                "tool": redactor.text(one.tool),
+                "reason": excerpt(redactor, one.reason),
+            }
+            for one in refusals
+        ],
+        "grants": [_told(grant) for grant in granted if grant.pack == pack],
+    }
+
+
+class _Cards:
+    """What packs ask for, as their cards word it; read once for each loaded pack."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Pack, Facts]] = {}
+
+    async def of(self, pack: Pack) -> Facts:
+        known = self._known.get(pack.name)
+        if known is None or known[0] is not pack:
+            known = self._known[pack.name] = pack, await asyncio.to_thread(_card, pack)
+        return known[1]
+
+
+def _told(grant: Grant) -> Facts:
+    return {"id": grant.id, **asdict(grant)}
+
+
+def _card(pack: Pack) -> Facts:
+    """Raises: PackError, if its folder cannot be read any more."""
+    summary = summarize(pack)
+    asked = pack.manifest.permissions
+    told = "\n".join(part.text for part in render(permissions_card(summary), limit=_CARD_CHARS))
+    return {
+        "pack": pack.name,
+        "card": told,
+        "tools": list(asked.tools),
+        "own": [f"{pack.name}__{tool.name}" for tool in pack.tools],
+        "files": list(asked.files),
+        "network": list(asked.network),
+        "external_commands": list(asked.external_commands),
+    }
+
+
+def _of_packs(uses: Iterable[Use], installed: Sequence[str]) -> list[Facts]:
+    """Sum up how the calls of each pack ended, also of packs that are gone; "" = of no pack."""
+    rows: dict[str, Facts] = {name: _none({"pack": name}) for name in installed}
+    for use in uses:
+        _add(rows.setdefault(use.pack, _none({"pack": use.pack})), use)
+    return [{**row, "installed": name in installed} for name, row in rows.items()]
+
+
+def _of_tools(
+    pack: str, uses: Iterable[Use], asked: Sequence[str], own: Sequence[str]
+) -> list[Facts]:
+    """Sum up how the calls of each tool ended; those that the pack asks for come first."""
+    groups = {**GROUP_TOOLS, "pack": own}
+    tools = [tool for name in asked for tool in sorted(groups.get(name, (name,)))]
+    rows: dict[str, Facts] = {tool: _none({"tool": tool, "asked": True}) for tool in tools}
+    for use in uses:
+        fresh = _none({"tool": use.tool, "asked": _asks(pack, use.tool, asked)})
+        _add(rows.setdefault(use.tool, fresh), use)
+    return list(rows.values())
+
+
+def _asks(pack: str, tool: str, asked: Sequence[str]) -> bool:
+    """Whether a pack asks for a tool that no group lists: its own, or one of a tool server."""
+    owner, found, _ = tool.rpartition("__")
+    if not found:
+        return False
+    return "pack" in asked if owner == pack else owner.replace("__", ":", 1) in asked
+
+
+def _none(of: Mapping[str, Any]) -> Facts:
+    return {**of, **dict.fromkeys(_ENDS.values(), 0), "last": ""}
+
+
+def _add(row: Facts, use: Use) -> None:
+    row[_ENDS[use.stage]] += use.times
+    row["last"] = max(row["last"], use.last)

@@ -1,0 +1,194 @@
+"""Asks for what the audit tells: its rows, newest first, and how often what was used and refused.
+
+What was off the record tells that there was something: its rows have no digest, and neither their
+tool nor their call is told, searched or counted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+
+from aouo.store.snapshots import Query
+
+LOOKED_THROUGH = 250_000
+"""Ids that one page looks through at most: some 100 ms for a search that finds nothing."""
+ID_CHARS = 26
+"""Of a turn's id."""
+USES_MAX = 1_000
+REFUSALS_MAX = 200
+_ROWS: LiteralString = (
+    "SELECT id, at, stage, turn_id, origin, pack, digest = '' AS off_record, "
+    "CASE digest WHEN '' THEN '' ELSE call_id END AS call_id, "
+    "CASE digest WHEN '' THEN '' ELSE tool END AS tool, "
+    "CASE digest WHEN '' THEN '' ELSE reason END AS reason FROM audit "
+)
+_SOUGHT: LiteralString = (
+    "AND id < ? AND id >= ? AND at >= ? AND (? = '' OR at < ?) "
+    "AND (? = '' OR (tool = ? AND digest <> '')) AND (? = '' OR pack = ?) "
+    "AND (? = '' OR stage = ?) AND (? = '' OR origin = ?) "
+    "AND (? = '' OR pack LIKE ? ESCAPE '\\' OR turn_id LIKE ? ESCAPE '\\' "
+    "OR (digest <> '' AND (tool LIKE ? ESCAPE '\\' OR reason LIKE ? ESCAPE '\\' "
+    "OR call_id LIKE ? ESCAPE '\\'))) ORDER BY id DESC LIMIT ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What rows have to be: "" = any. `text` occurs in tool, pack, reason, turn or call; `turn` is
+    an id, or the end of one. Moments are UTC, as they are stored; `until` is too late already."""
+
+    text: str = ""
+    tool: str = ""
+    pack: str = ""
+    stage: str = ""
+    origin: str = ""
+    turn: str = ""
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the audit; tool, call and reason are "" if it was `off_record`."""
+
+    id: int
+    at: str
+    stage: str
+    turn_id: str
+    call_id: str
+    tool: str
+    pack: str
+    origin: str
+    reason: str
+    off_record: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How often calls ended so, and when last; `stage` is EXECUTED | FAILED | BLOCKED."""
+
+    pack: str
+    tool: str
+    stage: str
+    times: int
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why calls of a tool were refused, how often, when last and in which turn."""
+
+    tool: str
+    reason: str
+    times: int
+    last: str
+    turn_id: str
+
+
+def ids() -> Query[tuple[int, int]]:
+    """(lowest, highest) id, 0 = there is no row."""
+    return Query(
+        "SELECT (SELECT min(id) FROM audit) AS low, (SELECT max(id) FROM audit) AS high", (), _ends
+    )
+
+
+def reaches(sought: Sought, before: int) -> int:
+    """The lowest id that a page of rows looks through; a whole turn's rows have an index."""
+    return 0 if len(sought.turn) == ID_CHARS else max(0, before - LOOKED_THROUGH)
+
+
+def rows(sought: Sought, before: int, limit: int) -> Query[list[Row]]:
+    """The newest `limit` rows that are sought, of those below `before` that are looked through."""
+    text = f"%{_plain(sought.text)}%" if sought.text else ""
+    values = (
+        before,
+        reaches(sought, before),
+        sought.since,
+        *_twice(sought.until),
+        *_twice(sought.tool),
+        *_twice(sought.pack),
+        *_twice(sought.stage),
+        *_twice(sought.origin),
+        *(text,) * 6,
+        limit,
+    )
+    if len(sought.turn) == ID_CHARS:
+        return Query(_ROWS + "WHERE turn_id = ? " + _SOUGHT, (sought.turn, *values), _rows)
+    ends = f"%{_plain(sought.turn)}"
+    return Query(_ROWS + "WHERE turn_id LIKE ? ESCAPE '\\' " + _SOUGHT, (ends, *values), _rows)
+
+
+def uses() -> Query[list[Use]]:
+    """How often each pack's calls ended how, whatever their tool, which is ""."""
+    return Query(
+        "SELECT pack, '' AS tool, stage, sum(times) AS times, max(last) AS last FROM "  # as indexed
+        "(SELECT pack, tool, stage, count(*) AS times, max(at) AS last FROM audit "
+        "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' "
+        "GROUP BY pack, tool, stage) GROUP BY pack, stage ORDER BY pack, stage",
+        (),
+        _uses,
+    )
+
+
+def uses_of(pack: str) -> Query[list[Use]]:
+    """How often each tool of a pack ended how; if a model made up very many, the most called."""
+    return Query(
+        "SELECT pack, tool, stage, count(*) AS times, max(at) AS last FROM audit "
+        "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' AND pack = ? "
+        "GROUP BY tool, stage ORDER BY times DESC, tool LIMIT ?",
+        (pack, USES_MAX),
+        _uses,
+    )
+
+
+def refusals_of(pack: str) -> Query[list[Refusal]]:
+    """Why calls of a pack were refused, the newest reasons first."""
+    return Query(
+        "SELECT tool, reason, count(*) AS times, max(at) AS last, turn_id FROM audit "
+        "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' AND pack = ? "
+        "AND stage = 'BLOCKED' GROUP BY tool, reason ORDER BY last DESC LIMIT ?",
+        (pack, REFUSALS_MAX),
+        _refusals,
+    )
+
+
+def _twice(value: str) -> tuple[str, str]:
+    return value, value
+
+
+def _plain(text: str) -> str:
+    """Return a text that LIKE takes as it is."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _ends(found: Sequence[sqlite3.Row]) -> tuple[int, int]:
+    return found[0]["low"] or 0, found[0]["high"] or 0
+
+
+def _rows(found: Sequence[sqlite3.Row]) -> list[Row]:
+    return [
+        Row(
+            row["id"],
+            row["at"],
+            row["stage"],
+            row["turn_id"],
+            row["call_id"],
+            row["tool"],
+            row["pack"],
+            row["origin"],
+            row["reason"],
+            bool(row["off_record"]),
+        )
+        for row in found
+    ]
+
+
+def _uses(found: Sequence[sqlite3.Row]) -> list[Use]:
+    return [Use(**dict(row)) for row in found]
+
+
+def _refusals(found: Sequence[sqlite3.Row]) -> list[Refusal]:
+    return [Refusal(**dict(row)) for row in found]
