@@ -16,7 +16,6 @@ import structlog
 from aouo.app.reloading import Reloading, Taking
 from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
-from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
@@ -88,11 +87,6 @@ class Runtime:
         self.ended = asyncio.Event()
         self.page = page(self) if page else None
         app.shared.page.now = lambda: self.page.address if self.page else ""
-
-    @property
-    def settings(self) -> Settings:
-        """What it runs on now."""
-        return self._reloading.running
 
     def stop(self) -> None:
         """Begin the graceful end: no more ingress, lanes finish, the outbox empties."""

@@ -31,7 +31,7 @@ def page(runtime: Runtime) -> Listening:
         snapshot=shared.database.snapshot,
         zone=lambda: zone_of("", generations.now.timezone),
         library=lambda: generations.library,
-        settings=lambda: runtime.settings,
+        settings=lambda: runtime.reloading.running,
         redactor=lambda: generations.redactor,
         health=app.health.facts,
         status=runtime.status,
