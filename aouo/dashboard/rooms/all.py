@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
+from aouo.dashboard.rooms.chat import chat
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.state import state
@@ -14,6 +15,7 @@ _ROOMS = (
     live,
     usage,
     packs,
+    chat,
 )
 
 

@@ -84,7 +84,7 @@ class Uploads:
         if not _ID.fullmatch(file_id):
             return None
         for file in self.place(address).glob(f"up_{file_id}_*"):
-            mime_type, size = _type_of(file), file.stat().st_size
+            mime_type, size = type_of(file), file.stat().st_size
             return Attachment(
                 _kind_of(mime_type, size),
                 f"{folder_of(address)}/{file.name}",
@@ -118,7 +118,7 @@ def _share(source: Path, to: Path) -> int:
     return to.stat().st_size
 
 
-def _type_of(file: Path) -> str:
+def type_of(file: Path) -> str:
     """Return the type of a file by its first bytes; the name decides where they say nothing."""
     with file.open("rb") as content:
         start = content.read(16)
