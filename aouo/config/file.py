@@ -25,7 +25,6 @@ LAST_GOOD = "config.last-good.json"
 _UNUSED = (
     "version",
     "azure",
-    "telegram.enabled",
     "cron.default_platform",
     "tts.rate",
     "advanced.log_level",
