@@ -91,8 +91,7 @@ class WebMessenger:
         """Return at once: a row can always be stored."""
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
-        wanted = await self._database.read(lambda tx: web_messages.sending(tx, to))
-        wanted = wanted or Sending(f"sent:{ulid()}", off_record=False)
+        wanted = await self._wanted(to)
         kept = await self._kept(to, wanted, message)
         now = stamp(self._clock)
         message_id = await self._database.transact(
@@ -102,23 +101,23 @@ class WebMessenger:
             brief=True,
         )
         if wanted.off_record:
-            self._hide(to, message_id, kept)
+            await self._hide(to, message_id, kept)
         else:
             self._hidden.pop(to.chat_id, None)
         return message_id
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
-        wanted = await self._database.read(lambda tx: web_messages.sending(tx, to))
-        kept = await self._kept(to, wanted or Sending(f"edit:{message_id}", False), message)
+        if _has_files(message):
+            message = await self._kept(to, await self._wanted(to), message)
 
         def write(tx: Tx) -> web_messages.State | None:
-            return web_messages.edit(tx, to.chat_id, message_id, kept)
+            return web_messages.edit(tx, to.chat_id, message_id, message)
 
         state = await self._database.transact(write, brief=True)
         if state is None or state == "deleted":
             raise DeliveryRefused("the message is not there any more")
         if state == "off_record":
-            self._hide(to, message_id, kept)
+            await self._hide(to, message_id, message)
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
         del to, draft_id, message
@@ -139,12 +138,20 @@ class WebMessenger:
         if text:
             self._pass(answer_id.partition(" ")[0], "notice", text)
 
-    def _hide(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
-        """Keep the words of a row that has none; the page may ask for them once it is told."""
+    async def _hide(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        """Keep the words of a row that has none, and then have every window ask for them."""
         hidden = self._hidden.setdefault(to.chat_id, {})
         hidden[message_id] = message
         while len(hidden) > _HIDDEN:
             del hidden[min(hidden)]
+        await self._database.transact(
+            lambda tx: web_messages.tell_anew(tx, to.chat_id, message_id), brief=True
+        )
+
+    async def _wanted(self, to: ConversationAddress) -> Sending:
+        """What is being sent to a chat."""
+        found = await self._database.read(lambda tx: web_messages.sending(tx, to))
+        return found or Sending(f"sent:{ulid()}", off_record=False)
 
     def _pass(self, chat_id: str, kind: str, text: str) -> None:
         for window in self._windows.get(chat_id, ()):
@@ -163,8 +170,7 @@ class WebMessenger:
         Raises:
             DeliveryRefused: a file is missing, none, or too large.
         """
-        files = (message.media, *message.album) if message.media else message.album
-        if not any(file and _is_local(file) for file in files):
+        if not _has_files(message):
             return message
         if wanted.off_record:
             raise DeliveryRefused("off the record no file is kept, so the page cannot show one")
@@ -181,6 +187,11 @@ class WebMessenger:
         )
         media = message.media
         return (_copy(media, folder, f"sent_{number}_0") if media else None), album
+
+
+def _has_files(message: Rendered) -> bool:
+    """Whether files of this machine come with a message."""
+    return any(map(_is_local, files_of(message)))
 
 
 def _is_local(file: Media) -> bool:

@@ -101,9 +101,20 @@ def edit(tx: Tx, chat_id: str, message_id: int, message: Rendered) -> State | No
     if row is None:
         return None
     body = dump(message) if row["state"] == "shown" else ""
-    if body != row["body"] or row["state"] == "off_record":
+    if body != row["body"]:
         _change(tx, message_id, row["state"], body)
     return cast("State", row["state"])
+
+
+def tell_anew(tx: Tx, chat_id: str, message_id: int) -> None:
+    """Count a change of a message that is off the record, whose words are not stored."""
+    row = tx.one(
+        "SELECT 1 FROM web_messages WHERE id = ? AND chat_id = ? AND state = 'off_record'",
+        message_id,
+        chat_id,
+    )
+    if row:
+        _change(tx, message_id, "off_record", "")
 
 
 def delete(tx: Tx, chat_id: str, message_id: int) -> None:

@@ -5,7 +5,7 @@ import { $, el } from "/page/dom.js";
 import { follow } from "/page/live.js";
 
 // The views in the order of the navigation; a view is views/<name>.js.
-const VIEWS = [["usage", "Usage"], ["packs", "Packs"]];
+const VIEWS = [["usage", "Usage"], ["packs", "Packs"], ["chat", "Chat"]];
 let leaving = new AbortController();
 
 // What a view is given: where it is, and how it shows what it reads.

@@ -136,6 +136,7 @@ class _Talk:
             "last": last,
             "standing": asdict(standing),
             "upload_bytes": UPLOAD_BYTES,
+            "running": self._shown.runtime is not None,
         }
 
     async def events(self, chat: str, after: int) -> Frames:

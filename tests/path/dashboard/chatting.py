@@ -43,11 +43,11 @@ class Window:
     async def until(self, text: str) -> dict[str, Any]:
         """Wait until the bot's message with this text is shown; return it."""
 
-        async def look() -> dict[str, Any] | None:
+        async def look() -> list[dict[str, Any]]:
             found = self.messages.values()
-            return next((m for m in found if m["by"] == "bot" and text in m["text"]), None)
+            return [one for one in found if one["by"] == "bot" and text in one["text"]]
 
-        return await eventually(look)
+        return (await eventually(look))[0]
 
     async def until_told(self, kind: str) -> dict[str, Any]:
         async def look() -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from yarl import URL
 
 from aouo.dashboard.rooms.chat import PAGE
 from aouo.flow.files.uploads import UPLOAD_BYTES
-from tests.fakes.model_server import CallPart, Says, words_of
+from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.path.dashboard.chatting import STATUS, WebChat, idle
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.looking import eventually, settled
@@ -124,7 +124,7 @@ async def test_an_answer_grows_while_it_comes(world: World) -> None:
 
     assert "word119" not in part["text"]
     assert window.texts == [("person", "tell me"), ("bot", words)]
-    assert len([data for kind, data in window.told if data.get("id") == part["id"]]) > 1
+    assert len([data for _, data in window.told if data.get("id") == part["id"]]) > 1
 
 
 async def test_the_call_of_a_tool_is_told_while_it_runs(world: World) -> None:
@@ -249,6 +249,18 @@ async def test_files_go_both_ways(world: World) -> None:
     assert linked[0][0]["url"] == "https://example.org/a.pdf"
 
 
+async def test_several_files_are_one_message(world: World) -> None:
+    async with chatting(world) as chat, chat.window() as window:
+        world.model.say("A picture and a text.")
+        ids = [(await chat.upload(*one))[1]["file"] for one in (("a.png", PICTURE), ("b", b"b"))]
+        number = await chat.say("look", files=",".join(ids))
+        await window.until("A picture and a text.")
+        had = [await chat.download(window.messages[number], one) for one in (0, 1)]
+
+    assert [kind for _, kind, _ in had] == ["image/png", "application/octet-stream"]
+    assert [content for *_, content in had] == [PICTURE, b"b"]
+
+
 async def test_a_file_of_the_bot_can_be_had_as_it_was_when_it_was_sent(world: World) -> None:
     folder = scribe(world)
     (folder / "report.txt").write_text("all is well")
@@ -345,7 +357,11 @@ async def test_who_missed_too_much_reads_anew(world: World) -> None:
 
 
 async def test_a_window_that_never_reads_holds_up_nobody(world: World) -> None:
-    world.model.script = lambda body: "read"
+    def read(body: Body) -> str:
+        del body
+        return "read"
+
+    world.model.script = read
     async with chatting(world) as chat:
         page = chat.page
         reader, writer = await asyncio.open_connection(page.link.host, page.link.port)
@@ -473,11 +489,12 @@ class Life:
 
 
 async def test_a_process_that_is_killed_loses_neither_question_nor_answer(world: World) -> None:
-    world.model.script = lambda body: (
-        Says("noted")
-        if body["messages"][-1]["role"] == "tool"
-        else Says(calls=(CallPart("clarify", {"message": "Which colour?", "options": ["red"]}),))
-    )
+    def model(body: Body) -> Says:
+        if body["messages"][-1]["role"] == "tool":
+            return Says("noted")
+        return Says(calls=(CallPart("clarify", {"message": "Which colour?", "options": ["red"]}),))
+
+    world.model.script = model
     async with Life(world) as page:
         chat = WebChat(page, "notes")
         async with chat.window() as window:

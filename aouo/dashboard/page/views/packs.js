@@ -5,7 +5,7 @@ import { el } from "/page/dom.js";
 import { card, tabs } from "/page/parts.js";
 
 // The tabs in their order; a tab is views/pack/<name>.js and shows itself as a view does, with `place.pack`.
-const TABS = [["about", "About"]];
+const TABS = [["about", "About"], ["chat", "Chat"]];
 
 export async function show(root, place) {
   const [pack, tab = TABS[0][0]] = place.rest;
