@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
-from aouo.store import web_messages
+from aouo.store import deliveries, web_messages
 from aouo.store.database import Tx, connect
 from aouo.store.web_messages import WebMessage
 from tests.fakes.databases import put_database
@@ -48,6 +49,7 @@ class Page:
 
 
 @given(_acts)
+@example([("add", "~", 0), ("look", "~", 0), ("prune", "~", 0), ("add", "~", 6)])
 def test_a_window_that_follows_changes_shows_what_a_fresh_one_reads(
     acts: Sequence[tuple[str, str, int]],
 ) -> None:
@@ -89,6 +91,23 @@ def _follow(tx: Tx, acts: Sequence[tuple[str, str, int]]) -> None:
             row for row in tx.ask(web_messages.newest(chat, 0, 100)) if row.created_at >= BETWEEN
         ]
         assert page.kept(BETWEEN) == fresh
+
+
+def test_a_message_that_was_growing_when_the_process_died_is_taken_away(tmp_path: Path) -> None:
+    """Nobody knows its id, so nobody would fill it."""
+    put_database(tmp_path / "aouo.db")
+    connection = connect(tmp_path / "aouo.db")
+    tx, here = Tx(connection), ConversationAddress("web", "~")
+    row = deliveries.add(tx, here, "live", Rendered("Par"), NEW)
+    deliveries.begin(tx, row.id, NEW)
+    wanted = web_messages.sending(tx, here)
+    assert wanted is not None
+    web_messages.add(tx, "~", wanted.key, row.message, NEW)
+    unknown = deliveries.cut_off(tx, NEW)
+    shown = tx.ask(web_messages.newest("~", 0, 9))
+    connection.close()
+
+    assert (unknown, shown) == ([], [])
 
 
 def test_the_same_key_is_stored_once_and_a_deleted_message_takes_no_edit(tmp_path: Path) -> None:

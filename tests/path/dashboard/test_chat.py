@@ -102,14 +102,15 @@ async def test_the_chat_of_no_pack_asks_which_one_shall_answer(world: World) -> 
 async def test_whoever_sits_there_works_on_the_owner_s_data(world: World) -> None:
     world.config = {"telegram": {"enabled": False, "allowed_user_ids": [42]}}
     async with chatting(world) as chat:
+        world.model.call("persist", {"action": "save", "table": "entries", "data": {"text": "x"}})
+        world.model.say("saved")
         await chat.say("hi")
         await answered(chat)
-        app = chat.page.bot.app
         (job,) = await chat.page.bot.rows("SELECT body FROM jobs")
-        name = app.generations.now.owner.data_name
 
     inbound = json.loads(job["body"])
-    assert (inbound["origin"], inbound["person"]["id"], name) == ("web", "42", "tg_42")
+    assert (inbound["origin"], inbound["person"]["id"]) == ("web", "42")
+    assert world.home.pack_database("notes", "tg_42").exists()
 
 
 async def test_an_answer_grows_while_it_comes(world: World) -> None:
