@@ -420,6 +420,15 @@ async def test_what_is_forgotten_leaves_the_page_too(world: World) -> None:
     assert said == [HI, ("bot", "hi")]
 
 
+async def test_without_telegram_the_owner_is_told_on_the_page(world: World) -> None:
+    async with chatting(world, "~") as chat, chat.window() as window:
+        await settled(chat.page.bot)
+        world.home.config.write_text('{"provder": {}}')
+        told = await window.until("config.json has a problem")
+
+    assert "provder: unknown key" in told["text"]
+
+
 async def test_commands_are_listed_with_the_pack_s_skills(world: World) -> None:
     world.install("vocab")
     async with chatting(world) as chat:
