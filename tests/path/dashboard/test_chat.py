@@ -16,6 +16,8 @@ import pytest
 from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
+from aouo.config.file import load_settings
+from aouo.dashboard.opening import show_at_rest
 from aouo.dashboard.rooms.chat import PAGE
 from aouo.flow.files.uploads import UPLOAD_BYTES
 from tests.fakes.model_server import Body, CallPart, Says, words_of
@@ -453,6 +455,32 @@ async def test_an_alert_is_told_where_the_button_was_tapped(world: World) -> Non
         await window.until("noted")
 
     assert told == {"text": "That is over."}
+
+
+async def test_while_no_bot_runs_what_was_said_can_be_read_and_nothing_said(world: World) -> None:
+    async with chatting(world) as chat:
+        await chat.say("hi")
+        await answered(chat)
+    opened: asyncio.Queue[str] = asyncio.Queue()
+    loaded = load_settings(world.home.path, {})
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as client:
+        resting = asyncio.ensure_future(show_at_rest(world.home, loaded, opened.put_nowait))
+        try:
+            page = Dashboard(world.bot, URL(await opened.get()), client)  # pyright: ignore[reportArgumentType]
+            chat = WebChat(page, "notes")
+            read, texts = await chat.read(), await chat.texts()
+            refused = [
+                await page.send("POST", f"{chat.path}/messages", {"text": "hi", "key": "k"}),
+                await page.get(f"{chat.path}/events"),
+                await chat.upload("a", b"a"),
+            ]
+        finally:
+            resting.cancel()
+            await asyncio.wait([resting])
+
+    assert texts == [HI, ("bot", "hi")]
+    assert read["running"] is False
+    assert [status for status, _ in refused] == [409] * 3
 
 
 class Life:

@@ -47,7 +47,11 @@ export async function conversation(root, place, chat) {
     }
   }
 
-  const tap = (id, data) => attempt(() => post(`${path}/taps`, { message: id, data }));
+  const tap = async (id, data) => {
+    const done = await attempt(() => post(`${path}/taps`, { message: id, data }));
+    field.field.focus({ preventScroll: true });  // the button cannot keep it
+    return done;
+  };
   const first = await get(path);
   if (place.signal.aborted) return;
   const field = composer(chat, { failed, limit: first.upload_bytes, signal: place.signal });
@@ -68,8 +72,8 @@ export async function conversation(root, place, chat) {
       return;
     }
     const now = message(chat, one, tap, before?.shown);
-    const held = before?.node.contains(document.activeElement);
     if (before) {
+      const held = before.node.contains(document.activeElement);
       before.node.replaceWith(now.node);
       if (held) (now.node.querySelector("button") ?? field.field).focus({ preventScroll: true });
     } else {
