@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ PAGE = 50
 WINDOWS = 30
 _CHUNK = 256 * 1024
 _HIGHEST = 2**53 - 1
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +193,8 @@ class _Talk:
         return {"commands": [{"name": name, "about": about} for name, about in entries]}
 
     async def say(self, chat: str, body: Say) -> Facts:
-        if not 0 < len(body.key) <= 64:
-            raise NotShown("key has to be a text of 1 to 64 characters.")
+        if not _KEY.fullmatch(body.key):
+            raise NotShown("key has to be 1 to 64 letters, digits, - and _.")
         files = [one for one in body.files.split(",") if one]
         try:
             number = await self._chat.say(self._address(chat), body.text, body.key, files)

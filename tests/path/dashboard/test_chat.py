@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from aiohttp import ClientSession, CookieJar
@@ -302,6 +303,35 @@ async def test_what_cannot_be_said_is_refused(
 
     assert told == (400, {"error": why})
     assert jobs == []
+
+
+ODD = ("", "\ud800", "a\0b", "\u202e<script>", "../..", "~", "%00", "x" * 2_000, "9" * 30, "-1")
+
+
+async def test_odd_requests_get_a_sentence(world: World) -> None:
+    async with chatting(world) as chat:
+        number = await chat.say("hi")
+        await answered(chat)
+        told: list[tuple[int, Any]] = []
+        for odd in ODD:
+            bodies = (
+                ("messages", {"key": odd, "text": odd}),
+                ("messages", {"key": f"k{ODD.index(odd)}", "text": odd, "files": odd}),
+                ("messages", {"key": 1, "text": [odd]}),
+                ("taps", {"message": number, "data": odd}),
+                ("taps", {"message": 10**20, "data": odd}),
+                ("taps", [odd]),
+            )
+            told += [await chat.page.send("POST", f"{chat.path}/{to}", it) for to, it in bodies]
+            name = quote(odd, safe="", errors="replace")
+            paths = (f"/messages/{name}/files/0", f"/messages/{number}/files/{name}")
+            for path in (*paths, f"?before={name}", f"/events?after={name}x"):
+                told.append(await chat.page.get(chat.path + path))
+            told.append(await chat.page.get(f"/api/chats/{name or '%20'}"))
+            told.append(await chat.upload(name[:300], b"x"))
+
+    assert {status for status, _ in told} <= {200, 400, 404, 409}
+    assert all("error" in facts for status, facts in told if status != 200)
 
 
 async def test_a_file_that_is_too_large_is_not_kept(world: World) -> None:
