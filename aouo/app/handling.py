@@ -12,6 +12,7 @@ from aouo.commands.scheduling import Scheduling
 from aouo.commands.working import Jobs
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Files
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
@@ -21,6 +22,7 @@ from aouo.flow.answering.turns import Turns
 from aouo.flow.answering.words import Words
 from aouo.flow.attention import Attention
 from aouo.flow.files.intake import Intake
+from aouo.flow.files.uploads import Uploads
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.answering_gates import answer_gate as answer_gate_of
 from aouo.flow.handlers.budget_refusals import BudgetRefusals
@@ -52,6 +54,8 @@ from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.watched import settle_watch
 
+_ON_THE_PAGE = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
+
 
 def flow_of(
     shared: Shared,
@@ -68,14 +72,18 @@ def flow_of(
     work: Jobs,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
+    uploads: Uploads,
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = shared.clock, shared.database, Waiting()
+    files: dict[str, Files] = {"web": uploads}
+    if shared.telegram:
+        files["tg"] = shared.telegram
     intake = Intake(
         database=database,
         clock=clock,
         folder=shared.home.media,
-        files=shared.telegram,
+        files=files,
         show=outbox.action,
     )
     editing = Editing(database=database, clock=clock, outbox=outbox, replies=replies)
@@ -90,7 +98,7 @@ def flow_of(
         bus=shared.bus,
         waiting=waiting,
         running=running,
-        capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
+        capabilities={"tg": CAPABILITIES, "cli": Capabilities(), "web": _ON_THE_PAGE},
         otr_memory=otr_memory,
         listen=editing.tell,
         wake=replies.wake,
@@ -154,7 +162,7 @@ def flow_of(
         outbox=outbox,
         owner=lambda: generations.now.owner,
         bundled=lambda: {folder.name: folder for folder in sample_packs()},
-        files=shared.telegram,
+        files=files,
         folder=shared.home.media,
         provide=setting_up.provide,
     )

@@ -71,7 +71,7 @@ async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitSt
     database = await stack.enter_async_context(opened(home.database, clock))
     session = await stack.enter_async_context(session_through(clock=clock))
     telegram = None
-    if settings.telegram.bot_token.get_secret_value():
+    if settings.telegram.enabled and settings.telegram.bot_token.get_secret_value():
         own = session
         if proxy := settings.telegram.proxy:
             own = await stack.enter_async_context(session_through(proxy, clock=clock))

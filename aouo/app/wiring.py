@@ -22,7 +22,7 @@ from aouo.commands.registry import Commands
 from aouo.commands.scheduling import Scheduling
 from aouo.commands.working import Jobs
 from aouo.config.settings import Settings
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
@@ -35,9 +35,11 @@ from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
 from aouo.flow.command_results import CommandResults
 from aouo.flow.deciding import Deciding
+from aouo.flow.files.uploads import Uploads
 from aouo.flow.generations import Generations, WakingClock
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
+from aouo.flow.web_chat import WebChat
 from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
 from aouo.installer.refreshing import Refreshing
@@ -47,6 +49,7 @@ from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices, letting_in
 from aouo.outbound.terminal import TerminalMessenger
+from aouo.outbound.web import WebMessenger
 from aouo.outbound.wording import sentences
 from aouo.plumbing.parts import Parts, Work
 from aouo.plumbing.redact import Redactor
@@ -101,6 +104,7 @@ class App:
     outbox: Outbox
     running: Running
     terminal: TerminalMessenger
+    web_chat: WebChat
     owner_notices: OwnerNotices
     titles: Titles
     tidying: Tidying
@@ -156,7 +160,12 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     def zones(name: str = "") -> tzinfo:
         return zone_of(name, generations.now.timezone)
 
-    messengers: dict[str, Messenger] = {"cli": CleanMessenger(terminal, redactor)}
+    uploads = Uploads(home.media)
+    on_the_page = WebMessenger(database=database, clock=clock, place=uploads.place)
+    messengers: dict[str, Messenger] = {
+        "cli": CleanMessenger(terminal, redactor),
+        "web": CleanMessenger(on_the_page, redactor),
+    }
 
     def moved(address: ConversationAddress, chat_id: str) -> None:
         old, new = address.around.lane, replace(address.around, chat_id=chat_id).lane
@@ -253,6 +262,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         work=work,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
+        uploads=uploads,
     )
     if telegram:
         telegram.attach(
@@ -265,7 +275,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         database=database,
         clock=clock,
         outbox=outbox,
-        chat=lambda: owner().chat if telegram else None,
+        chat=lambda: owner().chat if telegram else ConversationAddress("web", GENERAL),
     )
     titles = Titles(database=database, clock=clock, bus=shared.bus, generations=generations)
     indexing = Indexing(database=database, clock=clock, bus=shared.bus)
@@ -307,6 +317,15 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         running=running,
         terminal=terminal,
+        web_chat=WebChat(
+            database=database,
+            inbox=inbox,
+            messenger=on_the_page,
+            uploads=uploads,
+            owner=owner,
+            library=lambda: generations.library,
+            redactor=redactor,
+        ),
         owner_notices=owner_notices,
         titles=titles,
         tidying=tidying,

@@ -150,7 +150,8 @@ def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
     if changed:
         fix = "Leave them out until something reads them."
         yield Check("keys", "warn", f"set, but without effect: {', '.join(changed)}", fix)
-    if loaded.settings.telegram.bot_token.get_secret_value():
+    telegram = loaded.settings.telegram
+    if telegram.bot_token.get_secret_value() or not telegram.enabled:
         for refusal in loaded.settings.refusals():
             yield Check("config", "fail", refusal.problem, refusal.fix)
 
@@ -174,6 +175,8 @@ def _lock(home: Home) -> Check:
 
 
 def _people(settings: Settings) -> Iterator[Check]:
+    if not settings.telegram.enabled:
+        return
     allowed = settings.telegram.allowed_user_ids
     if not allowed:
         yield Check(
@@ -250,6 +253,9 @@ def _unfinished(home: Home) -> Iterator[Check]:
 
 
 def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
+    if not settings.telegram.enabled:
+        yield Check("telegram", "skip", "telegram.enabled is false: only the local page is used")
+        return
     if not settings.telegram.bot_token.get_secret_value():
         yield NO_TOKEN
         return

@@ -83,7 +83,9 @@ def _write_config(home: Home, token: str, owner: int) -> None:
 def _next_steps(home: Home) -> list[str]:
     telegram = load(home).settings.telegram
     steps: list[tuple[str, str]] = []
-    if not telegram.bot_token.get_secret_value():
+    if not telegram.enabled:
+        pass  # nothing of Telegram is needed
+    elif not telegram.bot_token.get_secret_value():
         steps.append(("config set telegram.bot_token …", "the token from @BotFather"))
     elif not telegram.allowed_user_ids:
         steps.append(("config set telegram.allowed_user_ids …", "your id; the bot tells it on /id"))

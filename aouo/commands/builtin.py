@@ -120,6 +120,8 @@ def use(tx: Tx, call: CommandCall, library: Library) -> Result:
 
 def bind(tx: Tx, call: CommandCall, library: Library, pack: str, skill: str = "") -> Result:
     """Bind the conversation to a pack, and replay the messages that waited for one."""
+    if (own := call.inbound.address.pack) and own != pack:
+        return Result(notices.StaysWith(own, pack))
     route = _route(tx, call)
     routes.set_pack(tx, route, pack, call.now, skill=skill)
     if pack == route.active_pack:

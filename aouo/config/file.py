@@ -27,7 +27,6 @@ _DEEPEST = 100
 _UNUSED = (
     "version",
     "azure",
-    "telegram.enabled",
     "cron.default_platform",
     "tts.rate",
     "advanced.log_level",

@@ -76,6 +76,8 @@ class Webhook(Section):
 
 
 class Telegram(Section):
+    enabled: bool = True
+    """Whether it is on Telegram; if not, it needs no token: talk to it on the local page."""
     bot_token: SecretStr = NO_SECRET
     """The token from @BotFather."""
     allowed_user_ids: tuple[int, ...] = ()

@@ -58,7 +58,7 @@ def does_nothing(key: str) -> bool:
 
 
 AFTER_RESTART = (
-    *("telegram.bot_token", "telegram.api_base_url", "telegram.proxy"),
+    *("telegram.enabled", "telegram.bot_token", "telegram.api_base_url", "telegram.proxy"),
     *("telegram.transport", "telegram.webhook", "store.url", "dashboard", "log.format"),
 )
 """Keys and sections that a running bot takes up with its next start only: what listens, what
@@ -186,11 +186,12 @@ class Settings(Section):
     def refusals(self) -> tuple[SetupError, ...]:
         """Return the reasons why `aouo start` may not run with these settings; empty = it may."""
         found: list[SetupError] = []
-        if not _open(self.telegram.bot_token):
+        if self.telegram.enabled and not _open(self.telegram.bot_token):
             found.append(
                 SetupError(
                     "There is no bot token.",
-                    fix="Set telegram.bot_token (from @BotFather), or run `aouo try` without one.",
+                    fix="Set telegram.bot_token (from @BotFather), or telegram.enabled to false "
+                    "and talk to it on the local page; `aouo try` needs neither.",
                 )
             )
         if self.telegram.transport == "webhook":

@@ -37,6 +37,12 @@ class Conflict(NotShown):
     status = 409
 
 
+class TooLarge(NotShown):
+    """What the request brings is more than is taken."""
+
+    status = 413
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A whole number in an address, from `least` to `most`."""
@@ -173,9 +179,11 @@ Answered: TypeAlias = Facts | Answer | Download | Frames
 class Endpoint:
     """Something that can be asked. `answer` takes by name the names in the braces of `path`, the
     values of `query`, and as `body` an instance of the dataclass `body`: texts, whole numbers,
-    booleans, and objects that it checks itself.
+    booleans, and objects that it checks itself. What is uploaded comes as `content`, in pieces, if
+    it `takes_file`.
 
-    `needs_bot`: it is refused while none runs. `streams`: its answer is `Frames`.
+    `needs_bot`: it is refused while none runs. One that gives frames is asked for those after the
+    last id that a browser has seen, if it has the parameter `after`.
     """
 
     method: Method
@@ -187,6 +195,7 @@ class Endpoint:
     needs_token: bool = True
     needs_bot: bool = False
     gives: Literal["facts", "file", "frames"] = "facts"
+    takes_file: bool = False
     names: tuple[str, ...] = field(init=False, default=())
     """The names in the braces of the path."""
 

@@ -82,6 +82,9 @@ def _operation(endpoint: Endpoint) -> Facts:
     if endpoint.body:
         content = {"application/json": {"schema": body_schema(endpoint.body)}}
         facts["requestBody"] = {"required": True, "content": content}
+    if endpoint.takes_file:
+        any_bytes: Facts = {"application/octet-stream": {"schema": {}}}
+        facts["requestBody"] = {"required": True, "content": any_bytes}
     return facts if endpoint.needs_token else {**facts, "security": []}
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -172,14 +172,23 @@ def _answering(endpoint: Endpoint) -> Callable[[web.Request], Awaitable[web.Stre
         if any(len(value) > NAME_MAX or "\0" in value for value in values.values()):
             return _problem(404, "There is nothing of that name.")
         try:
-            values |= {one.name: one.of(request.query) for one in endpoint.query}
+            query = _seen(request) if endpoint.gives == "frames" else request.query
+            values |= {one.name: one.of(query) for one in endpoint.query}
         except ValueError as error:
             return _problem(400, str(error))
         if endpoint.body:
             values["body"] = parsed(endpoint.body, await _body(request))
+        if endpoint.takes_file:
+            values["content"] = request.content.iter_any()
         return await _response(request, await endpoint.answer(**values))
 
     return answer
+
+
+def _seen(request: web.Request) -> Mapping[str, str]:
+    """Return the query of a browser that comes back, from the last event that it has seen on."""
+    last = request.headers.get("Last-Event-ID", "")
+    return {**request.query, "after": last} if last else request.query
 
 
 async def _body(request: web.Request) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
 Platform: TypeAlias = Literal["tg", "web", "cli"]
+GENERAL = "~"
+"""The chat on the local page that belongs to no pack; no pack can be called so."""
 _ADDRESS = re.compile(r"(tg|web|cli):(.+?)(?::thread:(.+?))?(?::user:(.+))?")
 
 
@@ -69,6 +71,12 @@ class ConversationAddress:
         if not found:
             raise ValueError(f"not a conversation's address: {text!r}")
         return cls(cast("Platform", found[1]), found[2], found[3] or "", found[4] or "")
+
+    @property
+    def pack(self) -> str:
+        """The pack whose chat on the local page this is, "" = of none: any pack may answer here."""
+        of_a_pack = self.platform == "web" and self.chat_id != GENERAL
+        return self.chat_id if of_a_pack else ""
 
     @property
     def columns(self) -> tuple[Platform, str, str, str]:

@@ -99,6 +99,14 @@ class Picker:
 
 
 @dataclass(frozen=True, slots=True)
+class StaysWith:
+    """This is the chat of `pack` on the local page, so no other pack answers in it."""
+
+    pack: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """A conversation was bound to `pack`.
 
@@ -452,6 +460,7 @@ Notice: TypeAlias = (
     | Whereabouts
     | Picker
     | Bound
+    | StaysWith
     | NoSuchPack
     | NoSuchSkill
     | UsageOf

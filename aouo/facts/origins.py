@@ -47,7 +47,7 @@ TRIGGERS: tuple[Origin, ...] = ("cron", "heartbeat", "watch", "journal", "consol
 PROFILES: Mapping[Origin, Profile] = MappingProxyType(
     {
         "chat": _PERSON,
-        "web": Profile(attended=False),  # nothing shows its questions so far
+        "web": _PERSON,
         "cli": _PERSON,
         "api": Profile("isolated", attended=False, without=ASKING_TOOLS, goes="nowhere"),
         "command": _ALONE,

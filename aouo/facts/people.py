@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound
+from aouo.facts.events import Inbound, Person
+
+AT_HOME = "owner"
+"""The id of whoever sits at this machine, where the owner has none on Telegram."""
 
 
 def data_name(platform: str, whose: str) -> str:
@@ -14,11 +17,18 @@ def data_name(platform: str, whose: str) -> str:
     return re.sub(r"[^A-Za-z0-9-]", "_", f"{platform}_{whose}")
 
 
+def data_of(platform: str, person: str) -> str:
+    """Return the name for a person's data; at the page it is the owner's, as it is elsewhere."""
+    if platform == "web":
+        platform = "cli" if person == AT_HOME else "tg"
+    return data_name(platform, person)
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of the bot: one person on Telegram, and everybody at the terminal.
+    """The owner of the bot: one person on Telegram, and everybody at the terminal or the page.
 
-    `id` is that person's Telegram id, "" = none: then only the terminal is the owner's.
+    `id` is that person's Telegram id, "" = none: then only the terminal and the page are theirs.
     """
 
     id: str = ""
@@ -30,7 +40,12 @@ class Owner:
 
     def is_owner(self, inbound: Inbound) -> bool:
         """Whether the owner sent it."""
-        return inbound.origin == "cli" or self.id == inbound.person.id != ""
+        return inbound.origin in ("cli", "web") or self.id == inbound.person.id != ""
+
+    @property
+    def person(self) -> Person:
+        """The owner as whoever sits at the page."""
+        return Person(self.id or AT_HOME, "owner")
 
     @property
     def chat(self) -> ConversationAddress | None:
@@ -39,12 +54,13 @@ class Owner:
 
     def chat_apart(self, here: ConversationAddress) -> ConversationAddress | None:
         """The owner's private chat, to ask about something `here`; None = ask here, or nowhere."""
-        return None if here.platform == "cli" or here.chat_id == self.id else self.chat
+        at_home = here.platform in ("cli", "web")
+        return None if at_home or here.chat_id == self.id else self.chat
 
     @property
     def data_name(self) -> str:
         """The name for the owner's data."""
-        return data_name("tg", self.id) if self.id else data_name("cli", "owner")
+        return data_of("web", self.id or AT_HOME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from aouo.facts.events import (
     TurnStarted,
 )
 from aouo.facts.ids import SessionId
-from aouo.facts.people import Owner
+from aouo.facts.people import AT_HOME, Owner
 from aouo.facts.work import Route
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.first import first
@@ -149,7 +149,7 @@ class Asking:
         session = SessionId.parse(session_id)
         address = ConversationAddress.parse(session.conversation)
         route = await self._database.read(lambda tx: routes.find(tx, address))
-        person = Person(self._owner().id if address.platform == "tg" else "owner")
+        person = self._person(address.platform)
         if session.kind == "isolated":
             run = Triggered(session.token, "", prompt, _pack(route), session=session_id)
             return Inbound(address, person, run, origin="api")
@@ -157,6 +157,15 @@ class Asking:
             raise ValueError(f"{session_id} is not a session that goes on")
         origin = "web" if address.platform == "web" else "cli"
         return Inbound(address, person, Text(prompt), origin=origin)
+
+    def _person(self, platform: str) -> Person:
+        match platform:
+            case "tg":
+                return Person(self._owner().id)
+            case "web":
+                return self._owner().person
+            case _:
+                return Person(AT_HOME)
 
 
 def _is_last(event: Event) -> bool:

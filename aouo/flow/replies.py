@@ -305,7 +305,7 @@ class Replies:
             await self.park(job, waits.requested)
         for job_id, waited in results[0].dropped:
             if job.off_record or off_record.is_once(waited):
-                media_files.remove(self._media, job_id)
+                media_files.remove(self._media, job_id, waited)
         if results[0].stopped:
             self._running.stop(results[0].stopped, StopReason.PERSON)
         if results[0].replay:

@@ -1,4 +1,4 @@
-"""Tells the owner what they have to know, in their private chat."""
+"""Tells the owner what they have to know, in their private chat; without Telegram on the page."""
 
 from __future__ import annotations
 

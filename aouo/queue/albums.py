@@ -17,7 +17,8 @@ COMPLETE_AFTER_S = 1.5
 
 
 def gathers(inbound: Inbound) -> bool:
-    return isinstance(inbound.content, Album)
+    """Whether further items may come; the page sends all of them at once."""
+    return isinstance(inbound.content, Album) and inbound.address.platform != "web"
 
 
 def joins(first: Inbound, then: Inbound) -> bool:

@@ -17,8 +17,9 @@ PASTE_UNITS = 4_000
 
 
 def gathers(inbound: Inbound) -> bool:
-    """Whether a burst can hold this: only plain text; anything else closes a burst."""
-    return isinstance(inbound.content, Text)
+    """Whether a burst can hold this: only plain text; anything else closes a burst. On the page a
+    message is as long as it was meant, so none waits for more."""
+    return isinstance(inbound.content, Text) and inbound.address.platform != "web"
 
 
 def closes(inbound: Inbound) -> bool:

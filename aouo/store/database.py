@@ -286,7 +286,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer = _Writer(path, self._tell_of)
-        self._listeners: dict[str, Callable[[], None]] = {}
+        self._listeners: dict[str, list[Callable[[], None]]] = {}
         self._reader: sqlite3.Connection | None = None
         self._snapshots = Snapshots(path)
         self._asked = 0  # requests to the writer's thread without an answer
@@ -327,11 +327,11 @@ class Database:
 
     def listen(self, what: str, changed: Callable[[], None]) -> None:
         """Have `changed` called, on the loop, after each commit that touched `what`."""
-        self._listeners[what] = changed
+        self._listeners.setdefault(what, []).append(changed)
 
     def _tell_of(self, touched: Collection[str]) -> None:
         for what in touched:
-            if changed := self._listeners.get(what):
+            for changed in self._listeners.get(what, ()):
                 changed()
 
     async def _ask(self, work: Callable[[Tx], T], *, durable: bool) -> T:

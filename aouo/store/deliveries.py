@@ -11,7 +11,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import DeliveryFailed
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery, DeliveryKind, DeliveryState
-from aouo.store import gone, moves
+from aouo.store import gone, moves, web_messages
 from aouo.store.database import Tx
 from aouo.store.rendered import dump, load
 
@@ -290,17 +290,16 @@ def cut_off(tx: Tx, now: str) -> list[Delivery]:
 
     An edit is idempotent and is queued again, and so is a note of doubt: read twice it harms
     nobody, lost it would leave its message unexplained. Any other send may have arrived and
-    becomes `unknown`. A queued live message is dropped: the resumed turn begins its own.
+    becomes `unknown`; one to the page is queued again, since it stores each row once. A queued live
+    message is dropped: the resumed turn begins its own.
     """
     tx.run(
         "UPDATE deliveries SET state = 'queued' WHERE state = 'sending' "
-        "AND (edits > 0 OR kind = 'doubt')"
+        "AND (edits > 0 OR kind = 'doubt' OR platform = 'web')"
     )
-    tx.run(
-        "UPDATE deliveries SET state = 'dropped', settled_at = ? "
-        "WHERE state = 'queued' AND kind = 'live'",
-        now,
-    )
+    for row in tx.all("SELECT id FROM deliveries WHERE state = 'queued' AND kind = 'live'"):
+        mark(tx, row["id"], "dropped", now)
+        web_messages.take_back(tx, row["id"])
     rows = tx.all("SELECT * FROM deliveries WHERE state = 'sending' ORDER BY id")
     for row in rows:
         mark(tx, row["id"], "unknown", now, error="process ended")

@@ -23,7 +23,7 @@ from aouo.facts.events import (
     Text,
     Triggered,
 )
-from aouo.store import media, results
+from aouo.store import media, results, web_messages
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
 from aouo.store.snapshots import Query
@@ -124,6 +124,7 @@ def set_mode(tx: Tx, route_id: int, on: bool) -> None:
 def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
     """Erase the job's words, what its files say, and its chat's raw updates since it came in."""
     media.wipe(tx, job_id)
+    web_messages.wipe(tx, inbound)
     blank = replace(inbound, content=Text(""), title="")
     row = tx.one(
         "UPDATE jobs SET body = ?, carried = '' WHERE id = ? RETURNING created_at",

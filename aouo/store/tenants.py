@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
-from aouo.facts.people import data_name
+from aouo.facts.people import data_name, data_of
 from aouo.store.database import Tx
 
 _NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)
@@ -20,7 +20,7 @@ def tenant_of(tx: Tx, inbound: Inbound) -> str:
     """
     address = inbound.address
     if inbound.chat_kind == "private":
-        return data_name(address.platform, inbound.person.id)
+        return data_of(address.platform, inbound.person.id)
     return data_name(address.platform, _first(tx, address).queue_key)
 
 

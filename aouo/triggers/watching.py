@@ -20,6 +20,7 @@ import structlog
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound, Person, Triggered
+from aouo.facts.people import AT_HOME
 from aouo.facts.ports import Clock, iso
 from aouo.packs.format.manifest import Manifest, Watch
 from aouo.packs.library import Library
@@ -254,6 +255,8 @@ class Watching:
     def _person_in(self, address: ConversationAddress, *, private: bool) -> str:
         """Return in whose name it is told there, "" = in nobody's: it is not told."""
         if address.platform == "cli":
-            return "owner"
+            return AT_HOME
+        if address.platform == "web":
+            return self._owner() or AT_HOME
         person = address.chat_id if private else self._owner()
         return person if self._listed(person) else ""

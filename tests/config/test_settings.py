@@ -213,8 +213,8 @@ def test_a_file_of_the_original_system_loads_and_its_idle_keys_are_named_once():
     )
 
     assert loaded.notes == (
-        "keys without use here: version, azure, telegram.enabled, cron.default_platform, "
-        "tts.rate, advanced.log_level",
+        "keys without use here: version, azure, cron.default_platform, tts.rate, "
+        "advanced.log_level",
     )
     assert loaded.settings.cron.default_chat_id == "7"
     assert loaded.settings.telegram.owner == 7
@@ -340,6 +340,7 @@ def test_a_price_without_a_cached_part_costs_the_same_cached():
     [
         ({}, ["telegram.bot_token"]),
         ({"telegram": {"bot_token": "1:a"}}, []),
+        ({"telegram": {"enabled": False}}, []),
         (
             {"telegram": {"bot_token": "1:a", "transport": "webhook"}},
             ["telegram.webhook.secret_token", "telegram.webhook.url"],

@@ -15,6 +15,7 @@ from aouo.facts.events import Album, Attached, Command, Content, Inbound, Person
 from aouo.flow.files import media_files
 
 WHERE = ConversationAddress("tg", "-5", "7")
+HERS = Inbound(WHERE, Person("1"), Text("hi"))
 
 
 @given(st.text(max_size=400))
@@ -84,6 +85,6 @@ def test_old_files_go_and_then_the_oldest_above_the_quota(tmp_path: Path) -> Non
 def test_a_job_s_files_are_found_by_its_number_only(tmp_path: Path) -> None:
     for name in ("1_0_a", ".1_1_b.part", "11_0_a", "2_1_1_0_a"):
         keep(tmp_path, name, 1, 1.0)
-    media_files.remove(tmp_path, 1)
+    media_files.remove(tmp_path, 1, HERS)
 
     assert sorted(file.name for file in tmp_path.glob("*/*")) == ["11_0_a", "2_1_1_0_a"]

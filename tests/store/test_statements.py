@@ -13,7 +13,10 @@ from types import ModuleType
 
 import aouo.store
 
-GROWING = "jobs sessions turns messages tool_calls deliveries gates usage_events audit updates"
+GROWING = (
+    "jobs sessions turns messages tool_calls deliveries gates usage_events audit updates "
+    "web_messages"
+)
 ALLOWED = {
     # for a person in a terminal, in a process of its own
     ("archive", "session"),
@@ -26,6 +29,7 @@ ALLOWED = {
     ("deliveries", "move"),
     # daily
     ("deliveries", "prune"),
+    ("web_messages", "prune"),
 }
 _WALKS = re.compile(r"SCAN (\w+)(?! USING (?:COVERING )?INDEX (?!sqlite_autoindex))")
 

@@ -41,6 +41,10 @@ export async function send(method, path, body = {}) {
   }
 }
 
+// A file as it is, with its name in `path`.
+export const upload = async (path, file) =>
+  asked(path, { method: "POST", headers: { "Content-Type": "application/octet-stream", ...await pageHeaders() }, body: file });
+
 export const post = (path, body) => send("POST", path, body);
 
 // at`/api/packs/${name}`: each value is one part of a path.

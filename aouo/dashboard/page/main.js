@@ -9,6 +9,7 @@ import { tellWaiting } from "/page/waiting.js";
 const VIEWS = [
   ["usage", "Usage"],
   ["packs", "Packs"],
+  ["chat", "Chat"],
   ["turns", "Turns"],
   ["schedules", "Schedules"],
   ["logs", "Logs"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.rooms.approvals import approvals
 from aouo.dashboard.rooms.audit import audit
+from aouo.dashboard.rooms.chat import chat
 from aouo.dashboard.rooms.doctor import doctor
 from aouo.dashboard.rooms.evals import evals
 from aouo.dashboard.rooms.live import live
@@ -34,6 +35,7 @@ _ROOMS = (
     approvals,
     audit,
     security,
+    chat,
 )
 
 

@@ -41,6 +41,8 @@ from aouo.turn.journal import Journal
 from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()
+_ALL_PARTS = 10_000
+"""Where an answer is shown whole, however many messages it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,8 @@ class Turns:
         )
         owner = generation.owner
         approving = Approving(
-            person_wait,  # whoever sits at a terminal is the owner
-            owner=facts.person.id if facts.address.platform == "cli" else owner.id,
+            person_wait,  # whoever sits at a terminal or the page is the owner
+            owner=facts.person.id if facts.address.platform in ("cli", "web") else owner.id,
             chat=owner.chat_apart(facts.address),
             asks_for=elsewhere(job.inbound),
             limits=generation.approvals,
@@ -213,7 +215,8 @@ class Turns:
 
     def _plan(self, job: Job, generation: Generation) -> Plan:
         inbound = job.inbound
-        streams = inbound.address.platform == "tg" and generation.showing.streaming != "off"
+        here, showing = inbound.address.platform, generation.showing
+        streams = here == "web" or (here == "tg" and showing.streaming != "off")
         return plan(inbound.origin, inbound.content, streams=streams, message_id=inbound.message_id)
 
     def _view(
@@ -237,9 +240,10 @@ class Turns:
             turn_id=begun.turn.id,
             streaming=planned.stream,
             drafts=showing.streaming == "draft"
+            and address.platform == "tg"
             and job.inbound.chat_kind == "private"
             and not address.thread_id,
-            max_parts=showing.max_parts,
+            max_parts=showing.max_parts if address.platform == "tg" else _ALL_PARTS,
             capabilities=capabilities,
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",

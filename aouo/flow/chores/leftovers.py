@@ -60,7 +60,7 @@ async def erase_unanswered(
         return
     for found in unanswered:
         async with taking(_FILES):
-            media_files.remove(folder, found.job_id)
+            media_files.remove(folder, found.job_id, found.inbound)
     rows = await database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
     outbox.put(*rows)
@@ -106,7 +106,7 @@ async def end_what_is_theirs(
                 lambda tx, of=(job_id, inbound): off_record.hides(tx, *of)
             ):
                 async with taking(_FILES):
-                    media_files.remove(folder, job_id)
+                    media_files.remove(folder, job_id, inbound)
         found.update(await database.transact(lambda tx: drop(tx, but), durable=True))
 
     async with taking("Dropping what waits of people taken off the list"):

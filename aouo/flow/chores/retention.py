@@ -26,6 +26,7 @@ from aouo.store import (
     schedules,
     search,
     updates,
+    web_messages,
 )
 from aouo.store.database import Database, Tx
 
@@ -78,6 +79,7 @@ class Tidying:
                 gone["memory_versions"] = memory_versions.prune(tx, before)
                 gone["digests"] = gone.get("digests", 0) + kept_reports.prune(tx, before)
                 gone["journal"] = journal.prune(tx, before)
+                gone["web_messages"] = web_messages.prune(tx, before)
             return gone
 
         gone = await self._database.transact(delete)

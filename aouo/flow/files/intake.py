@@ -90,7 +90,7 @@ class Audience:
 
 class Intake:
     """Takes in the files of jobs. `folder` is the home's media folder; `show` an activity;
-    `files` fetches what came, None = nobody can."""
+    `files` fetch what came, by platform."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Intake:
         database: Database,
         clock: Clock,
         folder: Path,
-        files: Files | None,
+        files: Mapping[str, Files],
         show: Callable[[ConversationAddress, str], Awaitable[None]],
     ) -> None:
         self._database = database
@@ -168,14 +168,15 @@ class Intake:
     def forget(self, job: Job) -> None:
         """Remove the files of a job, if it was off the record."""
         if has_files(job) and (job.off_record or is_once(job.inbound)):
-            media_files.remove(self._folder, job.id)
+            media_files.remove(self._folder, job.id, job.inbound)
 
     async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
-        if self._files is None:
+        files = self._files.get(job.inbound.address.platform)
+        if files is None:
             raise _Missed(notices.FileNotReached(item.in_words))
         path = f"{media_files.folder_of(job.inbound.address)}/{job.id}_{position}_{item.file_name}"
         try:
-            size = await self._files.fetch(item, self._folder / path)
+            size = await files.fetch(item, self._folder / path)
         except FileTooBig as error:
             notice = notices.FileTooLarge(item.in_words, error.limit_bytes)
             raise _Missed(notice) from error

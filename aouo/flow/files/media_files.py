@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Album, Attached, Inbound
 from aouo.plumbing.trees import remove as removed
 
 QUOTA_BYTES = 2_000_000_000
@@ -24,8 +25,12 @@ def folder_of(address: ConversationAddress) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", "_".join(parts))
 
 
-def remove(media: Path, job_id: int) -> None:
-    """Remove the files of one job, and what is left of a download that was cut off."""
+def remove(media: Path, job_id: int, inbound: Inbound) -> None:
+    """Remove the files of one job, what is left of a download that was cut off, and what was
+    uploaded on the page for it."""
+    if inbound.address.platform == "web" and isinstance(inbound.content, Attached | Album):
+        for item in inbound.content.items:
+            removed(media / item.file_id)
     for pattern in (f"*/{job_id}_*", f"*/.{job_id}_*"):
         for file in media.glob(pattern):
             removed(file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -87,7 +87,7 @@ class Installing:
         outbox: Outbox,
         owner: Callable[[], Owner],
         bundled: Callable[[], dict[str, Path]],
-        files: Files | None,
+        files: Mapping[str, Files],
         folder: Path,
         provide: Callable[[Job, str], Awaitable[ConversationAddress | None]],
     ) -> None:
@@ -212,9 +212,9 @@ class Installing:
     async def _fetched(self, job: Job, item: Attachment) -> str:
         target = self._downloaded(job)
         try:
-            if self._files is None:
+            if (files := self._files.get(job.inbound.address.platform)) is None:
                 raise FileNotFetched("no files here")
-            await self._files.fetch(item, target)
+            await files.fetch(item, target)
         except (FileTooBig, FileGone, FileNotFetched) as error:
             raise PackError("That file could not be fetched.", fix="Send it again.") from error
         return str(target)

@@ -7,6 +7,7 @@ import asyncio
 from aouo.facts import notices
 from aouo.facts.address import Lane
 from aouo.facts.events import Album, Attached, Command, Content, Text
+from aouo.facts.origins import PEOPLE
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
@@ -48,7 +49,7 @@ def _told(tx: Tx, lane: Lane, now: str) -> list[Delivery]:
     at_work, waiting = jobs.behind(tx, lane)
     rows: list[Delivery] = []
     for job_id, inbound in waiting:
-        if at_work is None or inbound.origin not in ("chat", "cli"):
+        if at_work is None or inbound.origin not in PEOPLE:
             continue
         asked = gates.open_for(tx, inbound.address, inbound.person.id) is not None
         name = _command_in(inbound.content)

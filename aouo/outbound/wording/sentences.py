@@ -123,6 +123,11 @@ def _said(notice: Notice) -> str | Rendered:
             when = "already" if pack == before else "now"
             how = f", beginning with “{skill}”" if skill else ""
             return f"“{pack}” answers here {when}{how}.\n{about}".rstrip("\n")
+        case notices.StaysWith(pack, wanted):
+            return (
+                f"This is the chat of “{pack}”, and only that answers here. “{wanted}” has a chat "
+                "of its own on this page."
+            )
         case notices.NoSuchPack(name, packs):
             return conversations.no_such_pack(name, packs)
         case notices.NoSuchSkill(name, pack, skills):
@@ -247,7 +252,7 @@ def _said(notice: Notice) -> str | Rendered:
             assert_never(notice)
 
 
-_PLATFORMS = {"tg": "Telegram", "cli": "the terminal"}
+_PLATFORMS = {"tg": "Telegram", "cli": "the terminal", "web": "the local page"}
 
 
 def _elsewhere(error: errors.PlatformRefused) -> str:

@@ -23,7 +23,7 @@ GROUP_TOOLS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """What a group of `permissions.tools` stands for; `pack` is the pack's own."""
 GROUPS = frozenset(GROUP_TOOLS)
-PLATFORMS = frozenset({"tg", "cli"})
+PLATFORMS = frozenset({"tg", "cli", "web"})
 TOOLS = frozenset(
     {"msg", "skill_view", "memory", "clarify", "persist", "db", "read_file", "write_file"}
     | {"list_dir", "fetch", "web_search", "read_document", "tts", "cron", "sessions", "shell"}

@@ -486,7 +486,7 @@ async def test_a_turn_that_nobody_watches_never_asks(world: World, docs: Path) -
     here, person = ConversationAddress("cli", "local"), Person("owner", "owner")
     writes(world, docs / "a.txt")
     async with world.running() as bot:
-        await bot.app.inbox.submit(Inbound(here, person, Text("write"), origin="web"))
+        await bot.app.inbox.submit(Inbound(here, person, Text("write"), origin="api"))
         await settled(bot)
         gates, audit = await gate_states(bot), await stages(bot)
 

@@ -6,6 +6,7 @@ import { card, tabs } from "/page/parts.js";
 
 // The tabs in their order; a tab is views/pack/<name>.js and shows itself as a view does, with `place.pack`.
 const TABS = [
+  ["chat", "Chat"],
   ["about", "About"],
   ["schedules", "Schedules"],
   ["permissions", "Permissions"],

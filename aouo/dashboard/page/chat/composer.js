@@ -1,0 +1,132 @@
+// What is about to be said: words, files, and a command that is picked.
+
+import { at, get, inWords, post, query, upload } from "/page/api.js";
+import { el } from "/page/dom.js";
+import { bytes } from "/page/format.js";
+
+const FILES = 10;
+const SHOWN = 200;
+
+const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((one) => one.toString(16).padStart(2, "0")).join("");
+
+// `failed` is told a sentence, "" = all is well; `limit` is how large a file may be.
+export function composer(chat, { failed, limit, signal }) {
+  let files = [];
+  let key = fresh();
+  let commands = null;
+  let found = [];
+  let chosen = 0;
+  let sending = false;
+  const field = el("textarea", {
+    id: "say", rows: "1", placeholder: "Write a message, or / for commands", "aria-label": "Message", "aria-controls": "picker",
+    "aria-autocomplete": "list", oninput: changed, onkeydown: typed,
+  });
+  const picker = el("ul", { id: "picker", role: "listbox", "aria-label": "Commands", hidden: "" });
+  const chips = el("ul", { class: "chips", "aria-label": "Files to send" });
+  const chooser = el("input", { type: "file", multiple: "", hidden: "", onchange: () => { add(chooser.files); chooser.value = ""; } });
+  const send = el("button", { type: "submit", class: "main" }, "Send");
+  const buttons = el("div", { class: "acts" });
+  const form = el("form", { class: "composer", onsubmit: (event) => { event.preventDefault(); submit(); } },
+    picker, chips, field, el("div", { class: "line" },
+      el("button", { type: "button", onclick: () => chooser.click() }, "Add files"), chooser, buttons, send));
+
+  async function say(text, ids = "", name = fresh()) {
+    await post(at`/api/chats/${chat}/messages`, { text, files: ids, key: name });
+  }
+
+  async function submit() {
+    if (sending || !(field.value.trim() || files.length)) return;
+    sending = send.disabled = true;
+    try {
+      for (const one of files) one.id ??= (await upload(at`/api/chats/${chat}/files` + query({ name: one.file.name.slice(0, 300) }), one.file)).file;
+      await say(field.value, files.map((one) => one.id).join(","), key);
+      field.value = "";
+      files = [];
+      key = fresh();
+      failed("");
+    } catch (error) {
+      failed(inWords(error));
+    }
+    sending = send.disabled = false;
+    draw();
+    changed();
+    field.focus();
+  }
+
+  function add(list) {
+    for (const file of list) {
+      if (file.size > limit) failed(`“${file.name}” is too large: ${bytes(limit)} at most.`);
+      else if (files.length >= FILES) failed(`At most ${FILES} files can be sent at once.`);
+      else files.push({ file });
+    }
+    draw();
+    field.focus();
+  }
+
+  function draw() {
+    chips.replaceChildren(...files.map((one) => el("li", {}, `${one.file.name} (${bytes(one.file.size)}) `,
+      el("button", { type: "button", "aria-label": `Leave out ${one.file.name}`, onclick: () => { files = files.filter((other) => other !== one); draw(); } }, "×"))));
+  }
+
+  async function changed() {
+    field.rows = Math.min(8, field.value.split("\n").length);
+    const begun = /^\/[\w-]*$/.exec(field.value);
+    if (begun && !commands) {
+      try {
+        commands = (await get(at`/api/chats/${chat}/commands`)).commands;
+      } catch (error) {
+        failed(inWords(error));
+      }
+    }
+    const wanted = /^\/([\w-]*)$/.exec(field.value)?.[1].toLowerCase();
+    found = wanted === undefined ? [] : (commands ?? []).filter(({ name }) => name.startsWith(wanted)).slice(0, SHOWN);
+    chosen = 0;
+    pick();
+  }
+
+  function pick() {
+    picker.hidden = !found.length;
+    picker.replaceChildren(...found.map(({ name, about }, index) => el("li", {
+      id: `pick${index}`, role: "option", "aria-selected": String(index === chosen), onmousedown: (event) => { event.preventDefault(); take(index); },
+    }, el("b", {}, `/${name}`), " ", el("span", { class: "muted" }, about))));
+    if (found.length) {
+      field.setAttribute("aria-activedescendant", `pick${chosen}`);
+      picker.children[chosen].scrollIntoView({ block: "nearest" });
+    } else {
+      field.removeAttribute("aria-activedescendant");
+    }
+  }
+
+  function take(index) {
+    field.value = `/${found[index].name} `;
+    found = [];
+    pick();
+    field.focus();
+  }
+
+  function typed(event) {
+    if (event.isComposing) return;
+    if (found.length && ["ArrowDown", "ArrowUp"].includes(event.key)) {
+      event.preventDefault();
+      chosen = (chosen + (event.key === "ArrowDown" ? 1 : found.length - 1)) % found.length;
+      pick();
+    } else if (found.length && event.key === "Escape") {
+      event.preventDefault();
+      found = [];
+      pick();
+    } else if (found.length && (event.key === "Tab" || event.key === "Enter") && !event.shiftKey
+        && field.value !== `/${found[chosen].name}`) {
+      event.preventDefault();
+      take(chosen);
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      found = [];
+      pick();
+      submit();
+    }
+  }
+
+  field.addEventListener("blur", () => { found = []; pick(); }, { signal });
+  field.addEventListener("paste", (event) => { if (event.clipboardData?.files.length) { event.preventDefault(); add(event.clipboardData.files); } }, { signal });
+  return { form, add, say, buttons, field };
+}

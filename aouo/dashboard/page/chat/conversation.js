@@ -1,0 +1,201 @@
+// One chat: what was said, what is being said, and what can be done about it.
+
+import { at, get, inWords, post, query } from "/page/api.js";
+import { el } from "/page/dom.js";
+import { composer } from "/page/chat/composer.js";
+import { message } from "/page/chat/message.js";
+
+const AGAIN_MS = 2000;
+const ACTION_MS = 5500;
+const SPOKEN = 600;
+
+export async function conversation(root, place, chat) {
+  const path = at`/api/chats/${chat}`;
+  const said = new Map();  // id -> { node, shown }
+  let last = 0;
+  let older = 0;
+  let stream = null;
+  let waits = null;
+  let acts = null;
+  let standing = { busy: false, asks: false };
+  let spoken = 0;
+  let stuck = true;
+
+  const list = el("ol", { class: "chat" });
+  const more = el("button", { type: "button", hidden: "", onclick: () => loadOlder() }, "Show older messages");
+  const empty = el("p", { class: "empty", hidden: "" }, "Nothing has been said here yet. Write the first message below.");
+  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Messages" }, more, empty, list);
+  const status = el("p", { class: "muted status", role: "status" });
+  const notice = el("p", { class: "problem", role: "alert", hidden: "" });
+  const aloud = el("div", { class: "aloud", "aria-live": "polite" });
+  const stop = el("button", { type: "button", class: "alarm", hidden: "", onclick: () => command("/stop") }, "Stop");
+  const retry = el("button", { type: "button", hidden: "", onclick: () => command("/retry") }, "Try again");
+
+  function failed(text) {
+    notice.textContent = text;
+    notice.hidden = !text;
+  }
+
+  async function attempt(work) {
+    try {
+      await work();
+      failed("");
+      return true;
+    } catch (error) {
+      failed(inWords(error));
+      return false;
+    }
+  }
+
+  const tap = async (id, data) => {
+    const done = await attempt(() => post(`${path}/taps`, { message: id, data }));
+    field.field.focus({ preventScroll: true });  // the button cannot keep it
+    return done;
+  };
+  const first = await get(path);
+  if (place.signal.aborted) return;
+  const field = composer(chat, { failed, limit: first.upload_bytes, signal: place.signal });
+  const command = (text) => attempt(() => field.say(text));
+  field.buttons.append(stop, retry);
+  root.append(pane, status, notice, aloud,
+    first.running ? field.form : el("p", { class: "muted" }, "No bot runs; this is what is stored, to be read only."));
+
+  function atEnd() {
+    return pane.scrollHeight - pane.scrollTop - pane.clientHeight < 80;
+  }
+
+  function put(one) {
+    const before = said.get(one.id);
+    if (one.state === "deleted") {
+      before?.node.remove();
+      said.delete(one.id);
+      return;
+    }
+    const now = message(chat, one, tap, before?.shown);
+    if (before) {
+      const held = before.node.contains(document.activeElement);
+      before.node.replaceWith(now.node);
+      if (held) (now.node.querySelector("button") ?? field.field).focus({ preventScroll: true });
+    } else {
+      const next = [...said.keys()].filter((id) => id > one.id).reduce((least, id) => Math.min(least, id), Infinity);
+      list.insertBefore(now.node, said.get(next)?.node ?? null);
+    }
+    said.set(one.id, now);
+  }
+
+  function shown() {
+    empty.hidden = said.size > 0;
+    more.hidden = !older;
+    stop.hidden = !standing.busy;
+    retry.hidden = standing.busy || !said.size;
+    const working = standing.asks ? "It waits for your answer above." : standing.busy ? "It is at work…" : "";
+    const text = acts && standing.busy && !standing.asks ? "It is writing…" : working;
+    if (status.textContent !== text) status.textContent = text;
+    speak();
+  }
+
+  // Says an answer once, when it is whole; a question, when it is asked.
+  function speak() {
+    if (standing.busy && !standing.asks) return;
+    const news = [...said.values()].map(({ shown: one }) => one).filter((one) => one.by === "bot" && one.id > spoken);
+    if (!news.length) return;
+    spoken = Math.max(...news.map((one) => one.id));
+    aloud.textContent = news.map((one) => one.text).join("\n").slice(0, SPOKEN);
+  }
+
+  function begin(facts) {
+    list.replaceChildren();
+    const before = new Map(said);
+    said.clear();
+    for (const one of facts.messages) {
+      const kept = before.get(one.id)?.shown;
+      put(one.state === "off_record" && !one.text && kept ? { ...kept, state: one.state } : one);
+    }
+    ({ last, older, standing } = facts);
+    spoken = Math.max(spoken, ...said.keys(), 0);
+    shown();
+    pane.scrollTop = pane.scrollHeight;
+    stuck = true;
+  }
+
+  async function loadOlder() {
+    if (!older || more.disabled) return;
+    more.disabled = true;
+    await attempt(async () => {
+      const facts = await get(path + query({ before: older }));
+      const from = pane.scrollHeight - pane.scrollTop;
+      facts.messages.forEach(put);
+      ({ older } = facts);
+      shown();
+      pane.scrollTop = pane.scrollHeight - from;
+    });
+    more.disabled = false;
+  }
+
+  function listen() {
+    if (stream || document.hidden || place.signal.aborted || !first.running) return;
+    stream = new EventSource(path + "/events" + query({ after: last }));
+    const on = (kind, work) => stream.addEventListener(kind, (event) => work(JSON.parse(event.data), event));
+    on("message", (one, event) => {
+      last = Number(event.lastEventId);
+      put(one);
+      shown();
+      if (stuck) pane.scrollTop = pane.scrollHeight;
+    });
+    on("standing", (now) => {
+      standing = now;
+      failed("");
+      shown();
+    });
+    on("action", () => {
+      clearTimeout(acts);
+      acts = setTimeout(() => { acts = null; shown(); }, ACTION_MS);
+      shown();
+    });
+    on("notice", ({ text }) => failed(text));
+    on("anew", () => anew());
+    stream.onerror = () => again("aouo does not answer. Trying again…");
+  }
+
+  function leave() {
+    stream?.close();
+    stream = null;
+    clearTimeout(waits);
+  }
+
+  function again(why) {
+    leave();
+    failed(why);
+    waits = setTimeout(anew, AGAIN_MS);
+  }
+
+  // Reads the newest messages, and follows from there.
+  async function anew() {
+    leave();
+    if (document.hidden || place.signal.aborted) return;
+    try {
+      begin(await get(path));
+      failed("");
+      listen();
+    } catch (error) {
+      again(inWords(error));
+    }
+  }
+
+  pane.addEventListener("scroll", () => {
+    stuck = atEnd();
+    if (pane.scrollTop < 40) loadOlder();
+  }, { signal: place.signal });
+  pane.addEventListener("load", () => { if (stuck) pane.scrollTop = pane.scrollHeight; }, { capture: true, signal: place.signal });
+  for (const kind of ["dragover", "drop"]) {
+    root.addEventListener(kind, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      if (kind === "drop") field.add(event.dataTransfer.files);
+    }, { signal: place.signal });
+  }
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : listen()), { signal: place.signal });
+  place.signal.addEventListener("abort", leave);
+  begin(first);
+  listen();
+}

@@ -1,0 +1,5 @@
+// The chat with one pack.
+
+import { conversation } from "/page/chat/conversation.js";
+
+export const show = (root, place) => conversation(root, place, place.pack);

@@ -1,0 +1,299 @@
+"""Lets the owner talk to a pack on the page: what was said, and what is said and tapped now."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from aouo.commands.menu import menu
+from aouo.dashboard.endpoints import (
+    Conflict,
+    Download,
+    Endpoint,
+    Frame,
+    Frames,
+    NotFound,
+    NotShown,
+    Number,
+    TooLarge,
+    Words,
+)
+from aouo.dashboard.rooms.packs import found
+from aouo.dashboard.shown import Shown
+from aouo.facts.address import GENERAL, ConversationAddress
+from aouo.facts.commands import COMMANDS
+from aouo.facts.errors import FileNotFetched, FileTooBig, ToolFailed
+from aouo.facts.ports import Media
+from aouo.flow.files.media_files import folder_of
+from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
+from aouo.flow.web_chat import NotSaid, WebChat
+from aouo.guard.opening import opened
+from aouo.guard.paths import looks_local
+from aouo.outbound.web import files_of
+from aouo.plumbing.verbs import Facts
+from aouo.store import web_messages
+from aouo.store.web_messages import WebMessage
+
+PAGE = 50
+"""Messages that are read at once; a window that missed more reads the newest anew."""
+WINDOWS = 30
+_CHUNK = 256 * 1024
+_HIGHEST = 2**53 - 1
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Something is said. `key` is the page's own name for it, so that it is said once however
+    often it is sent; `files` are ids of uploads, with commas between them."""
+
+    key: str
+    text: str = ""
+    files: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """A button of a message is tapped; `data` names it."""
+
+    message: int
+    data: str
+
+
+def chat(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints of the chats: of each pack by its name, and of no pack by `~`."""
+    talk = _Talk(shown)
+    before = Number("before", 0, _HIGHEST, 0, "The id that all have to be below, 0 = the newest.")
+    after = Number("after", 0, _HIGHEST, 0, "The number of the last change that is known.")
+    name = Words("name", "What the file is called.")
+    base = "/api/chats/{chat}"
+    return (
+        Endpoint("GET", base, "What was said, the oldest first.", talk.messages, (before,)),
+        Endpoint(
+            "GET",
+            f"{base}/events",
+            "The messages that change, from a change on; `anew`: there were too many to tell.",
+            talk.events,
+            (after,),
+            needs_bot=True,
+            gives="frames",
+        ),
+        Endpoint(
+            "GET",
+            f"{base}/commands",
+            "What can be said with a slash.",
+            talk.commands,
+            needs_bot=True,
+        ),
+        Endpoint(
+            "GET",
+            base + "/messages/{message}/files/{number}",
+            "A file of a message.",
+            talk.file,
+            gives="file",
+        ),
+        Endpoint("POST", f"{base}/messages", "Say something.", talk.say, body=Say, needs_bot=True),
+        Endpoint("POST", f"{base}/taps", "Tap a button.", talk.tap, body=Tap, needs_bot=True),
+        Endpoint(
+            "POST",
+            f"{base}/files",
+            "Upload a file, to be said with a message.",
+            talk.upload,
+            (name,),
+            needs_bot=True,
+            takes_file=True,
+        ),
+    )
+
+
+class _Talk:
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+
+    @property
+    def _chat(self) -> WebChat:
+        return self._shown.bot.app.web_chat
+
+    def _address(self, chat: str) -> ConversationAddress:
+        """Return the address of a chat. Raises: NotFound."""
+        if chat != GENERAL:
+            chat = found(self._shown, chat).name
+        return ConversationAddress("web", chat)
+
+    async def messages(self, chat: str, before: int) -> Facts:
+        address = self._address(chat)
+        async with self._shown.snapshot() as snapshot:
+            rows = await snapshot.ask(web_messages.newest(address.chat_id, before, PAGE + 1))
+            last = await snapshot.ask(web_messages.last_change(address.chat_id))
+            standing = await snapshot.ask(web_messages.standing(address))
+        more, rows = len(rows) > PAGE, rows[-PAGE:]
+        return {
+            "messages": [self._facts(address, row) for row in rows],
+            "older": rows[0].id if more else 0,
+            "last": last,
+            "standing": asdict(standing),
+            "upload_bytes": UPLOAD_BYTES,
+            "running": self._shown.runtime is not None,
+        }
+
+    async def events(self, chat: str, after: int) -> Frames:
+        address, messenger = self._address(chat), self._chat.messenger
+        if messenger.watching >= WINDOWS:
+            raise Conflict(f"{WINDOWS} windows show a chat already. Close one and reload this.")
+        return Frames(self._frames(address, after))
+
+    async def _frames(self, address: ConversationAddress, known: int) -> AsyncGenerator[Frame]:
+        """Yield what changed since the change `known`, for ever.
+
+        Nothing waits here for a slow window: it reads the rows when it can, and if they are too
+        many then, it is told to begin anew.
+        """
+        standing = None
+        with self._chat.messenger.watch(address.chat_id) as window:
+            while True:
+                async with self._shown.snapshot() as snapshot:
+                    rows = await snapshot.ask(
+                        web_messages.changed(address.chat_id, known, PAGE + 1)
+                    )
+                    last = await snapshot.ask(web_messages.last_change(address.chat_id))
+                    now = await snapshot.ask(web_messages.standing(address))
+                if len(rows) > PAGE or last < known:
+                    known = last
+                    yield Frame("anew", {}, str(last))
+                else:
+                    for row in rows:
+                        known = row.change
+                        yield Frame("message", self._facts(address, row), str(known))
+                if now != standing:
+                    standing = now
+                    yield Frame("standing", asdict(now))
+                while window.passing:
+                    kind, text = window.passing.popleft()
+                    yield Frame(kind, {"text": text})
+                await window.told()
+
+    async def commands(self, chat: str) -> Facts:
+        """Return our commands, the owner's, and the skills that can be called here."""
+        address, library = self._address(chat), self._shown.library()
+        added = self._shown.bot.app.commands.added()
+        ours = [(entry.name, entry.line) for entry in COMMANDS.values()]
+        ours += [(name, command.line) for name, command in added.items() if command.line]
+        skills: dict[str, str] = {}
+        for name, qualified in library.commands(address.pack).items():
+            pack, _, skill = qualified.partition(":")
+            if address.pack in ("", pack):
+                about = library.resolve_skill(pack, skill).description
+                skills[name] = library.packs[pack].translations.text("en", about)
+        entries = menu(ours, skills).entries
+        return {"commands": [{"name": name, "about": about} for name, about in entries]}
+
+    async def say(self, chat: str, body: Say) -> Facts:
+        if not _KEY.fullmatch(body.key):
+            raise NotShown("key has to be 1 to 64 letters, digits, - and _.")
+        files = [one for one in body.files.split(",") if one]
+        try:
+            number = await self._chat.say(self._address(chat), body.text, body.key, files)
+        except NotSaid as error:
+            raise NotShown(str(error)) from error
+        return {"id": number}
+
+    async def tap(self, chat: str, body: Tap) -> Facts:
+        if not 0 < body.message <= _HIGHEST:
+            raise NotFound("There is no such message.")
+        await self._chat.tap(self._address(chat), body.message, body.data)
+        return {}
+
+    async def upload(self, chat: str, name: str, content: AsyncIterable[bytes]) -> Facts:
+        address = self._address(chat)
+        try:
+            return {"file": await self._chat.uploads.take(address, name, content)}
+        except FileTooBig as error:
+            limit = f"{error.limit_bytes // 1024**2} MB"
+            raise TooLarge(f"The file is too large: {limit} at most.") from error
+        except FileNotFetched as error:
+            raise Conflict("The file cannot be stored on this machine's disk.") from error
+
+    async def file(self, chat: str, message: str, number: str) -> Download:
+        address = self._address(chat)
+        if not (_is_number(message) and _is_number(number)):
+            raise NotFound("There is no such file.")
+        async with self._shown.snapshot() as snapshot:
+            row = await snapshot.ask(web_messages.one(address.chat_id, int(message)))
+        files = files_of(self._now(address, row).message) if row else ()
+        if int(number) >= len(files):
+            raise NotFound("There is no such file.")
+        media = files[int(number)]
+        if media.text:
+            return _text(media)
+        if not _is_here(media):
+            raise NotFound("This file is not on this machine.")
+        folder = self._shown.home.media / folder_of(address)
+        return await asyncio.to_thread(_opened, folder / Path(media.source).name, media)
+
+    def _now(self, address: ConversationAddress, row: WebMessage) -> WebMessage:
+        if self._shown.runtime is None:
+            return row
+        return self._chat.messenger.shown(address.chat_id, row)
+
+    def _facts(self, address: ConversationAddress, row: WebMessage) -> Facts:
+        row = self._now(address, row)
+        message = row.message
+        return {
+            "id": row.id,
+            "by": "person" if row.by_person else "bot",
+            "state": row.state,
+            "at": row.created_at,
+            "text": message.text,
+            "entities": [asdict(entity) for entity in message.entities],
+            "buttons": [[_button(one.label, one.data) for one in row] for row in message.buttons],
+            "files": [_file(number, one) for number, one in enumerate(files_of(message))],
+        }
+
+
+def _button(label: str, data: str) -> dict[str, str]:
+    return {"label": label, "data": data}
+
+
+def _file(number: int, media: Media) -> dict[str, Any]:
+    """What the page is told of a file: `url` is where it is elsewhere, "" = it is here."""
+    name = media.name or Path(media.source).name
+    url = "" if media.text or _is_here(media) else media.source
+    return {"number": number, "name": name, "kind": media.kind, "url": url}
+
+
+def _is_here(media: Media) -> bool:
+    return looks_local(media.source)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 15
+
+
+def _text(media: Media) -> Download:
+    content = media.text.encode()
+
+    async def chunks() -> AsyncGenerator[bytes]:
+        yield content
+
+    return Download(media.name or "file.txt", "text/plain; charset=utf-8", chunks(), len(content))
+
+
+def _opened(file: Path, media: Media) -> Download:
+    """Return a file of the chat's folder. Raises: NotFound."""
+    try:
+        with opened(file) as descriptor:
+            size = os.fstat(descriptor).st_size
+    except ToolFailed as error:
+        raise NotFound("The file is not kept any more.") from error
+
+    async def chunks() -> AsyncGenerator[bytes]:
+        with file.open("rb") as content:
+            while chunk := await asyncio.to_thread(content.read, _CHUNK):
+                yield chunk
+
+    return Download(media.name or file.name, type_of(file), chunks(), size)

@@ -1,0 +1,154 @@
+"""Takes in what the owner says and taps on the local page, as jobs like any other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
+
+from aouo.facts.address import GENERAL, ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import Refused
+from aouo.facts.events import Album, Attached, Button, Content, Inbound, Text
+from aouo.facts.ids import ulid
+from aouo.facts.people import Owner
+from aouo.facts.ports import Media, MediaKind, Rendered, iso
+from aouo.flow.files.uploads import Uploads
+from aouo.outbound.web import WebMessenger
+from aouo.packs.library import Library
+from aouo.plumbing.redact import Redactor
+from aouo.queue.inbox import Inbox
+from aouo.routing import lexer
+from aouo.store import routes, web_messages
+from aouo.store.database import Database, Tx
+
+TEXT_CHARS = 100_000
+"""The longest message."""
+FILES = 10
+"""The most files of one message, as in an album."""
+_SHOWN: dict[str, MediaKind] = {"photo": "photo", "video": "video", "audio": "audio"}
+
+
+class NotSaid(Refused):
+    """What was said or tapped on the page is not taken in; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebChat:
+    """The chats of the local page: one for each pack, and one that is of no pack.
+
+    Whoever sits there is the owner. `messenger` shows what is answered, `uploads` holds the files.
+    """
+
+    database: Database
+    inbox: Inbox
+    messenger: WebMessenger
+    uploads: Uploads
+    owner: Callable[[], Owner]
+    library: Callable[[], Library]
+    redactor: Callable[[], Redactor]
+
+    def address(self, chat: str) -> ConversationAddress | None:
+        """Return the address of a chat, by its pack's name or `GENERAL`; None = no such pack."""
+        known = chat == GENERAL or self.library().get(chat) is not None
+        return ConversationAddress("web", chat) if known else None
+
+    async def say(
+        self, address: ConversationAddress, text: str, key: str, files: Sequence[str] = ()
+    ) -> int:
+        """Store what is said, with uploaded files, as a job; return its message's id.
+
+        `key` is the page's name for it: said again with the same key it is not said twice.
+
+        Raises:
+            NotSaid: there is nothing in it, too much, or a file is not there.
+        """
+        text = text.encode("utf-8", "replace").decode()  # half of a pair of surrogates is no text
+        text = self.redactor().known(text.strip())
+        if not text and not files:
+            raise NotSaid("There is nothing in it to send.")
+        if len(text) > TEXT_CHARS:
+            raise NotSaid(f"It is too long: at most {TEXT_CHARS:,} characters can be sent at once.")
+        if len(files) > FILES:
+            raise NotSaid(f"At most {FILES} files can be sent at once.")
+        items = [
+            await asyncio.to_thread(self.uploads.attachment, address, one, "" if n else text)
+            for n, one in enumerate(files)
+        ]
+        found = [item for item in items if item]
+        if len(found) < len(items):
+            raise NotSaid("A file is not there any more. Add it again.")
+        message_id = [0]
+
+        def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
+            name = f"said:{address.chat_id}:{key}"
+            if known := web_messages.known(tx, name):
+                message_id[:] = [known]
+                return ()
+            shown = _shown(text, found)
+            number = web_messages.add(tx, address.chat_id, name, shown, iso(now), by_person=True)
+            message_id[:] = [number]
+            self._bind(tx, address, iso(now))
+            return (self._inbound(address, _content(text, found, number), number),)
+
+        await self.inbox.trigger(file)
+        return message_id[0]
+
+    async def tap(self, address: ConversationAddress, message_id: int, data: str) -> None:
+        """Store a tap on a button of a message as a job.
+
+        Raises:
+            NotSaid: the message has no such button any more.
+        """
+
+        def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
+            row = web_messages.get(tx, address.chat_id, message_id)
+            shown = self.messenger.shown(address.chat_id, row) if row else None
+            buttons = chain.from_iterable(shown.message.buttons if shown else ())
+            button = next((one for one in buttons if one.data == data), None)
+            if button is None:
+                raise NotSaid("That button is not there any more.")
+            self._bind(tx, address, iso(now))
+            tx.touch(web_messages.CHANGED)
+            answer_id = f"{address.chat_id} {ulid()}"
+            tapped = Button(data, button.label, answer_id, button.by_model)
+            return (self._inbound(address, tapped, message_id),)
+
+        await self.inbox.trigger(file)
+
+    def _inbound(self, address: ConversationAddress, content: Content, number: int) -> Inbound:
+        person = self.owner().person
+        return Inbound(address, person, content, message_id=number, origin="web")
+
+    def _bind(self, tx: Tx, address: ConversationAddress, now: str) -> None:
+        """Bind a pack's chat to its pack, the first time something is said there."""
+        if not address.pack:
+            return
+        route = routes.get_or_create(tx, address, "private", now)
+        if route.active_pack != address.pack:
+            routes.set_pack(tx, route, address.pack, now)
+
+
+def _content(text: str, files: Sequence[Attachment], number: int) -> Content:
+    command = lexer.command(text)
+    items = tuple(replace(item, message_id=number) for item in files)
+    match items:
+        case ():
+            return command or Text(text)
+        case (item,):
+            return Attached(item, command=command)
+        case _:
+            return Album(f"web{number}", items, command=command)
+
+
+def _shown(text: str, files: Sequence[Attachment]) -> Rendered:
+    """What the page shows of what was said."""
+    media = tuple(
+        Media(_SHOWN.get(one.kind, "document"), one.file_id.rpartition("/")[2], one.name)
+        for one in files
+    )
+    if len(media) > 1:
+        return Rendered(text, album=media)
+    return Rendered(text, media=media[0] if media else None)

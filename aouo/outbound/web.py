@@ -1,0 +1,229 @@
+"""Implements `Messenger` for the local page: a message is delivered once its row is stored.
+
+The page reads the rows (`store.web_messages`), so one that is closed, slow or asleep delays nobody
+and misses nothing. Of what was said off the record a row has no words: they are in this process's
+memory until something is said there on the record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import safe_name
+from aouo.facts.errors import DeliveryRefused, NotOffered, ToolFailed
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, Media, Rendered, stamp
+from aouo.guard.opening import opened
+from aouo.guard.paths import looks_local
+from aouo.store import jobs, web_messages
+from aouo.store.database import Database, Tx
+from aouo.store.web_messages import Sending, WebMessage
+
+FILE_BYTES = 200_000_000
+"""The most that a file may have which is shown on the page."""
+_PASSING = 20
+_HIDDEN = 50
+
+
+class Window:
+    """One page that shows a chat: is told when its rows may have changed, and what passes.
+
+    Of what passes, an activity or the answer to a tap, only the newest few wait.
+    """
+
+    def __init__(self) -> None:
+        self.passing: deque[tuple[str, str]] = deque(maxlen=_PASSING)
+        self._told = asyncio.Event()
+
+    def tell(self) -> None:
+        self._told.set()
+
+    async def told(self) -> None:
+        """Wait until something may have changed since the last time."""
+        await self._told.wait()
+        self._told.clear()
+
+
+class WebMessenger:
+    """Stores messages for the pages that show a chat. `place` is the folder of a chat's files."""
+
+    def __init__(
+        self, *, database: Database, clock: Clock, place: Callable[[ConversationAddress], Path]
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._place = place
+        self._windows: dict[str, list[Window]] = {}
+        self._hidden: dict[str, dict[int, Rendered]] = {}
+        database.listen(web_messages.CHANGED, self._tell)
+        database.listen(jobs.ENDED, self._tell)
+
+    @contextmanager
+    def watch(self, chat_id: str) -> Generator[Window]:
+        """Yield a window of a chat, which is told of changes as long as the block runs."""
+        window, windows = Window(), self._windows.setdefault(chat_id, [])
+        windows.append(window)
+        try:
+            yield window
+        finally:
+            windows.remove(window)
+
+    @property
+    def watching(self) -> int:
+        """How many windows are open."""
+        return sum(map(len, self._windows.values()))
+
+    def shown(self, chat_id: str, row: WebMessage) -> WebMessage:
+        """Return a row as the page shows it now: off the record with the words that are still in
+        memory."""
+        hidden = self._hidden.get(chat_id, {}).get(row.id)
+        return replace(row, message=hidden) if hidden and row.state == "off_record" else row
+
+    async def ready(self) -> None:
+        """Return at once: a row can always be stored."""
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        wanted = await self._wanted(to)
+        kept = await self._kept(to, wanted, message)
+        now = stamp(self._clock)
+        message_id = await self._database.transact(
+            lambda tx: web_messages.add(
+                tx, to.chat_id, wanted.key, kept, now, off_record=wanted.off_record
+            ),
+            brief=True,
+        )
+        if wanted.off_record:
+            await self._hide(to, message_id, kept)
+        else:
+            self._hidden.pop(to.chat_id, None)
+        return message_id
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        if _has_files(message):
+            message = await self._kept(to, await self._wanted(to), message)
+
+        def write(tx: Tx) -> web_messages.State | None:
+            return web_messages.edit(tx, to.chat_id, message_id, message)
+
+        state = await self._database.transact(write, brief=True)
+        if state is None or state == "deleted":
+            raise DeliveryRefused("the message is not there any more")
+        if state == "off_record":
+            await self._hide(to, message_id, message)
+
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        del to, draft_id, message
+        raise NotOffered("the page shows answers as messages that grow")
+
+    async def delete(self, to: ConversationAddress, message_id: int) -> None:
+        await self._database.transact(
+            lambda tx: web_messages.delete(tx, to.chat_id, message_id), brief=True
+        )
+        self._hidden.get(to.chat_id, {}).pop(message_id, None)
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        self._pass(to.chat_id, "action", action)
+
+    async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
+        """Show `text` on the pages of the chat that the tap came from; its id begins with it."""
+        del alert
+        if text:
+            self._pass(answer_id.partition(" ")[0], "notice", text)
+
+    async def _hide(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        """Keep the words of a row that has none, and then have every window ask for them."""
+        hidden = self._hidden.setdefault(to.chat_id, {})
+        hidden[message_id] = message
+        while len(hidden) > _HIDDEN:
+            del hidden[min(hidden)]
+        await self._database.transact(
+            lambda tx: web_messages.tell_anew(tx, to.chat_id, message_id), brief=True
+        )
+
+    async def _wanted(self, to: ConversationAddress) -> Sending:
+        """What is being sent to a chat."""
+        found = await self._database.read(lambda tx: web_messages.sending(tx, to))
+        return found or Sending(f"sent:{ulid()}", off_record=False)
+
+    def _pass(self, chat_id: str, kind: str, text: str) -> None:
+        for window in self._windows.get(chat_id, ()):
+            window.passing.append((kind, text))
+            window.tell()
+
+    def _tell(self) -> None:
+        for windows in self._windows.values():
+            for window in windows:
+                window.tell()
+
+    async def _kept(self, to: ConversationAddress, wanted: Sending, message: Rendered) -> Rendered:
+        """Return the message with its files copied into the chat's folder, where they stay as they
+        are now; off the record none is.
+
+        Raises:
+            DeliveryRefused: a file is missing, none, or too large.
+        """
+        if not _has_files(message):
+            return message
+        if wanted.off_record:
+            raise DeliveryRefused("off the record no file is kept, so the page cannot show one")
+        number = wanted.key.partition(":")[2]
+        found = await asyncio.to_thread(self._copied, self._place(to), number, message)
+        return replace(message, media=found[0] if message.media else None, album=found[1])
+
+    def _copied(
+        self, folder: Path, number: str, message: Rendered
+    ) -> tuple[Media | None, tuple[Media, ...]]:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        album = tuple(
+            _copy(one, folder, f"sent_{number}_{n}") for n, one in enumerate(message.album, 1)
+        )
+        media = message.media
+        return (_copy(media, folder, f"sent_{number}_0") if media else None), album
+
+
+def _has_files(message: Rendered) -> bool:
+    """Whether files of this machine come with a message."""
+    return any(map(_is_local, files_of(message)))
+
+
+def _is_local(file: Media) -> bool:
+    return not file.text and looks_local(file.source)
+
+
+def _copy(file: Media, folder: Path, prefix: str) -> Media:
+    """Copy a file into `folder`, whole or not at all; what names an address is left as it is."""
+    if not _is_local(file):
+        return file
+    source = Path(file.source)
+    name = safe_name(file.name or source.name) or "file"
+    target = folder / f"{prefix}_{name}"
+    try:
+        if not source.is_absolute():
+            raise ToolFailed("it has no absolute path")
+        with opened(source) as descriptor:
+            size = os.fstat(descriptor).st_size
+            if size > FILE_BYTES:
+                raise DeliveryRefused(
+                    f"{name} has {size:,} bytes; at most {FILE_BYTES:,} can be sent"
+                )
+            part = target.with_name(f".{target.name}")
+            with os.fdopen(os.dup(descriptor), "rb") as content, part.open("wb") as copy:
+                part.chmod(0o600)
+                shutil.copyfileobj(content, copy, 1_000_000)
+            part.replace(target)
+    except (ToolFailed, OSError, ValueError) as error:
+        raise DeliveryRefused(f"{name} cannot be read: {error}") from error
+    return replace(file, source=target.name, name=name)
+
+
+def files_of(message: Rendered) -> Sequence[Media]:
+    """Return the files of a message, in order."""
+    return (message.media, *message.album) if message.media else message.album
