@@ -68,7 +68,8 @@ async def _built(
     wish = settings.security.sandbox
     sandbox = held.take(("sandbox", wish), lambda: Sandbox(wish, home=shared.home.path))
     servers = _servers(settings, shared, held)
-    speech = speech_of(settings, shared.session, held)
+    prices = budget_of(settings, shared.clock).prices
+    speech = speech_of(settings, shared.session, held, prices)
     guard, registry_of, looking = guarded_tools(
         settings.security,
         settings.tools,

@@ -23,7 +23,7 @@ from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import inquire
 from aouo.providers.known.knowing import Facts, KnownModel, OfService, facts_of
 from aouo.providers.service import Service
-from aouo.spending.money import Budget, PackBudget, Price, Prices
+from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -195,9 +195,14 @@ def budget_of(
         Prices(
             _prices(budgets.prices),
             {name: _prices(custom.prices) for name, custom in settings.providers.items()},
-            lambda provider, model: (
-                _listed(settings, clock, provider, model) or served(provider, model)
-            ),
+            partial(_listed, settings, clock),
+            served,
+            {
+                "minute": budgets.prices_per_minute,
+                "million_characters": budgets.prices_per_million_characters,
+                "call": dict(budgets.prices_per_call),
+            },
+            partial(_listed_unit, settings, clock),
         ),
     )
 
@@ -240,6 +245,18 @@ def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Pric
         (rate.above_tokens, price) for rate, price in zip(found.rates[1:], each[1:], strict=True)
     )
     return Price(each[0].input, each[0].cached, each[0].output, above)
+
+
+def _listed_unit(
+    settings: Settings, clock: Clock, unit: Unit, provider: str, model: str
+) -> float | None:
+    """What the catalogue of public services says that one unit costs now."""
+    try:
+        base_url = settings.provider_endpoint(provider).base_url
+    except SetupError:  # a tool, or no service of the settings
+        return None
+    found = catalogue.listed_sound(base_url, model, clock.now())
+    return getattr(found, unit, None)
 
 
 def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:

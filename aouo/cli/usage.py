@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -11,7 +10,7 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.plumbing.clock import SystemClock
-from aouo.store import usage_report
+from aouo.store import usage_days, usage_report
 from aouo.store.reading import reading
 
 Facts: TypeAlias = dict[str, Any]
@@ -31,17 +30,20 @@ def usage(days: int, as_json: bool) -> None:
     """Show what was used in the last 30 days, in tokens and money."""
     home = current_home()
     timezone = load(home).settings.cron.timezone
-    today = SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date()
-    first_day = (today - timedelta(days=days - 1)).isoformat()
+    today = (
+        SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date().isoformat()
+    )
     facts: Facts = {"days": days, **usage_report.empty()}
+    unpriced: list[tuple[str, str, str, int]] = []
     if home.database.exists():
         with reading(home.database) as tx:
-            asked = usage_report.queries(first_day).items()
-            facts |= {name: tx.ask(query) for name, query in asked}
+            wanted = usage_report.last_days(today, days)
+            facts |= {name: tx.ask(query) for name, query in usage_report.queries(wanted).items()}
+            unpriced = tx.ask(usage_days.unpriced(wanted))
     if as_json:
         print_json(facts)
         return
-    for line in _lines(facts):
+    for line in (*_lines(facts), *_unpriced(unpriced)):
         click.echo(line)
 
 
@@ -54,6 +56,15 @@ def _lines(facts: Facts) -> Iterator[str]:
             yield f"By {what}"
         for row in facts[table]:
             yield _line(f"  {row[what] or '–'}", row)
+
+
+def _unpriced(found: Sequence[tuple[str, str, str, int]]) -> Iterator[str]:
+    """Name what costs something that the sums do not have."""
+    if found:
+        yield ""
+        yield "Without a known price, so not in these sums"
+    for _, model, scope, calls in found:
+        yield f"  {model or scope:<22} {calls:>7,} {'call' if calls == 1 else 'calls'}"
 
 
 def _line(name: str, row: Facts) -> str:

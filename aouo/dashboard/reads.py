@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import date, timedelta
 
 from aouo.plumbing.verbs import Facts
 from aouo.store import usage_report
@@ -36,10 +35,9 @@ class Reads:
         Raises:
             TooMuchToRead: it takes too long.
         """
-        today = date.fromisoformat(self._day())
-        first_day = (today - timedelta(days=days - 1)).isoformat()
+        wanted = usage_report.last_days(self._day(), days)
         facts: Facts = {"days": days}
         async with self._snapshot() as snapshot:
-            for name, query in usage_report.queries(first_day).items():
+            for name, query in usage_report.queries(wanted).items():
                 facts[name] = await snapshot.ask(query)
         return facts

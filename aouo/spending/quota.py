@@ -28,8 +28,8 @@ from aouo.facts.transcript import (
 from aouo.plumbing.redact import Redactor
 from aouo.providers.cleaning import Cleaning
 from aouo.spending.money import (
-    FREE,
     LEAST_ANSWER_TOKENS,
+    UNKNOWN,
     Bounds,
     Budget,
     Ceiling,
@@ -92,6 +92,10 @@ class Quota:
     def budgeted(self) -> bool:
         """Whether any budget is set."""
         return self._budget.any or any(own.daily_usd for own in self._pack_budgets().values())
+
+    def usd_per_call(self, tool: str) -> float | None:
+        """Return what a service costs that answers one call of a tool, None = nobody knows."""
+        return self._budget.prices.of_unit("call", "", tool)[0]
 
     async def recover(self) -> int:
         """Count reservations of an earlier process as spent; return how many calls they are."""
@@ -289,7 +293,7 @@ class Quota:
         return prices
 
     def _prices(self, model: ChatModel, *, all_of_them: bool) -> dict[tuple[str, str], Price]:
-        """Return the price of each model that may answer; without a budget an unknown one is free.
+        """Return the price of each model that may answer; without a budget it may be `UNKNOWN`.
 
         Raises:
             PriceUnknown: a price is not known, and `all_of_them` are needed.
@@ -299,7 +303,7 @@ class Quota:
             price = self._budget.prices.of(provider, name)
             if price is None and all_of_them:
                 raise PriceUnknown(name)
-            prices[provider, name] = price or FREE
+            prices[provider, name] = price or UNKNOWN
         return prices
 
 

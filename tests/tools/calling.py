@@ -14,5 +14,8 @@ async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
     Raises:
         ToolFailed: what the model would read.
     """
-    context = cast("ToolContext", SimpleNamespace(pack=pack, tenant="tg_1"))
+    context = cast(
+        "ToolContext",
+        SimpleNamespace(pack=pack, tenant="tg_1", paid_for=lambda call_id, tool: None),
+    )
     return await tool.handler(tool.parse(arguments), context, "call")
