@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
-from aouo.app.models import budget_of, model_of, pack_budgets, served_price, with_model
+from aouo.app.models import budget_of, model_of, pack_budgets, paid_for, served_price, with_model
 from aouo.app.senses import eyes_of, speech_of
 from aouo.app.shared import Shared
 from aouo.app.tools import RegistryOf, guarded_tools
@@ -126,6 +126,7 @@ async def _built(
         senses=Senses(speech.ears, eyes_of(settings, shared.session, quota)),
         transport=_transport(settings),
         retention=settings.retention,
+        paid=paid_for(settings),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -49,13 +49,13 @@ class Page(Protocol):
     async def run(self) -> None: ...
 
 
-MakePage: TypeAlias = "Callable[[App, Loaded, Callable[[], Awaitable[Facts]]], Page]"
+MakePage: TypeAlias = "Callable[[Runtime], Page]"
 
 
 class Runtime:
     """One running App; `stop` ends it gracefully, the failure of an essential part at once.
 
-    `page` makes what shows it in a browser, from the app and what says the status.
+    `page` makes what shows it in a browser; `loaded` is what it was started with.
     """
 
     def __init__(
@@ -65,10 +65,9 @@ class Runtime:
         systemd: Systemd | None = None,
         page: MakePage | None = None,
     ) -> None:
-        self._app = app
+        self.app = app
         self._systemd = systemd or Systemd({})
-        self._loaded = loaded
-        self.page = page(app, loaded, self.status) if page else None
+        self.loaded = loaded
         self._reloading = Reloading(
             shared=app.shared,
             refreshing=app.refreshing,
@@ -82,6 +81,7 @@ class Runtime:
         self.restart = False
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
+        self.page = page(self) if page else None
 
     def stop(self) -> None:
         """Begin the graceful end: no more ingress, lanes finish, the outbox empties."""
@@ -93,14 +93,14 @@ class Runtime:
         Raises:
             SetupError: Telegram refuses us, or another instance polls.
         """
-        app = self._app
+        app = self.app
         control = Control(
             {
                 "status": Verb(Nothing, self._status_verb),
                 "health": Verb(Nothing, self._health),
                 "stop": Verb(Nothing, self._stop_verb),
                 "restart": Verb(Nothing, self._restart),
-                "reload": Verb(Nothing, self._reload),
+                "reload": Verb(Nothing, self._reload_verb),
                 **app.verbs,
             },
             pages={"/healthz": self._healthz},
@@ -120,7 +120,7 @@ class Runtime:
 
     async def _take_over(self) -> int:
         """End or go on with what a former process left; return how many messages wait."""
-        app, takeover = self._app, self._takeover
+        app, takeover = self.app, self._takeover
         database, clock, media = app.shared.database, app.shared.clock, app.shared.home.media
         await app.packs.recover(takeover)
         await self._end_what_is_others(takeover.of)
@@ -132,7 +132,7 @@ class Runtime:
 
     async def _end_what_is_others(self, taking: Taking) -> None:
         """End what is of people who are not on the list."""
-        app = self._app
+        app = self.app
         now, shared = app.generations.now, app.shared
         listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
         media = shared.home.media
@@ -140,7 +140,7 @@ class Runtime:
 
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; Telegram is listened to already."""
-        app, telegram = self._app, self._app.shared.telegram
+        app, telegram = self.app, self.app.shared.telegram
 
         def begin(name: str, work: Work) -> asyncio.Task[None]:
             return group.create_task(_essential(name, work), name=name)
@@ -152,8 +152,8 @@ class Runtime:
             group.create_task(app.parts.keep(name, work), name=name)
             for name, work in self._optional(telegram).items()
         ]
-        if self._loaded.from_last_good:
-            await app.owner_notices.tell(sentences.config_broken(self._loaded.problems))
+        if self.loaded.from_last_good:
+            await app.owner_notices.tell(sentences.config_broken(self.loaded.problems))
         if self._takeover.unfinished:
             await app.owner_notices.tell(sentences.unfinished(self._takeover.told))
         ingress = [begin("load", telegram.load)] if telegram else []
@@ -163,36 +163,36 @@ class Runtime:
 
     def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
         """What runs beside everything else, and may fail."""
-        works = {**self._app.optional, "config": self._reloading.run}
+        works = {**self.app.optional, "config": self._reloading.run}
         if self.page:
             works["dashboard"] = self.page.run
         if telegram:
             works["menu"] = partial(self._fill_menu, telegram)
         if os.getpid() == 1:
-            works["orphans"] = partial(bury, self._app.shared.clock)
+            works["orphans"] = partial(bury, self.app.shared.clock)
         if self._systemd.listens:
             works["systemd"] = partial(self._report, telegram)
         return works
 
     async def _report(self, telegram: TelegramChannel | None) -> None:
         """Tell systemd how we are, from the first answer of Telegram on, or when it is late."""
-        health = self._app.health
+        health = self.app.health
         with suppress(TimeoutError):
             async with asyncio.timeout(READY_S):
                 await (telegram.begun() if telegram else asyncio.sleep(0))
         await self._systemd.report(
-            self._app.shared.clock,
+            self.app.shared.clock,
             alive=lambda: self._stop.is_set() or health.listens,
             status=health.line,
         )
 
     async def _fill_menu(self, telegram: TelegramChannel) -> None:
         """Keep the command menu up to date, for ever."""
-        menu_changed, shown = self._app.refreshing.menu_changed, None
+        menu_changed, shown = self.app.refreshing.menu_changed, None
         while True:  # nobody waits for it: Telegram may be slow
             menu_changed.clear()
-            library = self._app.generations.library
-            added = self._app.commands.added()
+            library = self.app.generations.library
+            added = self.app.commands.added()
             menu = menu_of(library, {name: command.line for name, command in added.items()})
             if menu != shown:
                 for name in menu.taken:
@@ -208,18 +208,18 @@ class Runtime:
         left stays stored."""
         log.info("stopping")
         self._systemd.stopping(restarts=self.restart)
-        if telegram := self._app.shared.telegram:
+        if telegram := self.app.shared.telegram:
             telegram.stop_listening()
         for task in ingress:
             task.cancel()
-        self._app.lanes.close()
-        self._app.running.stop_waiting()
+        self.app.lanes.close()
+        self.app.running.stop_waiting()
         await _within(DRAIN_S, self._lanes)
-        self._app.outbox.close()
+        self.app.outbox.close()
         await _within(FLUSH_S, self._outbox)
         with suppress(TimeoutError):
             async with asyncio.timeout(SUBSCRIBERS_S):
-                await self._app.shared.bus.drain()
+                await self.app.shared.bus.drain()
         for task in self._background:
             task.cancel()
 
@@ -234,7 +234,7 @@ class Runtime:
             "pid": os.getpid(),
             "since": self._since,
             "uptime_s": round(time.time() - self._since),
-            **await self._app.state(),
+            **await self.app.state(),
             "unfinished": [
                 str(item) for item in (*self._takeover.unfinished, *self._reloading.unfinished)
             ],
@@ -243,20 +243,23 @@ class Runtime:
 
     async def _health(self, request: Nothing) -> Facts:
         del request
-        return {"health": await self._app.health.facts()}
+        return {"health": await self.app.health.facts()}
 
     async def _healthz(self) -> tuple[int, Facts]:
-        facts = await self._app.health.facts()
+        facts = await self.app.health.facts()
         return 200 if facts["ok"] else 503, facts
 
-    async def _reload(self, request: Nothing) -> Facts:
-        """Take up the configuration, and the packs as they lie on disk now."""
+    async def _reload_verb(self, request: Nothing) -> Facts:
         del request
-        generations = self._app.generations
+        return await self.reload()
+
+    async def reload(self) -> Facts:
+        """Take up the configuration, and the packs as they lie on disk now; return what changed."""
+        generations = self.app.generations
         before = generations.now
         config = await self._reloading.reload()
         if generations.now is before and not config.problems:
-            await self._app.packs.refresh()
+            await self.app.packs.refresh()
         told = refreshed(before.library, generations.library)
         facts = self._reloading.facts
         return {**told, "config": {**asdict(config), "after_restart": facts["after_restart"]}}

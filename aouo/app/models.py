@@ -23,7 +23,9 @@ from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import inquire
 from aouo.providers.known.knowing import Facts, KnownModel, OfService, facts_of
 from aouo.providers.service import Service
+from aouo.speech.rules import RULES, ears_model
 from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
+from aouo.spending.paid import Paid
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -200,11 +202,28 @@ def budget_of(
             {
                 "minute": budgets.prices_per_minute,
                 "million_characters": budgets.prices_per_million_characters,
-                "call": dict(budgets.prices_per_call),
+                "call": {str(tool): usd for tool, usd in budgets.prices_per_call.items()},
             },
             partial(_listed_unit, settings, clock),
         ),
     )
+
+
+def paid_for(settings: Settings) -> tuple[Paid, ...]:
+    """Everything that may cost money as the settings are: models, speech, sight and search."""
+    models = [pair for pair in configured(settings) if pair[1] or pair[0] == "local"]
+    found = [Paid("tokens", *pair) for pair in models]
+    if settings.gemini.vision_model and settings.gemini.api_key.get_secret_value():
+        found.append(Paid("tokens", "gemini", settings.gemini.vision_model))
+    hears, speaks = settings.stt, settings.tts
+    if hears.backend in ("openai", "groq") and settings.stt_api_key:
+        found.append(Paid("minute", hears.backend, ears_model(hears.backend, hears.model)))
+    if speaks.backend in ("openai", "groq") and settings.provider_endpoint(speaks.backend).api_key:
+        name = speaks.model or RULES[speaks.backend].voice_model
+        found.append(Paid("million_characters", speaks.backend, name))
+    if settings.tools.web_search.api_key.get_secret_value():
+        found.append(Paid("call", "", "web_search"))
+    return tuple(dict.fromkeys(found))
 
 
 def served_price(model: ChatModel, provider: str, name: str) -> Price | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -12,6 +11,7 @@ from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.facts.errors import SetupError
 from aouo.plumbing.client import NotRunning, ask
 from aouo.plumbing.home import is_locked
+from aouo.plumbing.logs import get_logger
 
 
 @click.command()
@@ -38,10 +38,10 @@ def dashboard(as_json: bool) -> None:
     except NotRunning:
         if is_locked(home) or not home.database.exists():
             raise
-        settings = load(home).settings
-        zone = ZoneInfo(settings.cron.timezone) if settings.cron.timezone else None
+        loaded = load(home)
+        get_logger()  # until then what is logged would be printed beside the link
 
         from aouo.dashboard.opening import show_at_rest
 
         with suppress(KeyboardInterrupt):
-            asyncio.run(show_at_rest(home, settings.dashboard, zone, show))
+            asyncio.run(show_at_rest(home, loaded, show))

@@ -12,6 +12,7 @@ from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.plumbing.clock import SystemClock
 from aouo.store import usage_days, usage_report
 from aouo.store.reading import reading
+from aouo.store.usage_days import Asked
 
 Facts: TypeAlias = dict[str, Any]
 _TABLES = (
@@ -34,16 +35,16 @@ def usage(days: int, as_json: bool) -> None:
         SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date().isoformat()
     )
     facts: Facts = {"days": days, **usage_report.empty()}
-    unpriced: list[tuple[str, str, str, int]] = []
+    asked: list[Asked] = []
     if home.database.exists():
         with reading(home.database) as tx:
             wanted = usage_report.last_days(today, days)
             facts |= {name: tx.ask(query) for name, query in usage_report.queries(wanted).items()}
-            unpriced = tx.ask(usage_days.unpriced(wanted))
+            asked = tx.ask(usage_days.asked(wanted))
     if as_json:
         print_json(facts)
         return
-    for line in (*_lines(facts), *_unpriced(unpriced)):
+    for line in (*_lines(facts), *_unpriced(asked)):
         click.echo(line)
 
 
@@ -58,13 +59,15 @@ def _lines(facts: Facts) -> Iterator[str]:
             yield _line(f"  {row[what] or '–'}", row)
 
 
-def _unpriced(found: Sequence[tuple[str, str, str, int]]) -> Iterator[str]:
-    """Name what costs something that the sums do not have."""
+def _unpriced(asked: Sequence[Asked]) -> Iterator[str]:
+    """Name what may have cost something that the sums do not have."""
+    found = [one for one in asked if one.unpriced]
     if found:
         yield ""
         yield "Without a known price, so not in these sums"
-    for _, model, scope, calls in found:
-        yield f"  {model or scope:<22} {calls:>7,} {'call' if calls == 1 else 'calls'}"
+    for one in found:
+        calls = "call" if one.unpriced == 1 else "calls"
+        yield f"  {one.model or one.scope:<22} {one.unpriced:>7,} {calls}"
 
 
 def _line(name: str, row: Facts) -> str:

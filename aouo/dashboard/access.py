@@ -15,18 +15,21 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _WRONG_MAX, _WRONG_S = 20, 60.0
 _OF_ITSELF = frozenset({"same-origin", "none"})
 """Asked by the page itself, or typed into the browser; another port of this machine is neither."""
-Refused: TypeAlias = Literal["", "host", "origin", "token", "too many"]
+Refusal: TypeAlias = Literal["", "host", "origin", "token", "page", "too many"]
+PAGE_HEADER = "X-Aouo-Page"
+"""Names the header in which the page proves that a change is its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a request says of itself: the token that it brings ("" = none) in a header or in the
-    address, and the value of our cookie."""
+    address, the value of our cookie, and whether it may change something."""
 
     headers: Mapping[str, str]
     scheme: str = "http"
     token: str = ""
     cookie: str = ""
+    changes: bool = False
 
 
 class Access:
@@ -38,8 +41,10 @@ class Access:
         self._wrong = deque[float](maxlen=_WRONG_MAX)
         self.cookie = hmac.new(self._token, b"aouo dashboard", hashlib.sha256).hexdigest()
         """What a browser keeps in the place of the token."""
+        self.page = hmac.new(self._token, b"aouo page", hashlib.sha256).hexdigest()
+        """What the page sends with each change, as no other page can."""
 
-    def is_foreign(self, asked: Asked) -> Refused:
+    def is_foreign(self, asked: Asked) -> Refusal:
         """Return why a request is refused whatever it brings, "" = it is not: a name that leads
         here, or a page of somebody else's."""
         authority = asked.headers.get("Host", "")
@@ -50,22 +55,28 @@ class Access:
         own = f"{asked.scheme}://{authority}".lower()
         return "" if asked.headers.get("Origin", own).lower() == own else "origin"
 
-    def refused(self, asked: Asked, now_s: float) -> Refused:
+    def refusal(self, asked: Asked, now_s: float) -> Refusal:
         """Return why the owner's pages are refused, "" = they are not; `now_s` is monotonic."""
         if asked.token:
             if len(self._wrong) == _WRONG_MAX and now_s - self._wrong[0] < _WRONG_S:
                 return "too many"
-            if hmac.compare_digest(asked.token.encode(errors="replace"), self._token):
+            if _same(asked.token, self._token.decode()):
                 return ""
             self._wrong.append(now_s)
             return "token"
-        known = hmac.compare_digest(asked.cookie.encode(errors="replace"), self.cookie.encode())
-        return "" if known else "token"
+        if not _same(asked.cookie, self.cookie):
+            return "token"
+        proven = not asked.changes or _same(asked.headers.get(PAGE_HEADER, ""), self.page)
+        return "" if proven else "page"
 
     def _is_ours(self, name: str) -> bool:
         if name in LOOPBACK or name == self._host.lower():
             return True
         return self._host in ("0.0.0.0", "::") and _is_address(name)  # no name can be rebound then
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(errors="replace"), other.encode())
 
 
 def _hostname(authority: str) -> str:

@@ -12,8 +12,8 @@ import structlog
 
 from aouo.config.sections import Dashboard
 from aouo.dashboard.access import Access
-from aouo.dashboard.reads import Reads
-from aouo.plumbing.home import Home, write_atomically
+from aouo.dashboard.shown import Shown
+from aouo.plumbing.home import write_atomically
 
 log = structlog.get_logger()
 AGAIN_S = 10.0
@@ -23,10 +23,9 @@ class Listening:
     """Serves the page for as long as `run` does; until somebody comes, it is a socket and nothing
     more. A port that is taken is a problem of the page, not of the bot: `state` says so."""
 
-    def __init__(self, home: Home, settings: Dashboard, reads: Reads) -> None:
-        self._home = home
+    def __init__(self, settings: Dashboard, shown: Shown) -> None:
         self._settings = settings
-        self._reads = reads
+        self._shown = shown
         self.state = "not begun" if settings.enabled else "off"
         """The address with its token, or why there is none."""
 
@@ -37,7 +36,7 @@ class Listening:
         with await self._listener() as listener:
             host = self._settings.host
             token = self._settings.token.get_secret_value() or secrets.token_urlsafe(32)
-            write_atomically(self._home.dashboard_token, f"{token}\n")
+            write_atomically(self._shown.home.dashboard_token, f"{token}\n")
             name = f"[{host}]" if ":" in host else host
             address = f"http://{name}:{listener.getsockname()[1]}/"
             self.state = f"{address}?token={quote(token, safe='')}"
@@ -45,10 +44,10 @@ class Listening:
             try:
                 await _somebody(listener)
                 site = await asyncio.to_thread(import_module, "aouo.dashboard.site")
-                await site.serve(listener, self._reads, Access(token, host))
+                await site.serve(listener, self._shown, Access(token, host))
             finally:
                 self.state = "not begun"
-                self._home.dashboard_token.unlink(missing_ok=True)
+                self._shown.home.dashboard_token.unlink(missing_ok=True)
 
     async def _listener(self) -> socket.socket:
         host, port, told = self._settings.host, self._settings.port, ""

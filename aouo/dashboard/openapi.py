@@ -2,63 +2,42 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from typing import Any, get_type_hints
 
 from aouo import __version__
+from aouo.dashboard.endpoints import NAME_MAX, Endpoint
 from aouo.plumbing.verbs import Facts
 
-_WHOLE = re.compile(r"[0-9]{1,9}")
 _ANSWERS = {
     "200": "The facts.",
     "400": "A value is not what it has to be; `error` says which.",
     "401": "The token is missing or wrong.",
-    "403": "Another page asks, or another name leads here.",
-    "413": "There is too much to show.",
+    "403": "Another page asks, or another name leads here, or the page's token is missing.",
+    "404": "There is nothing of that name.",
+    "409": "It cannot be done as things are; `error` says why.",
+    "413": "There is too much to show, or to take.",
     "429": "Twenty wrong tokens came within a minute.",
 }
-
 _ANSWERS_FREE = {
     "200": "It is well.",
     "403": _ANSWERS["403"],
     "503": "It is not; `reasons` say why.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A whole number in an address, from `least` to `most`."""
-
-    name: str
-    least: int
-    most: int
-    default: int
-    about: str
-
-    def of(self, query: Mapping[str, str]) -> int:
-        """Return its value. Raises: ValueError, with a sentence."""
-        written = query.get(self.name, str(self.default))
-        number = int(written) if _WHOLE.fullmatch(written) else -1
-        if not self.least <= number <= self.most:
-            raise ValueError(f"{self.name} has to be a number from {self.least} to {self.most}.")
-        return number
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Something that can be read: `read` takes the values of `query` by name, and returns a status
-    and facts."""
-
-    path: str
-    about: str
-    read: Callable[..., Awaitable[tuple[int, Facts]]]
-    query: tuple[Number, ...] = ()
-    needs_token: bool = True
+_GIVES = {"facts": "application/json", "file": "*/*", "frames": "text/event-stream"}
+_TYPES: dict[type, Facts] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+}
 
 
 def document(endpoints: Sequence[Endpoint]) -> Facts:
     """Return the document that describes the endpoints."""
+    paths: dict[str, Facts] = {}
+    for one in endpoints:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
     return {
         "openapi": "3.1.0",
         "info": {"title": "aouo", "version": __version__},
@@ -69,7 +48,7 @@ def document(endpoints: Sequence[Endpoint]) -> Facts:
             }
         },
         "security": [{"bearer": []}, {"header": []}],
-        "paths": {one.path: {"get": _operation(one)} for one in endpoints},
+        "paths": paths,
     }
 
 
@@ -77,27 +56,43 @@ def _operation(endpoint: Endpoint) -> Facts:
     answers = _ANSWERS if endpoint.needs_token else _ANSWERS_FREE
     facts: Facts = {
         "summary": endpoint.about,
-        "parameters": [_parameter(number) for number in endpoint.query],
+        "parameters": [
+            *(
+                {"name": name, "in": "path", "required": True, "schema": _NAME}
+                for name in endpoint.names
+            ),
+            *(
+                {"name": one.name, "in": "query", "description": one.about, "schema": one.schema}
+                for one in endpoint.query
+            ),
+        ],
         "responses": {
             status: {
                 "description": about,
-                "content": {"application/json": {"schema": {"type": "object"}}},
+                "content": {
+                    _GIVES[endpoint.gives if status == "200" else "facts"]: {
+                        "schema": {} if status == "200" and endpoint.gives != "facts" else _OBJECT
+                    }
+                },
             }
             for status, about in answers.items()
         },
     }
+    if endpoint.body:
+        content = {"application/json": {"schema": body_schema(endpoint.body)}}
+        facts["requestBody"] = {"required": True, "content": content}
     return facts if endpoint.needs_token else {**facts, "security": []}
 
 
-def _parameter(number: Number) -> Facts:
+_NAME: Facts = {"type": "string", "minLength": 1, "maxLength": NAME_MAX}
+_OBJECT: Facts = {"type": "object"}
+
+
+def body_schema(body: type[Any]) -> Facts:
+    """Return the schema of a request's dataclass."""
+    types = get_type_hints(body)
     return {
-        "name": number.name,
-        "in": "query",
-        "description": number.about,
-        "schema": {
-            "type": "integer",
-            "minimum": number.least,
-            "maximum": number.most,
-            "default": number.default,
-        },
+        "type": "object",
+        "properties": {one.name: _TYPES[types[one.name]] for one in fields(body)},
+        "required": [one.name for one in fields(body) if one.default is MISSING],
     }

@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import tzinfo
+from collections.abc import Callable
+from functools import partial
 
-from aouo.app.wiring import App
+from aouo.app.lifecycle import Runtime
 from aouo.config.file import Loaded
-from aouo.config.sections import Dashboard
 from aouo.dashboard.listening import Listening
-from aouo.dashboard.reads import Reads
+from aouo.dashboard.shown import Shown
+from aouo.installer.installed import scan_at_rest
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
+from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
+from aouo.plumbing.zones import zone_of
 from aouo.store.snapshots import Snapshots
+from aouo.web.session import secrets_of
 
 
-def page(app: App, loaded: Loaded, status: Callable[[], Awaitable[Facts]]) -> Listening:
+def page(runtime: Runtime) -> Listening:
     """Make the page of a running bot."""
-    shared = app.shared
-    reads = Reads(
+    app, loaded = runtime.app, runtime.loaded
+    shared, generations = app.shared, app.generations
+    shown = Shown(
+        home=shared.home,
+        environ=loaded.environ,
+        clock=shared.clock,
         snapshot=shared.database.snapshot,
-        day=lambda: app.generations.now.quota.day(),
+        zone=lambda: zone_of("", generations.now.timezone),
+        library=lambda: generations.library,
+        redactor=lambda: generations.redactor,
         health=app.health.facts,
-        status=status,
+        status=runtime.status,
+        runtime=runtime,
     )
-    return Listening(shared.home, loaded.settings.dashboard, reads)
+    return Listening(loaded.settings.dashboard, shown)
 
 
-async def show_at_rest(
-    home: Home, settings: Dashboard, zone: tzinfo | None, opened: Callable[[str], None]
-) -> None:
+async def show_at_rest(home: Home, loaded: Loaded, opened: Callable[[str], None]) -> None:
     """Serve what is stored while no bot runs, for ever; `opened` is told where, or why not."""
-    snapshots = Snapshots(home.database)
+    settings, snapshots = loaded.settings, Snapshots(home.database)
+    look = partial(scan_at_rest, home, settings.packs, settings.tools.enabled)
+    redactor = Redactor(secrets_of(settings.secrets(), loaded.environ))
+    library = await asyncio.to_thread(look)
 
     async def health() -> Facts:
         return {"ok": False, "reasons": ["No bot runs; this is what is stored."]}
@@ -41,13 +52,18 @@ async def show_at_rest(
     async def status() -> Facts:
         return {"running": False}
 
-    reads = Reads(
+    shown = Shown(
+        home=home,
+        environ=loaded.environ,
+        clock=SystemClock(),
         snapshot=snapshots.open,
-        day=lambda: SystemClock().now().astimezone(zone).date().isoformat(),
+        zone=lambda: zone_of("", settings.cron.timezone),
+        library=lambda: library,
+        redactor=lambda: redactor,
         health=health,
         status=status,
     )
-    listening = Listening(home, settings, reads)
+    listening = Listening(settings.dashboard, shown)
     try:
         serving = asyncio.ensure_future(listening.run())
         await asyncio.sleep(0)

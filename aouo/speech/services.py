@@ -26,7 +26,7 @@ from aouo.providers.failures import error_object, failure, parse_body
 from aouo.providers.http import Session, httpx_client, shared_client
 from aouo.providers.roads import in_the_way
 from aouo.speech.audio import Audio, one_wav, voice_note
-from aouo.speech.rules import RULES, Backend
+from aouo.speech.rules import RULES, Backend, ears_model
 from aouo.speech.sentences import pieces
 
 T = TypeVar("T")
@@ -285,9 +285,7 @@ class Transcriber:
         self._service = service
         self._price = price
         self._rules = RULES[service.backend]
-        # The default of stt.model is Groq's; with openai it was not chosen on purpose.
-        groqs = service.backend == "openai" and model == RULES["groq"].ears_model
-        self.model = self._rules.ears_model if groqs else model or self._rules.ears_model
+        self.model = ears_model(service.backend, model)
 
     async def transcribe(self, file: Path, seconds: float = 0.0) -> Heard:
         """Transcribe `file`, "" = it has no words.

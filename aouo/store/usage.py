@@ -96,6 +96,22 @@ def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
     return row["n"] if row else 0
 
 
+def left_of_origin(tx: Tx, day: str, origin: str, cap: int) -> int:
+    """Return what is left of a trigger's tokens of a day, -1 = there is no cap."""
+    return max(0, cap - tokens_of_origin(tx, day, origin)) if cap else -1
+
+
+def tokens_of_sessions_at_work(tx: Tx, most: int) -> list[tuple[str, int]]:
+    """(session, input and output tokens) of those that conversations are bound to, most first."""
+    rows = tx.all(
+        "SELECT u.session_id, sum(u.input_tokens + u.output_tokens) AS tokens "
+        "FROM conversation_routes r JOIN usage_events u ON u.session_id = r.session_id "
+        "WHERE r.session_id <> '' GROUP BY u.session_id ORDER BY tokens DESC LIMIT ?",
+        most,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def tokens_of_session(tx: Tx, session_id: str) -> int:
     row = tx.one(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "

@@ -113,14 +113,27 @@ def by_model(days: Range) -> Query[list[tuple[str, str, Sum]]]:
     )
 
 
-def unpriced(days: Range) -> Query[list[tuple[str, str, str, int]]]:
-    """Find what had no known price: (provider, model, scope, calls), most calls first; `model` is
-    "" for a tool."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for one scope: a model, or with `model` "" a tool that a service answers;
+    `unpriced` of the calls had no known price."""
+
+    provider: str
+    model: str
+    scope: str
+    calls: int
+    unpriced: int
+
+
+def asked(days: Range) -> Query[list[Asked]]:
+    """List what was asked and may cost money, first that with the most calls without a price."""
     sql: LiteralString = (
-        "SELECT provider, model, scope, sum(unpriced) AS calls " + _DAYS + "AND unpriced > 0 "
-        "GROUP BY provider, model, scope ORDER BY calls DESC"
+        "SELECT provider, model, scope, sum(calls) AS calls, sum(unpriced) AS unpriced "
+        + _DAYS
+        + "AND (model <> '' OR unpriced > 0 OR cost_usd > 0) "
+        "GROUP BY provider, model, scope ORDER BY sum(unpriced) DESC, sum(calls) DESC"
     )
-    return Query(sql, days, lambda rows: [(row[0], row[1], row[2], row[3]) for row in rows])
+    return Query(sql, days, lambda found: [Asked(*row) for row in found])
 
 
 def rows(days: Range, after: DayRow | None, most: int) -> Query[list[DayRow]]:

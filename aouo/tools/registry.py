@@ -35,8 +35,8 @@ class ToolContext:
 
     `tenant` owns the data: the person in a private chat, else the conversation. `spend`
     takes a usage row for a service that a tool has called: scope, provider, model, milliseconds,
-    USD (None = nobody knows). `paid_for` takes a call's id and its tool's name when a service that may
-    cost money has answered it.
+    USD (None = nobody knows). `paid_for` takes the id and the tool of a call that a service
+    answered which may cost money.
     `media` is the folder with the files that were sent here, as in `guard.action.Action`.
     `off_record`: no word of the call, of its arguments or of its answer may be kept, also no log.
     `address`, `chat_kind` and `person` (an id) say where the turn is and for whom, `origin` what

@@ -26,7 +26,7 @@ import aiosqlite
 
 from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Usage
-from aouo.store import usage
+from aouo.store import usage, usage_days
 from aouo.store.database import Database, Tx
 from aouo.store.opening import migrate
 from aouo.store.snapshots import Query

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.dashboard.access import Access, Asked
+from aouo.dashboard.access import PAGE_HEADER, Access, Asked
 
 OWN = {"Host": "127.0.0.1:9800"}
 TEXTS = st.text(max_size=40)
@@ -16,8 +16,8 @@ def test_only_the_token_and_our_cookie_open_it(text: str) -> None:
     access = Access("right", "127.0.0.1")
 
     for asked in (Asked(OWN, token=text), Asked(OWN, cookie=text)):
-        assert access.refused(asked, 0) or text in ("right", access.cookie)
-    assert not access.refused(Asked(OWN, cookie=access.cookie), 0)
+        assert access.refusal(asked, 0) or text in ("right", access.cookie)
+    assert not access.refusal(Asked(OWN, cookie=access.cookie), 0)
 
 
 @given(TEXTS)
@@ -36,12 +36,12 @@ def test_another_page_is_refused_whatever_it_brings(origin: str) -> None:
 
 def test_wrong_tokens_are_forgotten_after_a_minute() -> None:
     access = Access("right", "127.0.0.1")
-    wrong = [access.refused(Asked(OWN, token="no"), second) for second in range(21)]
+    wrong = [access.refusal(Asked(OWN, token="no"), second) for second in range(21)]
 
     assert wrong == [*["token"] * 20, "too many"]
-    assert access.refused(Asked(OWN, token="right"), 59) == "too many"
-    assert access.refused(Asked(OWN, cookie=access.cookie), 59) == ""
-    assert access.refused(Asked(OWN, token="right"), 60) == ""
+    assert access.refusal(Asked(OWN, token="right"), 59) == "too many"
+    assert access.refusal(Asked(OWN, cookie=access.cookie), 59) == ""
+    assert access.refusal(Asked(OWN, token="right"), 60) == ""
 
 
 def test_open_to_the_network_no_name_may_be_rebound_to_it() -> None:
@@ -49,3 +49,14 @@ def test_open_to_the_network_no_name_may_be_rebound_to_it() -> None:
 
     assert access.is_foreign(Asked({"Host": "192.168.1.7:9800"})) == ""
     assert access.is_foreign(Asked({"Host": "evil.example"})) == "host"
+
+
+@given(TEXTS)
+def test_with_the_cookie_a_change_has_to_come_from_the_page(text: str) -> None:
+    access = Access("right", "127.0.0.1")
+    by_cookie = Asked({**OWN, PAGE_HEADER: text}, cookie=access.cookie, changes=True)
+    proven = Asked({**OWN, PAGE_HEADER: access.page}, cookie=access.cookie, changes=True)
+
+    assert access.refusal(by_cookie, 0) == "page"
+    assert access.refusal(proven, 0) == ""
+    assert access.refusal(Asked(OWN, token="right", changes=True), 0) == ""

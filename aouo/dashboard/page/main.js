@@ -1,93 +1,90 @@
-// Shows what was used, and reads it anew while somebody looks.
+// Shows the view that the address names, and keeps it true while somebody looks.
 
+import { get, inWords } from "/page/api.js";
 import { $, el } from "/page/dom.js";
-import { bars } from "/page/bars.js";
+import { follow } from "/page/live.js";
 
-const RANGES = [[1, "Today"], [7, "7 days"], [30, "30 days"], [365, "A year"]];
-const MEASURES = {
-  cost: ["Money", (row) => row.cost_usd, money],
-  tokens: ["Tokens", (row) => row.input_tokens + row.output_tokens, count],
-};
-const TABLES = [
-  ["by_pack", "By pack", (row) => row.pack || "no pack"],
-  ["by_model", "By model", (row) => `${row.provider} ${row.model}`],
-  ["by_person", "By person", (row) => row.person || "nobody"],
-  ["by_scope", "By use", (row) => row.scope],
-];
-const EVERY_MS = 5000;
-const chosen = { days: 7, measure: "cost" };
-let facts = null;
+// The views in the order of the navigation; a view is views/<name>.js.
+const VIEWS = [["usage", "Usage"], ["packs", "Packs"]];
+let leaving = new AbortController();
 
-function money(usd, digits = usd && Math.abs(usd) < 1 ? 4 : 2) {
-  return `$${usd.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+// What a view is given: where it is, and how it shows what it reads.
+//   rest   the parts of the address after the view's name
+//   query  the values after "?"
+//   signal aborted when the view is left
+//   follow calls a function now, and when something has changed; what it throws is shown
+function placeOf(hash) {
+  const [path, search = ""] = hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/").map(decoded);
+  return { name: name || VIEWS[0][0], rest, query: new URLSearchParams(search) };
 }
 
-function count(number) {
-  return number.toLocaleString("en");
-}
-
-function choices(group, rows, name) {
-  group.replaceChildren(...rows.map(([value, text]) => el("button", {
-    type: "button", "aria-pressed": String(chosen[name] === value),
-    onclick: () => { chosen[name] = value; show(); read(); },
-  }, text)));
-}
-
-function show() {
-  choices($("ranges"), RANGES, "days");
-  choices($("measures"), Object.entries(MEASURES).map(([key, [text]]) => [key, text]), "measure");
-  if (!facts) return;
-  const { totals } = facts;
-  $("totals").replaceChildren(...[
-    ["Money", money(totals.cost_usd)], ["Calls", count(totals.calls)],
-    ["Tokens in", count(totals.input_tokens)], ["of them cached", count(totals.cached_tokens)],
-    ["Tokens out", count(totals.output_tokens)],
-  ].map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
-  const [name, of, told] = MEASURES[chosen.measure];
-  $("picture").replaceChildren(bars(`${name} by day`, facts.days, facts.by_day, of, told));
-  $("tables").replaceChildren(...TABLES.filter(([key]) => facts[key].length).map(
-    ([key, title, named]) => table(title, facts[key], named)));
-}
-
-function table(title, rows, named) {
-  const heads = ["", "Calls", "In", "Cached", "Out", "USD"];
-  return el("div", { class: "table" }, el("h3", {}, title), el("table", { "aria-label": title },
-    el("thead", {}, el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)))),
-    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...[
-      named(row), count(row.calls), count(row.input_tokens), count(row.cached_tokens),
-      count(row.output_tokens), money(row.cost_usd, 4),
-    ].map((text) => el("td", {}, text)))))));
-}
-
-async function asked(path) {
-  const response = await fetch(path, { headers: { Accept: "application/json" } });
-  const told = await response.json();
-  if (!response.ok && !("ok" in told)) throw new Error(told.error);
-  return told;
-}
-
-async function read() {
-  const { days } = chosen;
+function decoded(part) {
   try {
-    const found = await asked(`/api/usage?days=${days}`);
-    if (days !== chosen.days) return;  // another range was chosen meanwhile
-    facts = found;
-    $("problem").hidden = true;
-    const health = await asked("/healthz");
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function problem(text) {
+  if ($("problem").textContent !== text) $("problem").textContent = text;
+  $("problem").hidden = !text;
+}
+
+async function open() {
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  const place = placeOf(location.hash);
+  const reading = (read) => async () => {
+    try {
+      await read();
+      if (!signal.aborted) problem("");
+    } catch (error) {
+      if (!signal.aborted) problem(inWords(error));
+    }
+  };
+  place.signal = signal;
+  place.follow = (read) => {
+    const shown = reading(read);
+    follow(shown, signal);
+    return shown();
+  };
+  problem("");
+  navigation(place.name);
+  const root = el("div");
+  $("view").replaceChildren(root);
+  if (!VIEWS.some(([name]) => name === place.name)) {
+    root.append(el("p", {}, "There is no such page."));
+    return;
+  }
+  await reading(async () => {
+    const { show } = await import(`/page/views/${place.name}.js`);
+    if (!signal.aborted) await show(root, place);
+  })();
+}
+
+function navigation(here) {
+  $("nav").replaceChildren(...VIEWS.map(([name, text]) =>
+    el("li", {}, el("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null }, text))));
+  document.title = `${VIEWS.find(([name]) => name === here)?.[1] ?? "?"} · aouo`;
+}
+
+async function state() {
+  try {
+    const health = await get("/healthz");
     $("state").textContent = health.ok ? "running, and well" : health.reasons.join(" ");
   } catch (error) {
-    $("problem").textContent = error instanceof TypeError ? "aouo does not answer. Trying again…" : error.message;
-    $("problem").hidden = false;
-  }
-  show();
-}
-
-async function follow() {
-  for (;;) {
-    if (!document.hidden) await read();
-    await new Promise((resolve) => { setTimeout(resolve, EVERY_MS); });
+    $("state").textContent = inWords(error);
   }
 }
 
-show();
-follow();
+window.addEventListener("hashchange", async () => {
+  await open();
+  $("main").focus({ preventScroll: true });
+});
+follow(state, new AbortController().signal);
+state();
+setInterval(() => { if (!document.hidden) state(); }, 10000);
+open();

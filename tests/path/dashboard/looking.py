@@ -33,6 +33,15 @@ class Dashboard:
         async with self.client.get(self.link.join(URL(path)), headers=headers) as response:
             return response.status, await response.json()
 
+    async def send(
+        self, method: str, path: str, body: Any = None, **headers: str
+    ) -> tuple[int, Any]:
+        """Have it change something; return the status and what the JSON says."""
+        headers = {"X-Aouo-Token": self.token} | headers
+        address = self.link.join(URL(path))
+        async with self.client.request(method, address, json=body, headers=headers) as response:
+            return response.status, await response.json()
+
 
 @asynccontextmanager
 async def dashboard(world: World) -> AsyncGenerator[Dashboard]:

@@ -115,4 +115,15 @@ async def test_the_token_is_private_and_goes_with_the_process(world: World) -> N
 
     assert before == 0o600
     assert not world.home.dashboard_token.exists()
-    assert set(described[1]["paths"]) == {"/healthz", "/api/status", "/api/usage"}
+    assert {"/healthz", "/api/status", "/api/usage"} <= set(described[1]["paths"])
+
+
+async def test_an_open_page_hears_that_something_changed(world: World) -> None:
+    async with dashboard(world) as shown:
+        address = shown.link.with_path("/api/live")
+        async with shown.client.get(address, headers={"X-Aouo-Token": shown.token}) as stream:
+            first = await stream.content.readuntil(b"\n\n")
+            await shown.bot.ask("hello")
+            then = await stream.content.readuntil(b"\n\n")
+
+    assert first == then == b"event: changed\ndata: {}\n\n"

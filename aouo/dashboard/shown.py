@@ -1,0 +1,50 @@
+"""Holds what the page shows: a running bot, or what is stored while none runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import date, tzinfo
+from typing import TYPE_CHECKING
+
+from aouo.dashboard.endpoints import Conflict
+from aouo.facts.ports import Clock
+from aouo.packs.library import Library
+from aouo.plumbing.home import Home
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.verbs import Facts
+from aouo.store.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from aouo.app.lifecycle import Runtime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What the rooms of the page stand on. `snapshot` opens one state of the database, read beside
+    the event loop; `environ` is what the configuration is read with; `runtime` is None while no
+    bot runs, and all is read only then."""
+
+    home: Home
+    environ: Mapping[str, str]
+    clock: Clock
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]]
+    zone: Callable[[], tzinfo]
+    library: Callable[[], Library]
+    redactor: Callable[[], Redactor]
+    health: Callable[[], Awaitable[Facts]]
+    status: Callable[[], Awaitable[Facts]]
+    runtime: Runtime | None = None
+
+    @property
+    def today(self) -> date:
+        """The local day."""
+        return self.clock.now().astimezone(self.zone()).date()
+
+    @property
+    def bot(self) -> Runtime:
+        """The bot that runs. Raises: Conflict."""
+        if self.runtime is None:
+            raise Conflict("No bot runs; this is what is stored, to be read only.")
+        return self.runtime
