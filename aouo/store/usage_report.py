@@ -40,6 +40,17 @@ def queries(days: Range) -> Mapping[str, Query[Any]]:
     }
 
 
+def unpriced(days: Range) -> Mapping[str, Query[Any]]:
+    """Return the queries of how many calls had no known price, by the names in `queries`."""
+    return {
+        "totals": _told(usage_days.total(days), lambda found: found.unpriced),
+        "by_day": _told(usage_days.by_day(days), _counted),
+        "by_pack": _told(usage_days.by_pack(days), _counted),
+        "by_person": _told(usage_days.by_person(days), _counted),
+        "by_scope": _told(usage_days.by_scope(days), _counted),
+    }
+
+
 def empty() -> Facts:
     """Return the parts where nothing was used."""
     parts: Facts = {name: [] for name in queries(("", ""))}
@@ -58,6 +69,10 @@ def _told(query: Query[Any], tell: Callable[[Any], Any]) -> Query[Any]:
         return tell(query.read(rows))
 
     return replace(query, read=read)
+
+
+def _counted(found: Sequence[tuple[str, Sum]]) -> Facts:
+    return {name: each.unpriced for name, each in found if each.unpriced}
 
 
 def _named(what: str, found: Sequence[tuple[str, Sum]]) -> list[Facts]:

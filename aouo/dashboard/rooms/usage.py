@@ -42,9 +42,14 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
 
     async def prices(**asked: Any) -> Facts:
         named, days = wanted(shown.today, asked)
+        unpriced: Facts = {}
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(usage_days.asked(days))
-        return named | await asyncio.to_thread(money.prices, found)
+            if any(one.unpriced for one in found):
+                for name, query in usage_report.unpriced(days).items():
+                    unpriced[name] = await snapshot.ask(query)
+        told = await asyncio.to_thread(money.prices, found)
+        return {**named, **told, "unpriced": unpriced}
 
     async def export(format: str, **asked: Any) -> Download:  # noqa: A002 - the address says so
         _, days = wanted(shown.today, asked)
