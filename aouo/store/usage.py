@@ -22,7 +22,7 @@ class Row:
 
 
 def record(tx: Tx, spent: Spent, now: str) -> None:
-    """Write one row and delete its reservation, both or neither."""
+    """Write one row, add it to the sums of its day, and delete its reservation: all or nothing."""
     tx.run(
         "INSERT INTO usage_events (created_at, day, scope, provider, model, pack, session_id, "
         "person, turn_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_usd, "
@@ -43,6 +43,25 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
         spent.cost_usd,
         spent.duration_ms,
         spent.reservation,
+        int(spent.unpriced),
+    )
+    tx.run(
+        "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 1) ON CONFLICT DO "
+        "UPDATE SET calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens, "
+        "cached_tokens = cached_tokens + excluded.cached_tokens, "
+        "output_tokens = output_tokens + excluded.output_tokens, "
+        "cost_usd = cost_usd + excluded.cost_usd, unpriced = unpriced + excluded.unpriced, "
+        "events = events + 1",
+        spent.day,
+        spent.pack,
+        spent.provider,
+        spent.model,
+        spent.person,
+        spent.scope,
+        spent.tokens.input_tokens,
+        spent.tokens.cached_tokens,
+        spent.tokens.output_tokens,
+        spent.cost_usd,
         int(spent.unpriced),
     )
     if spent.reservation:
@@ -88,7 +107,8 @@ def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
     """Input and output tokens that turns of a trigger took on one local day."""
     row = tx.one(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
-        "WHERE day = ? AND substr(session_id, 1, length(?)) = ?",
+        "WHERE day = ? AND substr(session_id, 1, 5) <> 'chat/' "
+        "AND substr(session_id, 1, length(?)) = ?",
         day,
         f"{origin}/",
         f"{origin}/",
