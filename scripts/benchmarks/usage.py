@@ -106,7 +106,7 @@ def _fill(tx: Tx) -> None:
 
 
 def _row(chance: random.Random, day: date) -> Spent:
-    """Five people, five packs, three models, six scopes: most rows of a day are of a kind of their own."""
+    """Five people, five packs, three models, six scopes."""
     scope = chance.choice(
         ("llm", "llm", "llm", "judge", "summary", "stt", "tool:fetch", "tool:msg")
     )
