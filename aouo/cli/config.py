@@ -19,18 +19,13 @@ from aouo.cli.context import (
     print_json,
     told,
 )
+from aouo.cli.unpriced import tell_unpriced
 from aouo.config.file import ConfigBroken, dump, parse, parse_json, read_text, save
 from aouo.config.keys import Tree, get, nearest, plain, put, schema
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, write_atomically
 from aouo.plumbing.redact import Redactor
-
-_ABOUT_MONEY = (
-    *("budgets", "provider", "providers", "openai", "groq", "gemini", "deepseek"),
-    *("stt", "tts", "tools"),
-)
-"""Sections that say what may be asked, and what that may cost."""
 
 
 @click.group()
@@ -86,8 +81,7 @@ def set_(key: str, value: str, as_json: bool) -> None:
         print_json({"key": key, "value": shown})
     else:
         click.echo(f"{key} = {json.dumps(shown, ensure_ascii=False)}")
-        if key.partition(".")[0] in _ABOUT_MONEY:
-            _tell_of_prices(load(home).settings)
+        tell_unpriced(load(home).settings, [key])
 
 
 @config.command()
@@ -115,7 +109,7 @@ def edit() -> None:
             else:
                 write_atomically(home.config, text)
                 click.echo(f"Saved {home.config}.")
-                _tell_of_prices(load(home).settings)
+                tell_unpriced(load(home).settings)
                 return
     finally:
         draft.unlink(missing_ok=True)
@@ -153,22 +147,6 @@ def validate(file: Path | None, as_json: bool) -> None:
             click.echo(there)
     if problems:
         click.get_current_context().exit(ConfigBroken.exit_code)
-
-
-def _tell_of_prices(settings: Settings) -> None:
-    """Say what has no price although a budget is set."""
-    if not (settings.budgets.daily_usd or settings.budgets.per_person_daily_usd) and not any(
-        settings.budgets.per_pack_daily_usd.values()
-    ):
-        return
-    from aouo.app.models import budget_of, paid_for  # heavy, and rarely needed
-    from aouo.plumbing.clock import SystemClock
-    from aouo.spending.paid import UNLESS_SERVED, lacking
-
-    for one in lacking(paid_for(settings), budget_of(settings, SystemClock()).prices):
-        what, fix = one.concern
-        but = UNLESS_SERVED if one.measure == "tokens" else ""
-        click.echo(f"note: {what}{but}. {fix}")
 
 
 def _shown(settings: Settings) -> Tree:
