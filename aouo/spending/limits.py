@@ -51,6 +51,13 @@ class Limits:
         """Whether any budget is set."""
         return self.budget.any or any(own.daily_usd for own in self.pack_budgets().values())
 
+    @property
+    def budgets(self) -> tuple[object, ...]:
+        """All ceilings in money: another value once one of them is set, changed or taken away."""
+        own = sorted((name, one.daily_usd) for name, one in self.pack_budgets().items())
+        budget, packs = self.budget, sorted(self.budget.per_pack_daily_usd.items())
+        return (budget.daily_usd, budget.per_person_daily_usd, *packs, *own)
+
     def of_tokens(self, pack: str, amount: float) -> list[Limit]:
         """Return the token limits of a call with `pack`."""
         limits: list[Limit] = []

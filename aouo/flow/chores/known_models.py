@@ -96,8 +96,8 @@ class KnownModels:
         await self._look_for_prices()
 
     async def _look_for_prices(self) -> None:
-        """Tell the owner what has no price, if a budget is set: once a day, and only after a server
-        that may say its price was asked."""
+        """Tell the owner what has no price, if a budget is set: once for what is set, and not
+        before a server that may say the price was asked."""
         now = self._generations.now
         if not now.quota.budgeted:
             self._unpriced = ()
@@ -109,4 +109,5 @@ class KnownModels:
         unasked = models - self._asked
         self._unpriced = tuple(one for one in found if (one.provider, one.name) not in unasked)
         for one in self._unpriced:
-            await self._owner_notices.tell(sentences.model_concern(*one.concern))
+            told, about = sentences.model_concern(*one.concern), str(now.quota.limits.budgets)
+            await self._owner_notices.tell(told, daily=False, about=about)

@@ -68,7 +68,7 @@ def spending(notice: notices.SpendingReport) -> Rendered:
         return say(text)
     picture, before = _picture(notice.days), f"{text}\n\n"
     pre = Entity("pre", utf16_len(before), utf16_len(picture))
-    return Rendered(before + picture, (pre,))
+    return Rendered(before + picture, (pre,), preview=False)
 
 
 def _picture(days: Sequence[tuple[date, int]]) -> str:

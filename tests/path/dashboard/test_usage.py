@@ -97,12 +97,15 @@ async def test_the_picture_in_the_chat_has_a_bar_for_each_day(world: World) -> N
         row = Spent("llm", here.isoformat(), "openai", "gpt-6", tokens=Usage(800, 0, 0))
         before = (here - timedelta(days=2)).isoformat()
         await recorded(bot, row, replace(row, day=before, tokens=Usage(100, 0, 0)))
+        await recorded(bot, replace(row, person=str(BEN)))
         told = (await bot.ask("/usage")).text
+        bens = (await bot.ask("/usage", user=BEN)).text
 
     picture = told.split("\n\n")[-1].splitlines()
     assert len(picture) == 7
-    assert picture[-1].endswith("800 ██████████")
-    assert picture[-3].endswith("100 █▎")
+    assert picture[-1].endswith("1,600 ██████████")
+    assert picture[-3].endswith("  100 ▋")
+    assert bens.endswith("7 days – 800 tokens, $0.00, 1 call")
     assert picture[0].endswith("  0")
 
 
