@@ -30,7 +30,7 @@ export async function show(root, place) {
   function draw() {
     root.replaceChildren(line(el("h2", {}, "Usage"), choices("Time range", RANGES, range.days, (days) => { location.hash = `#/usage?days=${days}`; })),
       line(between(range), choices("What the picture shows", Object.entries(MEASURES).map(([key, [text]]) => [key, text]), measure,
-        (chosen) => { measure = chosen; draw(); })), body);
+        (chosen) => { measure = chosen; draw(); pressed(root, MEASURES[chosen][0])?.focus(); })), body);
     if (facts) body.replaceChildren(...parts(facts, range));
   }
 
@@ -42,6 +42,8 @@ export async function show(root, place) {
     body.replaceChildren(...parts(facts, range));
   });
 }
+
+const pressed = (root, text) => [...root.querySelectorAll("button[aria-pressed=true]")].find((button) => button.textContent === text);
 
 function rangeOf(asked) {
   const [from, to] = [asked.get("from"), asked.get("to")];
@@ -58,7 +60,9 @@ function between({ days, from, to }) {
 }
 
 // What a row cost; calls without a known price are never shown as free.
-const cost = (row, unpriced) => (unpriced && !row.cost_usd ? "not known" : money(row.cost_usd, 4));
+const cost = (row, unpriced) => (!unpriced ? money(row.cost_usd, 4) : el("span", {},
+  ...(row.cost_usd ? [money(row.cost_usd, 4), el("br")] : []),
+  el("span", { class: "muted" }, `${count(unpriced)} without`, el("br"), "a price")));
 
 function unpricedOf(prices, key, name, row) {
   if (key !== "by_model") return prices.unpriced[key]?.[name] ?? 0;
@@ -87,7 +91,6 @@ function parts({ used, prices, left }, range) {
         ["In", (row) => count(row.input_tokens), "number"], ["Cached", (row) => count(row.cached_tokens), "number"],
         ["Out", (row) => count(row.output_tokens), "number"],
         ["USD", (row) => cost(row, unpricedOf(prices, key, named(row), row)), "number"],
-        ...(unpriced ? [["No price", (row) => count(unpricedOf(prices, key, named(row), row)), "number"]] : []),
       ], used[key])))),
     leftCard(left),
     pricesCard(prices),
