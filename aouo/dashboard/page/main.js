@@ -59,12 +59,10 @@ async function open() {
     root.append(el("p", {}, "There is no such page."));
     return;
   }
-  try {
+  await reading(async () => {
     const { show } = await import(`/page/views/${place.name}.js`);
     if (!signal.aborted) await show(root, place);
-  } catch (error) {
-    if (!signal.aborted) problem(inWords(error));
-  }
+  })();
 }
 
 function navigation(here) {
