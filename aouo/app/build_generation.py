@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
-from aouo.app.models import budget_of, model_of, pack_budgets, served_price, with_model
+from aouo.app.models import budget_of, model_of, pack_budgets, paid_for, served_price, with_model
 from aouo.app.senses import eyes_of, speech_of
 from aouo.app.shared import Shared
 from aouo.app.tools import RegistryOf, guarded_tools
@@ -68,7 +68,8 @@ async def _built(
     wish = settings.security.sandbox
     sandbox = held.take(("sandbox", wish), lambda: Sandbox(wish, home=shared.home.path))
     servers = _servers(settings, shared, held)
-    speech = speech_of(settings, shared.session, held)
+    prices = budget_of(settings, shared.clock).prices
+    speech = speech_of(settings, shared.session, held, prices)
     guard, registry_of, looking = guarded_tools(
         settings.security,
         settings.tools,
@@ -125,6 +126,7 @@ async def _built(
         senses=Senses(speech.ears, eyes_of(settings, shared.session, quota)),
         transport=_transport(settings),
         retention=settings.retention,
+        paid=paid_for(settings),
     )
 
 

@@ -23,7 +23,9 @@ from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import inquire
 from aouo.providers.known.knowing import Facts, KnownModel, OfService, facts_of
 from aouo.providers.service import Service
-from aouo.spending.money import Budget, PackBudget, Price, Prices
+from aouo.speech.rules import RULES, ears_model
+from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
+from aouo.spending.paid import Paid
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -195,11 +197,33 @@ def budget_of(
         Prices(
             _prices(budgets.prices),
             {name: _prices(custom.prices) for name, custom in settings.providers.items()},
-            lambda provider, model: (
-                _listed(settings, clock, provider, model) or served(provider, model)
-            ),
+            partial(_listed, settings, clock),
+            served,
+            {
+                "minute": budgets.prices_per_minute,
+                "million_characters": budgets.prices_per_million_characters,
+                "call": {str(tool): usd for tool, usd in budgets.prices_per_call.items()},
+            },
+            partial(_listed_unit, settings, clock),
         ),
     )
+
+
+def paid_for(settings: Settings) -> tuple[Paid, ...]:
+    """Everything that may cost money as the settings are: models, speech, sight and search."""
+    models = [pair for pair in configured(settings) if pair[1] or pair[0] == "local"]
+    found = [Paid("tokens", *pair) for pair in models]
+    if settings.gemini.vision_model and settings.gemini.api_key.get_secret_value():
+        found.append(Paid("tokens", "gemini", settings.gemini.vision_model))
+    hears, speaks = settings.stt, settings.tts
+    if hears.backend in ("openai", "groq") and settings.stt_api_key:
+        found.append(Paid("minute", hears.backend, ears_model(hears.backend, hears.model)))
+    if speaks.backend in ("openai", "groq") and settings.provider_endpoint(speaks.backend).api_key:
+        name = speaks.model or RULES[speaks.backend].voice_model
+        found.append(Paid("million_characters", speaks.backend, name))
+    if settings.tools.web_search.api_key.get_secret_value():
+        found.append(Paid("call", "", "web_search"))
+    return tuple(dict.fromkeys(found))
 
 
 def served_price(model: ChatModel, provider: str, name: str) -> Price | None:
@@ -240,6 +264,18 @@ def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Pric
         (rate.above_tokens, price) for rate, price in zip(found.rates[1:], each[1:], strict=True)
     )
     return Price(each[0].input, each[0].cached, each[0].output, above)
+
+
+def _listed_unit(
+    settings: Settings, clock: Clock, unit: Unit, provider: str, model: str
+) -> float | None:
+    """What the catalogue of public services says that one unit costs now."""
+    try:
+        base_url = settings.provider_endpoint(provider).base_url
+    except SetupError:  # a tool, or no service of the settings
+        return None
+    found = catalogue.listed_sound(base_url, model, clock.now())
+    return getattr(found, unit, None)
 
 
 def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:

@@ -28,8 +28,7 @@ def noting(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, 
 
     def left(origin: Origin, tx: Tx) -> int:
         cap = generations.now.memory.daily_tokens_max
-        day = generations.now.quota.day()
-        return max(0, cap - usage.tokens_of_origin(tx, day, origin)) if cap else -1
+        return usage.left_of_origin(tx, generations.now.quota.day(), origin, cap)
 
     journaling = Journaling(
         database=shared.database,

@@ -12,7 +12,8 @@ from aouo.facts.notices_media import Lack
 from aouo.plumbing.resources import Holder
 from aouo.providers.http import Session
 from aouo.providers.known.windows import window_of
-from aouo.speech.services import Backend, Ears, Speaker, SpeechService, Transcriber, Voice
+from aouo.speech.services import Backend, Ears, PriceOf, Speaker, SpeechService, Transcriber, Voice
+from aouo.spending.money import Prices, Unit
 from aouo.spending.quota import Quota
 from aouo.turn.sight import Sight
 
@@ -25,11 +26,18 @@ class Speech:
     voice: Voice | Lack
 
 
-def speech_of(settings: Settings, session: Session, held: Holder) -> Speech:
+def speech_of(
+    settings: Settings, session: Session, held: Holder, prices: Prices | None = None
+) -> Speech:
     """What is set up; what it starts is closed with `held`."""
+    prices = prices or Prices()
     if "local" in (settings.stt.backend, settings.tts.backend):
-        return _with_local(settings, session, held)
-    return Speech(_ears(settings, session), _voice(settings, session))
+        return _with_local(settings, session, held, prices)
+    return Speech(_ears(settings, session, prices), _voice(settings, session, prices))
+
+
+def _unit_price(prices: Prices, unit: Unit) -> PriceOf:
+    return lambda provider, model: prices.of_unit(unit, provider, model)[0]
 
 
 def own_ears(settings: Settings) -> str:
@@ -41,7 +49,7 @@ def own_ears(settings: Settings) -> str:
     return "" if model == SpeechToText().model else model
 
 
-def _with_local(settings: Settings, session: Session, held: Holder) -> Speech:
+def _with_local(settings: Settings, session: Session, held: Holder, prices: Prices) -> Speech:
     """One worker process for whichever of the two is `local`."""
     from aouo.speech.local import LocalSpeech, Models, lack_of_ears, lack_of_voice  # rare
 
@@ -56,30 +64,35 @@ def _with_local(settings: Settings, session: Session, held: Holder) -> Speech:
     return Speech(
         lack_of_ears(models.ears) or local
         if settings.stt.backend == "local"
-        else _ears(settings, session),
+        else _ears(settings, session, prices),
         lack_of_voice(models.voice) or local
         if settings.tts.backend == "local"
-        else _voice(settings, session),
+        else _voice(settings, session, prices),
     )
 
 
-def _voice(settings: Settings, session: Session) -> Voice | Lack:
+def _voice(settings: Settings, session: Session, prices: Prices) -> Voice | Lack:
     """A service's voice; unset = `tts.backend` is off, or has no key."""
     wish = settings.tts
     if wish.backend not in ("openai", "groq"):
         return "unset"
     key = settings.provider_endpoint(wish.backend).api_key
     service = _service(settings, session, wish.backend, key)
-    return Speaker(service, model=wish.model, voice=wish.voice) if service else "unset"
+    if service is None:
+        return "unset"
+    price = _unit_price(prices, "million_characters")
+    return Speaker(service, model=wish.model, voice=wish.voice, price=price)
 
 
-def _ears(settings: Settings, session: Session) -> Ears | Lack:
+def _ears(settings: Settings, session: Session, prices: Prices) -> Ears | Lack:
     """A service that listens; unset = `stt.backend` is off, or has no key."""
     wish = settings.stt
     if wish.backend not in ("openai", "groq"):
         return "unset"
     service = _service(settings, session, wish.backend, settings.stt_api_key)
-    return Transcriber(service, model=wish.model) if service else "unset"
+    if service is None:
+        return "unset"
+    return Transcriber(service, model=wish.model, price=_unit_price(prices, "minute"))
 
 
 def _service(

@@ -11,6 +11,7 @@ from typing import cast
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.cli.unpriced import tell_unpriced
 from aouo.config.changing import change
 from aouo.config.file import ConfigBroken, dump, parse, read_text
 from aouo.config.keys import Tree, get, names_of, nearest, plain, schema
@@ -73,6 +74,7 @@ def set_(key: str, value: str, as_json: bool) -> None:
         print_json({"key": key, "value": shown})
     else:
         click.echo(f"{key} = {json.dumps(shown, ensure_ascii=False)}")
+        tell_unpriced(load(home).settings, [key])
 
 
 @config.command()
@@ -100,6 +102,7 @@ def edit() -> None:
             else:
                 write_atomically(home.config, text)
                 click.echo(f"Saved {home.config}.")
+                tell_unpriced(load(home).settings)
                 return
     finally:
         draft.unlink(missing_ok=True)

@@ -112,19 +112,9 @@ def _price(settings: Settings, seen: Seen) -> Facts:
     from aouo.app.models import budget_of, price_told
     from aouo.plumbing.clock import SystemClock
 
-    provider, model = seen.wanted.backend, seen.wanted.model
-    prices = budget_of(settings, SystemClock()).prices
-    price = prices.of(provider, model)
-    own = model in prices.by_model or model in prices.by_provider.get(provider, {})
-    source = "you" if own else "the catalogue"
-    if provider == "local":
-        source = "it runs here"
-    if price is None and (price := price_told(seen.facts)):
-        source = "the server"
-    return {
-        "usd_per_million": _usd(price),
-        "price_from": source if price else "nobody",
-    }
+    prices = budget_of(settings, SystemClock(), lambda provider, model: price_told(seen.facts))
+    price, source = prices.prices.told(seen.wanted.backend, seen.wanted.model)
+    return {"usd_per_million": _usd(price), "price_from": source}
 
 
 def _usd(price: Price | None) -> Facts | None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import click
 
-from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.cli.unpriced import tell_unpriced
 from aouo.plumbing.client import ask
 from aouo.plumbing.verbs import Facts
 
@@ -20,13 +21,16 @@ def reload(as_json: bool) -> None:
     does not load. What is said now is answered by the bot as it is; a linked pack that does not
     load goes on as it was. A save of config.json is taken up without this, too.
     """
-    facts = ask(current_home(), "reload", timeout_s=60)
+    home = current_home()
+    facts = ask(home, "reload", timeout_s=60)
     config, broken = facts["config"], facts["broken"]
     if as_json:
         print_json(facts)
     else:
         for line in _lines(config, facts["changed"]):
             click.echo(line)
+        if config["changed"]:
+            tell_unpriced(load(home).settings, config["changed"])
         for problem in config["problems"]:
             click.echo(f"config.json: {problem}", err=True)
         for name, problems in broken.items():

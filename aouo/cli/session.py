@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from aouo.cli.context import NotThere, current_home, json_option, print_json
-from aouo.store import archive, usage
+from aouo.store import archive, usage_days
 from aouo.store.archive import Entry, Session
 from aouo.store.reading import reading
-from aouo.store.usage import Sum
+from aouo.store.usage_days import Sum
+from aouo.store.usage_report import sums
 
 
 @click.group()
@@ -59,12 +60,12 @@ def show(session_id: str, as_json: bool) -> None:
         if found is None:
             raise _not_there(session_id)
         said = archive.entries(tx, found.id)
-        used = tx.ask(usage.of_session(found.id))
+        used = tx.ask(usage_days.of_session(found.id))
     if as_json:
         print_json(
             {
                 **asdict(found),
-                "usage": asdict(used),
+                "usage": sums(used),
                 "messages": [_fields(entry) for entry in said],
             }
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -11,8 +10,9 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.plumbing.clock import SystemClock
-from aouo.store import usage_report
+from aouo.store import usage_days, usage_report
 from aouo.store.reading import reading
+from aouo.store.usage_days import Asked
 
 Facts: TypeAlias = dict[str, Any]
 _TABLES = (
@@ -31,17 +31,20 @@ def usage(days: int, as_json: bool) -> None:
     """Show what was used in the last 30 days, in tokens and money."""
     home = current_home()
     timezone = load(home).settings.cron.timezone
-    today = SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date()
-    first_day = (today - timedelta(days=days - 1)).isoformat()
+    today = (
+        SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date().isoformat()
+    )
     facts: Facts = {"days": days, **usage_report.empty()}
+    asked: list[Asked] = []
     if home.database.exists():
         with reading(home.database) as tx:
-            asked = usage_report.queries(first_day).items()
-            facts |= {name: tx.ask(query) for name, query in asked}
+            wanted = usage_report.last_days(today, days)
+            facts |= {name: tx.ask(query) for name, query in usage_report.queries(wanted).items()}
+            asked = tx.ask(usage_days.asked(wanted))
     if as_json:
         print_json(facts)
         return
-    for line in _lines(facts):
+    for line in (*_lines(facts), *_unpriced(asked)):
         click.echo(line)
 
 
@@ -54,6 +57,17 @@ def _lines(facts: Facts) -> Iterator[str]:
             yield f"By {what}"
         for row in facts[table]:
             yield _line(f"  {row[what] or '–'}", row)
+
+
+def _unpriced(asked: Sequence[Asked]) -> Iterator[str]:
+    """Name what may have cost something that the sums do not have."""
+    found = [one for one in asked if one.unpriced]
+    if found:
+        yield ""
+        yield "Without a known price, so not in these sums"
+    for one in found:
+        calls = "call" if one.unpriced == 1 else "calls"
+        yield f"  {one.model or one.scope:<22} {one.unpriced:>7,} {calls}"
 
 
 def _line(name: str, row: Facts) -> str:

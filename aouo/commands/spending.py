@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
 from aouo.commands.registry import CommandCall, Look, Result
 from aouo.facts import notices
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
-from aouo.store import usage
+from aouo.store import usage_days
 from aouo.store.snapshots import Query, Snapshot
+from aouo.store.usage_days import Sum
+from aouo.store.usage_report import last_days
 
 
 def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Look:
@@ -19,22 +21,34 @@ def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Loo
     async def show(snapshot: Snapshot, call: CommandCall, route: Route | None) -> Result:
         pack, person = route.active_pack if route else "", call.inbound.person.id
         today = day()
-        week = (date.fromisoformat(today) - timedelta(days=6)).isoformat()
+        one, week = last_days(today, 1), last_days(today, 7)
         owner = is_owner(call.inbound)
+        by_day = usage_days.by_day_of_person(week, person, pack)
+        found = await snapshot.ask(usage_days.by_day(week) if owner else by_day)
         return Result(
             notices.SpendingReport(
                 pack,
-                await _spent(snapshot, usage.of_person(today, person, pack)),
-                await _spent(snapshot, usage.of_person(week, person, pack)),
-                await _spent(snapshot, usage.total(today)) if owner else None,
-                await _spent(snapshot, usage.total(week)) if owner else None,
+                await _spent(snapshot, usage_days.of_person(one, person, pack)),
+                await _spent(snapshot, usage_days.of_person(week, person, pack)),
+                await _spent(snapshot, usage_days.total(one)) if owner else None,
+                await _spent(snapshot, usage_days.total(week)) if owner else None,
+                _days(date.fromisoformat(today), found),
             )
         )
 
     return show
 
 
-async def _spent(snapshot: Snapshot, query: Query[usage.Sum]) -> notices.Spending:
+def _days(today: date, found: Sequence[tuple[str, Sum]]) -> tuple[tuple[date, int], ...]:
+    """The tokens of the seven days that end today, those without any included."""
+    used = {day: each.input_tokens + each.output_tokens for day, each in found}
+    week = [today - timedelta(days=before) for before in range(6, -1, -1)]
+    return tuple((day, used.get(day.isoformat(), 0)) for day in week)
+
+
+async def _spent(snapshot: Snapshot, query: Query[Sum]) -> notices.Spending:
     found = await snapshot.ask(query)
     tokens = found.input_tokens + found.output_tokens
-    return notices.Spending(found.calls, tokens, found.cost_usd, found.cached_tokens)
+    return notices.Spending(
+        found.calls, tokens, found.cost_usd, found.cached_tokens, found.unpriced
+    )

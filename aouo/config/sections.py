@@ -412,6 +412,12 @@ class Budgets(Section):
     """By pack."""
     prices: dict[str, Price] = {}
     """By model: `{"input": …, "cached": …, "output": …}` in USD for a million tokens."""
+    prices_per_minute: dict[str, Usd] = {}
+    """By model that listens: USD for a minute of sound."""
+    prices_per_million_characters: dict[str, Usd] = {}
+    """By model that speaks: USD for a million characters."""
+    prices_per_call: dict[Literal["web_search"], Usd] = {}
+    """By tool that asks a service: USD for one answer."""
 
 
 class Dashboard(Section):

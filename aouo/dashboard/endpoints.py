@@ -45,16 +45,18 @@ class TooLarge(NotShown):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number in an address, from `least` to `most`."""
+    """A whole number in an address, from `least` to `most`; without a default it may be absent."""
 
     name: str
     least: int
     most: int
-    default: int
+    default: int | None
     about: str
 
-    def of(self, query: Mapping[str, str]) -> int:
+    def of(self, query: Mapping[str, str]) -> int | None:
         """Return its value. Raises: ValueError, with a sentence."""
+        if self.default is None and self.name not in query:
+            return None
         written = query.get(self.name, str(self.default))
         number = int(written) if _WHOLE.fullmatch(written) else -1
         if not self.least <= number <= self.most:
@@ -63,12 +65,8 @@ class Number:
 
     @property
     def schema(self) -> Facts:
-        return {
-            "type": "integer",
-            "minimum": self.least,
-            "maximum": self.most,
-            "default": self.default,
-        }
+        bounds = {"type": "integer", "minimum": self.least, "maximum": self.most}
+        return bounds if self.default is None else bounds | {"default": self.default}
 
 
 @dataclass(frozen=True, slots=True)

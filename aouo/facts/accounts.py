@@ -15,6 +15,7 @@ class Spent:
     """One row of what was spent. `day` is the local day, `2026-11-21`; money in USD.
 
     `reservation` is the id of the reservation that this row settles, "" = nothing was reserved.
+    `unpriced`: nobody knows its price, so `cost_usd` says nothing.
     """
 
     scope: str
@@ -29,6 +30,7 @@ class Spent:
     cost_usd: float = 0.0
     duration_ms: int = 0
     reservation: str = ""
+    unpriced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from typing import Literal, TypeAlias
 
@@ -299,23 +300,26 @@ class CheaperModel:
 @dataclass(frozen=True, slots=True)
 class Spending:
     """What one or more days cost; `tokens` are input and output, `cached` of them were read from
-    a cache."""
+    a cache, and `unpriced` of the calls had no known price."""
 
     calls: int
     tokens: int
     usd: float
     cached: int = 0
+    unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SpendingReport:
-    """What one person spent with `pack` ("" = none), and for the owner what all people spent."""
+    """What one person spent with `pack` ("" = none), and for the owner what all people spent;
+    `days` are the week's (date, tokens), of all people if the owner asks."""
 
     pack: str
     today: Spending
     week: Spending
     all_today: Spending | None = None
     all_week: Spending | None = None
+    days: tuple[tuple[date, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
 from aouo.sandbox.run import Sandbox
 from aouo.speech.services import Ears
+from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
 from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Registry
@@ -116,6 +117,8 @@ class Generation:
     senses: Senses
     transport: Transport
     retention: Retention
+    paid: tuple[Paid, ...]
+    """What may cost money."""
 
     def permitted(self, pack: str) -> Sequence[str]:
         """The tools and groups that a turn of this pack, "" = of none, may call."""

@@ -123,8 +123,9 @@ class LocalSpeech:
         child = self._child
         return child.process.pid if child and child.process.returncode is None else 0
 
-    async def transcribe(self, file: Path) -> Heard:
+    async def transcribe(self, file: Path, seconds: float = 0.0) -> Heard:
         """Transcribe `file`; see `Ears`."""
+        del seconds  # it costs nothing
         begun_s = time.perf_counter()
         said = (await self._ask({"hear": str(file)})).said
         call = _call("stt", Path(self._models.ears).name or _PACKAGED_EARS, begun_s)
@@ -230,4 +231,4 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _call(scope: Literal["tts", "stt"], model: str, begun_s: float) -> SpeechCall:
-    return SpeechCall(scope, "local", model, round((time.perf_counter() - begun_s) * 1000))
+    return SpeechCall(scope, "local", model, round((time.perf_counter() - begun_s) * 1000), 0.0)

@@ -54,3 +54,12 @@ RULES: dict[Backend, SpeechRules] = {
         max_heard_bytes=25 * 1024 * 1024,
     ),
 }
+
+
+def ears_model(backend: Backend, model: str) -> str:
+    """Return the service's name of the model that listens; "" = its usual one.
+
+    The default of `stt.model` is Groq's; with openai it was not chosen on purpose.
+    """
+    usual = RULES[backend].ears_model
+    return usual if backend == "openai" and model == RULES["groq"].ears_model else model or usual

@@ -26,7 +26,7 @@ from aouo.providers.failures import error_object, failure, parse_body
 from aouo.providers.http import Session, httpx_client, shared_client
 from aouo.providers.roads import in_the_way
 from aouo.speech.audio import Audio, one_wav, voice_note
-from aouo.speech.rules import RULES, Backend
+from aouo.speech.rules import RULES, Backend, ears_model
 from aouo.speech.sentences import pieces
 
 T = TypeVar("T")
@@ -42,12 +42,13 @@ _OGG = {".oga", ".opus", ""}
 
 @dataclass(frozen=True, slots=True)
 class SpeechCall:
-    """One call, for the usage table; `scope` as there."""
+    """One call, for the usage table; `scope` as there. `usd` None = nobody knows its price."""
 
     scope: Literal["tts", "stt"]
     provider: str
     model: str
     duration_ms: int
+    usd: float | None = None
 
 
 class TermsAsked(ProviderRejected):
@@ -70,6 +71,15 @@ class Heard:
 Spend: TypeAlias = Callable[[SpeechCall], None]
 
 
+PriceOf: TypeAlias = Callable[[str, str], float | None]
+"""USD for one unit of (backend, model), None = nobody knows; the first call may take a second."""
+
+
+def _unknown(backend: str, model: str) -> float | None:
+    del backend, model
+    return None
+
+
 def unspent(call: SpeechCall) -> None:
     """Ignore a call: its usage is not recorded."""
     del call
@@ -78,8 +88,8 @@ def unspent(call: SpeechCall) -> None:
 class Ears(Protocol):
     """Transcribes recordings."""
 
-    async def transcribe(self, file: Path) -> Heard:
-        """Transcribe `file`.
+    async def transcribe(self, file: Path, seconds: float = 0.0) -> Heard:
+        """Transcribe `file`, which is so long, 0 = unknown.
 
         Raises:
             ProviderError: it was not transcribed.
@@ -204,10 +214,19 @@ class SpeechService:
 
 
 class Speaker:
-    """Speaks; `model` and `voice` are the service's names, "" = its usual ones."""
+    """Speaks; `model` and `voice` are the service's names, "" = its usual ones. `price` is that
+    of a million characters."""
 
-    def __init__(self, service: SpeechService, *, model: str = "", voice: str = "") -> None:
+    def __init__(
+        self,
+        service: SpeechService,
+        *,
+        model: str = "",
+        voice: str = "",
+        price: PriceOf = _unknown,
+    ) -> None:
         self._service = service
+        self._price = price
         self._rules = RULES[service.backend]
         self.model = model or self._rules.voice_model
         self._voice = voice or self._rules.voice
@@ -226,6 +245,7 @@ class Speaker:
         wish = {"model": self.model, "voice": voice or self._voice, "response_format": how}
         sounds: list[bytes] = []
         patience_s = 0.0
+        price = await asyncio.to_thread(self._price, self._service.backend, self.model)
         for at, part in enumerate(parts):
             begun_s = time.perf_counter()
             sound, paused_s = await self._piece(
@@ -233,7 +253,8 @@ class Speaker:
             )
             sounds.append(sound)
             patience_s = PATIENCE_S if at == 0 else patience_s - paused_s
-            spend(_call("tts", self._service, self.model, begun_s))
+            usd = None if price is None else price * len(part.strip()) / 1_000_000
+            spend(_call("tts", self._service, self.model, begun_s, usd))
         return await asyncio.to_thread(_as_note, sounds)
 
     async def shutdown(self) -> str:
@@ -256,24 +277,27 @@ class Speaker:
 
 
 class Transcriber:
-    """Transcribes files."""
+    """Transcribes files; `price` is that of a minute."""
 
-    def __init__(self, service: SpeechService, *, model: str = "") -> None:
+    def __init__(
+        self, service: SpeechService, *, model: str = "", price: PriceOf = _unknown
+    ) -> None:
         self._service = service
+        self._price = price
         self._rules = RULES[service.backend]
-        # The default of stt.model is Groq's; with openai it was not chosen on purpose.
-        groqs = service.backend == "openai" and model == RULES["groq"].ears_model
-        self.model = self._rules.ears_model if groqs else model or self._rules.ears_model
+        self.model = ears_model(service.backend, model)
 
-    async def transcribe(self, file: Path) -> Heard:
+    async def transcribe(self, file: Path, seconds: float = 0.0) -> Heard:
         """Transcribe `file`, "" = it has no words.
 
         Raises:
             ProviderError: it was not transcribed.
         """
-        return await self.heard(_known_name(file), await asyncio.to_thread(file.read_bytes))
+        return await self.heard(
+            _known_name(file), await asyncio.to_thread(file.read_bytes), seconds
+        )
 
-    async def heard(self, name: str, data: bytes) -> Heard:
+    async def heard(self, name: str, data: bytes, seconds: float = 0.0) -> Heard:
         """Transcribe a file's content; the service knows its format by the ending of `name`."""
         if len(data) > self._rules.max_heard_bytes:
             raise PromptTooLong(f"{self._service.backend}: {len(data)} bytes of sound in a file")
@@ -282,7 +306,10 @@ class Transcriber:
         text = await self._service.ask(lambda client: _heard(client, wish))
         if not isinstance(text, str):
             raise ProviderBusy(f"{self._service.backend}: the answer is no transcript")
-        return Heard(text.strip(), _call("stt", self._service, self.model, begun_s))
+        price = await asyncio.to_thread(self._price, self._service.backend, self.model)
+        free = price == 0
+        usd = price * seconds / 60 if price is not None and (seconds or free) else None
+        return Heard(text.strip(), _call("stt", self._service, self.model, begun_s, usd))
 
     async def shutdown(self) -> str:
         """The day on which the service ends this model, "" = it names none."""
@@ -309,6 +336,11 @@ def _known_name(file: Path) -> str:
 
 
 def _call(
-    scope: Literal["tts", "stt"], service: SpeechService, model: str, begun_s: float
+    scope: Literal["tts", "stt"],
+    service: SpeechService,
+    model: str,
+    begun_s: float,
+    usd: float | None,
 ) -> SpeechCall:
-    return SpeechCall(scope, service.backend, model, round((time.perf_counter() - begun_s) * 1000))
+    ms = round((time.perf_counter() - begun_s) * 1000)
+    return SpeechCall(scope, service.backend, model, ms, usd)

@@ -36,6 +36,7 @@ class Price:
     cached: float
     output: float
     above: tuple[tuple[int, Price], ...] = ()
+    known: bool = True
 
     def at(self, input_tokens: int) -> Price:
         """Return the price for a request with so much input."""
@@ -44,6 +45,15 @@ class Price:
 
 
 FREE = Price(0.0, 0.0, 0.0)
+UNKNOWN = Price(0.0, 0.0, 0.0, known=False)
+"""What counts without a budget for a model whose price nobody knows."""
+
+Unit: TypeAlias = Literal["minute", "million_characters", "call"]
+"""What is paid for besides tokens: a minute of sound that is heard, a million characters that are
+spoken, a call of a service."""
+
+Source: TypeAlias = Literal["it runs here", "you", "the catalogue", "the server", "nobody"]
+"""Who says a price; `you` is the owner."""
 
 
 def _nobody_said(provider: str, model: str) -> Price | None:
@@ -51,10 +61,15 @@ def _nobody_said(provider: str, model: str) -> Price | None:
     return None
 
 
+def _none_listed(unit: Unit, provider: str, model: str) -> float | None:
+    del unit, provider, model
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The owner's prices, by model and by the models of one provider, and `listed` ones for all
-    others; the embedded model is free."""
+    """The owner's prices, by model and by the models of one provider; for all others the `listed`
+    ones, then those that their server says (`served`). What runs on this machine is free."""
 
     by_model: Mapping[str, Price] = field(default_factory=dict[str, Price])
     by_provider: Mapping[str, Mapping[str, Price]] = field(
@@ -62,13 +77,37 @@ class Prices:
     )
     listed: Callable[[str, str], Price | None] = _nobody_said
     """What a catalogue says of (provider, model) now; the first call may take a second."""
+    served: Callable[[str, str], Price | None] = _nobody_said
+    by_unit: Mapping[Unit, Mapping[str, float]] = field(
+        default_factory=dict[Unit, Mapping[str, float]]
+    )
+    """The owner's USD for one unit, by model or tool."""
+    listed_unit: Callable[[Unit, str, str], float | None] = _none_listed
+    """As `listed`, of one unit."""
 
     def of(self, provider: str, model: str) -> Price | None:
         """Return the price of a model, None = it is not known."""
+        return self.told(provider, model)[0]
+
+    def told(self, provider: str, model: str) -> tuple[Price | None, Source]:
+        """Return the price of a model, None = it is not known, and who says it."""
         if provider == "local":
-            return FREE
-        own = self.by_model.get(model) or self.by_provider.get(provider, {}).get(model)
-        return own or self.listed(provider, model)
+            return FREE, "it runs here"
+        if own := self.by_model.get(model) or self.by_provider.get(provider, {}).get(model):
+            return own, "you"
+        if listed := self.listed(provider, model):
+            return listed, "the catalogue"
+        served = self.served(provider, model)
+        return served, "the server" if served else "nobody"
+
+    def of_unit(self, unit: Unit, provider: str, name: str) -> tuple[float | None, Source]:
+        """Return USD for one unit of a model or a tool, None = it is not known, and who says it."""
+        if provider == "local":
+            return 0.0, "it runs here"
+        if (own := self.by_unit.get(unit, {}).get(name)) is not None:
+            return own, "you"
+        listed = self.listed_unit(unit, provider, name)
+        return listed, "nobody" if listed is None else "the catalogue"
 
     def relatives(self, provider: str, model: str) -> tuple[tuple[str, str], ...]:
         """Return (provider, model) of other models at this provider that the owner has priced:

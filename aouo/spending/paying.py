@@ -57,6 +57,7 @@ class Paying:
             model=model,
             tokens=finished.usage,
             cost_usd=usd,
+            unpriced=not (self.durable or (price and price.known)),
             duration_ms=self._ms(),
         )
 

@@ -27,9 +27,10 @@ from aouo.facts.transcript import (
 )
 from aouo.plumbing.redact import Redactor
 from aouo.providers.cleaning import Cleaning
+from aouo.spending.limits import Limits, of_money
 from aouo.spending.money import (
-    FREE,
     LEAST_ANSWER_TOKENS,
+    UNKNOWN,
     Bounds,
     Budget,
     Ceiling,
@@ -37,16 +38,14 @@ from aouo.spending.money import (
     Price,
     affordable,
     most_usd,
-    own_key,
 )
 from aouo.spending.over import budget_exceeded, quota_exceeded
 from aouo.spending.paying import Paying
-from aouo.spending.reservations import Limit, Name, OverLimit, Reservation, Reservations
+from aouo.spending.reservations import OverLimit, Reservation, Reservations
 from aouo.store import budgets, usage
 from aouo.store.database import Database
 
 _NOTHING = Usage()
-_NO_CEILING = PackBudget()
 NEAR = 0.8
 """The share of its cap at which a session is renewed, while the rest is enough for one turn."""
 
@@ -75,10 +74,7 @@ class Quota:
         self._database = database
         self._clock = clock
         self._zone = zone
-        self._session_max = session_tokens_max
-        self._daily_max = daily_tokens_max
-        self._budget = budget or Budget()
-        self._pack_budgets = pack_budgets
+        self.limits = Limits(session_tokens_max, daily_tokens_max, budget or Budget(), pack_budgets)
         self._redactor = redactor
         self._reservations = reservations
         self._bounds = Bounds()
@@ -91,7 +87,11 @@ class Quota:
     @property
     def budgeted(self) -> bool:
         """Whether any budget is set."""
-        return self._budget.any or any(own.daily_usd for own in self._pack_budgets().values())
+        return self.limits.budgeted
+
+    def usd_per_call(self, tool: str) -> float | None:
+        """Return what a service costs that answers one call of a tool, None = nobody knows."""
+        return self.limits.budget.prices.of_unit("call", "", tool)[0]
 
     async def recover(self) -> int:
         """Count reservations of an earlier process as spent; return how many calls they are."""
@@ -101,10 +101,10 @@ class Quota:
 
     async def is_near_its_cap(self, session_id: str) -> bool:
         """Whether a session has taken the share `NEAR` of its token cap."""
-        if not self._session_max:
+        if not self.limits.session_tokens_max:
             return False
         used = await self._database.read(lambda tx: usage.tokens_of_session(tx, session_id))
-        return used >= self._session_max * NEAR
+        return used >= self.limits.session_tokens_max * NEAR
 
     async def check(self, pack: str = "") -> None:
         """Check that no token cap is reached, before a turn begins.
@@ -112,7 +112,7 @@ class Quota:
         Raises:
             QuotaExceededError: one is; it names the cap, the day's before the pack's.
         """
-        limits = self._token_limits(pack, _NOTHING)
+        limits = self.limits.of_tokens(pack, 0)
         if not limits:
             return
         await self._catch_up(self.day())
@@ -177,9 +177,9 @@ class Quota:
     ) -> tuple[Paying, ModelRequest]:
         """Reserve the worst case of one call, under a budget in the table, too; return it with the
         request that it pays for, whose room for the answer may be smaller."""
-        ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
+        ceilings = self.limits.ceilings(row.person, row.pack)
         prices = await self._known_prices(model, all_of_them=bool(ceilings))
-        capped = bool(self._token_limits(row.pack, _NOTHING))
+        capped = bool(self.limits.of_tokens(row.pack, 0))
         most = self._bounds.of(request) if ceilings or capped else _NOTHING
         worst_usd = _worst_usd(prices, most)
         if not worst_usd:
@@ -219,24 +219,26 @@ class Quota:
         while True:
             day = self.day()
             await self._catch_up(day)
-            caps: list[tuple[Name, float, str]] = [
-                (("usd", kind, name), cap + self._reservations.added(kind, name), key)
-                for kind, name, cap, key in ceilings
-            ]
             fits = most
-            if caps:
-                left_usd = min(cap - self._reservations.used(name) for name, cap, _ in caps)
+            if caps := of_money(ceilings, self._reservations, 0.0):
+                left_usd = min(cap.cap - self._reservations.used(cap.name) for cap in caps)
                 fits = affordable(most, prices.values(), left_usd, least_tokens)
-            limits = self._token_limits(row.pack, fits)
             worst_usd = _worst_usd(prices, fits)
-            limits += [Limit(name, cap, key, worst_usd) for name, cap, key in caps]
+            limits = self.limits.of_tokens(row.pack, fits.input_tokens + fits.output_tokens)
+            limits += of_money(ceilings, self._reservations, worst_usd)
             try:
                 reservation = self._reservations.reserve(limits)
             except OverLimit as error:
                 if error.limit.unit == "tokens":
                     raise quota_exceeded(error) from None
                 raise budget_exceeded(
-                    error, limits, model, fits, self._budget.prices, self._reservations.used, day
+                    error,
+                    limits,
+                    model,
+                    fits,
+                    self.limits.budget.prices,
+                    self._reservations.used,
+                    day,
                 ) from None
             if reservation:
                 return day, reservation, fits
@@ -263,21 +265,6 @@ class Quota:
         money = self.budgeted
         await self._database.read(lambda tx: self._reservations.catch_up(tx, day, money=money))
 
-    def _own(self, pack: str) -> PackBudget:
-        return self._pack_budgets().get(pack, _NO_CEILING)
-
-    def _token_limits(self, pack: str, most: Usage) -> list[Limit]:
-        amount = most.input_tokens + most.output_tokens
-        limits: list[Limit] = []
-        if self._daily_max:
-            name: Name = ("tokens", "day", "")
-            limits.append(Limit(name, self._daily_max, "advanced.daily_tokens_max", amount))
-        if own := self._own(pack).daily_tokens:
-            limits.append(
-                Limit(("tokens", "pack", pack), own, own_key("daily_tokens", pack), amount)
-            )
-        return limits
-
     async def _known_prices(
         self, model: ChatModel, *, all_of_them: bool
     ) -> dict[tuple[str, str], Price]:
@@ -289,17 +276,17 @@ class Quota:
         return prices
 
     def _prices(self, model: ChatModel, *, all_of_them: bool) -> dict[tuple[str, str], Price]:
-        """Return the price of each model that may answer; without a budget an unknown one is free.
+        """Return the price of each model that may answer; without a budget it may be `UNKNOWN`.
 
         Raises:
             PriceUnknown: a price is not known, and `all_of_them` are needed.
         """
         prices: dict[tuple[str, str], Price] = {}
         for provider, name in model.candidates:
-            price = self._budget.prices.of(provider, name)
+            price = self.limits.budget.prices.of(provider, name)
             if price is None and all_of_them:
                 raise PriceUnknown(name)
-            prices[provider, name] = price or FREE
+            prices[provider, name] = price or UNKNOWN
         return prices
 
 

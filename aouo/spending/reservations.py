@@ -134,6 +134,15 @@ class Reservations:
     def used(self, name: Name) -> float:
         return self._account(name).used
 
+    def reserved(self, name: Name) -> float:
+        """Return what calls at work may still spend."""
+        return self._accounts[name].reserved if name in self._accounts else 0.0
+
+    @property
+    def people(self) -> set[str]:
+        """Who has spent something today."""
+        return {name for _, kind, name in self._accounts if kind == "person" and name}
+
     def added(self, kind: str, name: str) -> float:
         """Return the owner's allowance for a budget today, in USD."""
         return self._added.get((kind, name), 0.0)

@@ -48,6 +48,12 @@ def write_off(tx: Tx) -> int:
         "person, turn_id, cost_usd, hold) SELECT created_at, day, scope, provider, model, pack, "
         "session_id, person, turn_id, cost_usd, id FROM holds"
     )
+    tx.run(
+        "INSERT INTO usage_days SELECT day, pack, provider, model, person, scope, count(*), 0, 0, "
+        "0, sum(cost_usd), 0, count(*) FROM holds WHERE true GROUP BY day, pack, provider, model, "
+        "person, scope ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, "
+        "cost_usd = cost_usd + excluded.cost_usd, events = events + excluded.events"
+    )
     tx.run("DELETE FROM holds")
     return written
 

@@ -1,15 +1,11 @@
-"""Stores usage, one row per model call and tool call, and sums it up for limits and reports."""
+"""Stores usage, one row per model call and tool call, and sums it up for limits."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import LiteralString
 
 from aouo.facts.accounts import Spent
 from aouo.store.database import Tx
-from aouo.store.snapshots import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +21,12 @@ class Row:
     reservation: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """The sum of some rows; `calls` counts model calls and tool calls."""
-
-    calls: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    cost_usd: float
-
-
-_SUMS: LiteralString = (
-    "coalesce(sum(calls), 0) AS calls, coalesce(sum(input_tokens), 0) AS input_tokens, "
-    "coalesce(sum(cached_tokens), 0) AS cached_tokens, "
-    "coalesce(sum(output_tokens), 0) AS output_tokens, coalesce(sum(cost_usd), 0) AS cost_usd "
-    "FROM usage_events "
-)
-
-
 def record(tx: Tx, spent: Spent, now: str) -> None:
-    """Write one row and delete its reservation, both or neither."""
+    """Write one row, add it to the sums of its day, and delete its reservation: all or nothing."""
     tx.run(
         "INSERT INTO usage_events (created_at, day, scope, provider, model, pack, session_id, "
         "person, turn_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_usd, "
-        "duration_ms, hold) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "duration_ms, hold, unpriced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         now,
         spent.day,
         spent.scope,
@@ -66,6 +43,26 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
         spent.cost_usd,
         spent.duration_ms,
         spent.reservation,
+        int(spent.unpriced),
+    )
+    tx.run(
+        "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 1) ON CONFLICT DO "
+        "UPDATE SET calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens, "
+        "cached_tokens = cached_tokens + excluded.cached_tokens, "
+        "output_tokens = output_tokens + excluded.output_tokens, "
+        "cost_usd = cost_usd + excluded.cost_usd, unpriced = unpriced + excluded.unpriced, "
+        "events = events + 1",
+        spent.day,
+        spent.pack,
+        spent.provider,
+        spent.model,
+        spent.person,
+        spent.scope,
+        spent.tokens.input_tokens,
+        spent.tokens.cached_tokens,
+        spent.tokens.output_tokens,
+        spent.cost_usd,
+        int(spent.unpriced),
     )
     if spent.reservation:
         tx.run("DELETE FROM holds WHERE id = ?", spent.reservation)
@@ -90,8 +87,7 @@ def since(tx: Tx, row_id: int) -> list[Row]:
 def tokens_of_day(tx: Tx, day: str) -> int:
     """Input and output tokens of one local day."""
     row = tx.one(
-        "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
-        "WHERE day = ?",
+        "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_days WHERE day = ?",
         day,
     )
     return row["n"] if row else 0
@@ -100,7 +96,7 @@ def tokens_of_day(tx: Tx, day: str) -> int:
 def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
     """(pack, input and output tokens) of one local day."""
     rows = tx.all(
-        "SELECT pack, sum(input_tokens + output_tokens) FROM usage_events WHERE day = ? "
+        "SELECT pack, sum(input_tokens + output_tokens) FROM usage_days WHERE day = ? "
         "AND pack <> '' GROUP BY pack",
         day,
     )
@@ -111,12 +107,29 @@ def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
     """Input and output tokens that turns of a trigger took on one local day."""
     row = tx.one(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
-        "WHERE day = ? AND substr(session_id, 1, length(?)) = ?",
+        "WHERE day = ? AND substr(session_id, 1, 5) <> 'chat/' "
+        "AND substr(session_id, 1, length(?)) = ?",
         day,
         f"{origin}/",
         f"{origin}/",
     )
     return row["n"] if row else 0
+
+
+def left_of_origin(tx: Tx, day: str, origin: str, cap: int) -> int:
+    """Return what is left of a trigger's tokens of a day, -1 = there is no cap."""
+    return max(0, cap - tokens_of_origin(tx, day, origin)) if cap else -1
+
+
+def tokens_of_sessions_at_work(tx: Tx, most: int) -> list[tuple[str, int]]:
+    """(session, input and output tokens) of those that conversations are bound to, most first."""
+    rows = tx.all(
+        "SELECT u.session_id, sum(u.input_tokens + u.output_tokens) AS tokens "
+        "FROM conversation_routes r JOIN usage_events u ON u.session_id = r.session_id "
+        "WHERE r.session_id <> '' GROUP BY u.session_id ORDER BY tokens DESC LIMIT ?",
+        most,
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def tokens_of_session(tx: Tx, session_id: str) -> int:
@@ -131,83 +144,8 @@ def tokens_of_session(tx: Tx, session_id: str) -> int:
 def money_of_day(tx: Tx, day: str) -> list[tuple[str, str, float]]:
     """(person, pack, USD) of one local day."""
     rows = tx.all(
-        "SELECT person, pack, sum(cost_usd) FROM usage_events WHERE day = ? AND cost_usd > 0 "
+        "SELECT person, pack, sum(cost_usd) FROM usage_days WHERE day = ? AND cost_usd > 0 "
         "GROUP BY person, pack",
         day,
     )
     return [(row[0], row[1], row[2]) for row in rows]
-
-
-def total(first_day: str) -> Query[Sum]:
-    """Sum all rows from that local day on."""
-    return Query("SELECT " + _SUMS + "WHERE day >= ?", (first_day,), _one)
-
-
-def of_person(first_day: str, person: str, pack: str) -> Query[Sum]:
-    """Sum what a person used with a pack from that local day on."""
-    sql: LiteralString = "SELECT " + _SUMS + "WHERE day >= ? AND person = ? AND pack = ?"
-    return Query(sql, (first_day, person, pack), _one)
-
-
-def of_session(session_id: str) -> Query[Sum]:
-    return Query("SELECT " + _SUMS + "WHERE session_id = ?", (session_id,), _one)
-
-
-def by_day(first_day: str) -> Query[list[tuple[str, Sum]]]:
-    """Sum by local day, oldest first; days without a row are left out."""
-    sql: LiteralString = "SELECT day AS name, " + _SUMS + "WHERE day >= ? GROUP BY day ORDER BY day"
-    return Query(sql, (first_day,), _named)
-
-
-def by_pack(first_day: str) -> Query[list[tuple[str, Sum]]]:
-    """Sum by pack, dearest first as in all below; "" = no pack."""
-    sql: LiteralString = "SELECT pack AS name, " + _SUMS + "WHERE day >= ? GROUP BY pack "
-    return Query(sql + _DEAREST, (first_day,), _named)
-
-
-def by_person(first_day: str) -> Query[list[tuple[str, Sum]]]:
-    """Sum by person, as the platform's id; "" = nobody."""
-    sql: LiteralString = "SELECT person AS name, " + _SUMS + "WHERE day >= ? GROUP BY person "
-    return Query(sql + _DEAREST, (first_day,), _named)
-
-
-def by_scope(first_day: str) -> Query[list[tuple[str, Sum]]]:
-    sql: LiteralString = "SELECT scope AS name, " + _SUMS + "WHERE day >= ? GROUP BY scope "
-    return Query(sql + _DEAREST, (first_day,), _named)
-
-
-def by_model(first_day: str) -> Query[list[tuple[str, str, Sum]]]:
-    """Sum by model: (provider, model, sum); tool calls have no model and are left out."""
-    sql: LiteralString = (
-        "SELECT provider, model, " + _SUMS + "WHERE day >= ? AND model <> '' "
-        "GROUP BY provider, model "
-    )
-    return Query(
-        sql + _DEAREST,
-        (first_day,),
-        lambda rows: [(row["provider"], row["model"], _sum(row)) for row in rows],
-    )
-
-
-_DEAREST: LiteralString = (
-    "ORDER BY sum(cost_usd) DESC, sum(input_tokens + output_tokens) DESC, sum(calls) DESC"
-)
-
-
-def _named(rows: Sequence[sqlite3.Row]) -> list[tuple[str, Sum]]:
-    return [(row["name"], _sum(row)) for row in rows]
-
-
-def _one(rows: Sequence[sqlite3.Row]) -> Sum:
-    (row,) = rows
-    return _sum(row)
-
-
-def _sum(row: sqlite3.Row) -> Sum:
-    return Sum(
-        row["calls"],
-        row["input_tokens"],
-        row["cached_tokens"],
-        row["output_tokens"],
-        row["cost_usd"],
-    )

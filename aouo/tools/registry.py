@@ -34,7 +34,9 @@ class ToolContext:
     """What a tool may know of its turn; it does not change within one.
 
     `tenant` owns the data: the person in a private chat, else the conversation. `spend`
-    takes a usage row for a service that a tool has called: scope, provider, model, milliseconds.
+    takes a usage row for a service that a tool has called: scope, provider, model, milliseconds,
+    USD (None = nobody knows). `paid_for` takes the id and the tool of a call that a service
+    answered which may cost money.
     `media` is the folder with the files that were sent here, as in `guard.action.Action`.
     `off_record`: no word of the call, of its arguments or of its answer may be kept, also no log.
     `address`, `chat_kind` and `person` (an id) say where the turn is and for whom, `origin` what
@@ -54,7 +56,10 @@ class ToolContext:
     chat_kind: ChatKind
     person: str
     origin: Origin
-    spend: Callable[[str, str, str, int], None] = lambda scope, provider, model, ms: None
+    spend: Callable[[str, str, str, int, float | None], None] = (
+        lambda scope, provider, model, ms, usd: None
+    )
+    paid_for: Callable[[str, str], None] = lambda call_id, tool: None
     media: str = ""
     off_record: bool = False
 

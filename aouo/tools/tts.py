@@ -86,7 +86,7 @@ def tts(
         def spend(by: SpeechCall) -> None:
             nonlocal spoken
             spoken = True
-            context.spend(by.scope, by.provider, by.model, by.duration_ms)
+            context.spend(by.scope, by.provider, by.model, by.duration_ms, by.usd)
 
         try:
             async with asyncio.timeout(patience_s):

@@ -36,7 +36,6 @@ def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock
     kept = _Kept(clock)
 
     async def _search(wish: Search, context: ToolContext, call_id: str) -> str:
-        del context, call_id
         query = " ".join(wish.query.split())
         if not query:
             raise ToolFailed("web_search needs a query.")
@@ -44,7 +43,9 @@ def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock
         key = f"{settings.backend}\n{query}\n{most}"
         found = kept.get(key)
         if found is None:
-            found = _in_words(await service.ask(query, most), most)
+            answer = await service.ask(query, most)
+            context.paid_for(call_id, "web_search")
+            found = _in_words(answer, most)
             kept.put(key, found)
         return untrusted(found, f"web search: {query[:80]}")
 

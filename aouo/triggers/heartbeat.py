@@ -141,17 +141,15 @@ class Heartbeat:
     def _found(self, tx: Tx, notes: str, now: datetime) -> _Tick:
         if jobs.any_open(tx, _LANE):
             return _Tick("busy")
-        most, left = self._settings().daily_tokens_max, 0
-        if most:
-            day = now.astimezone(self._zone()).date().isoformat()
-            left = most - usage.tokens_of_origin(tx, day, NAME)
-            if left <= 0:
-                return _Tick("cap")
+        day = now.astimezone(self._zone()).date().isoformat()
+        left = usage.left_of_origin(tx, day, NAME, self._settings().daily_tokens_max)
+        if not left:
+            return _Tick("cap")
         chat = self._chat()
         if chat is None:
             return _Tick()
         content = Triggered(
-            NAME, "Heartbeat", notes, due_at=iso(now), about=(_WHO,), tokens_max=left
+            NAME, "Heartbeat", notes, due_at=iso(now), about=(_WHO,), tokens_max=max(0, left)
         )
         return _Tick(inbound=Inbound(chat, Person(chat.chat_id), content, origin=NAME))
 

@@ -112,7 +112,9 @@ class Calls:
         call, outcome = made.action.call, made.outcome
         turn.tool_calls += 1
         known = call.name if call.name in turn.toolbox.names else "unknown"
-        turn.spent.append(replace(spent_by(turn, f"tool:{known}"), duration_ms=made.ms))
+        usd = turn.paid_calls.pop(call.id, 0.0)
+        row = replace(spent_by(turn, f"tool:{known}"), duration_ms=made.ms)
+        turn.spend(replace(row, cost_usd=usd or 0.0, unpriced=usd is None))
         turn.thoughts.append(
             Thought(
                 "tool_call",

@@ -191,6 +191,7 @@ class TurnContext:
         self.changing = ""
         self.thoughts: list[Thought] = []
         self.spent: list[Spent] = []
+        self.paid_calls: dict[str, float | None] = {}
         self.total = Usage()
         self.cost_usd = 0.0
         self.provider_ms = 0.0

@@ -23,6 +23,7 @@ from scripts.benchmarks.retrieval import retrieval
 from scripts.benchmarks.scheduled import scheduled
 from scripts.benchmarks.services import services
 from scripts.benchmarks.table import Row, render
+from scripts.benchmarks.usage import usage
 
 Figure: TypeAlias = Callable[..., list[Row]]
 FIGURES: dict[str, Figure] = {
@@ -41,6 +42,7 @@ FIGURES: dict[str, Figure] = {
     "driver": driver,
     "interleaved": interleaved,
     "services": services,
+    "usage": usage,
 }
 HEAD = ("figure", "aouo", "floor", "ratio", "aim")
 

@@ -26,7 +26,7 @@ import aiosqlite
 
 from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Usage
-from aouo.store import usage
+from aouo.store import usage, usage_days
 from aouo.store.database import Database, Tx
 from aouo.store.opening import migrate
 from aouo.store.snapshots import Query
@@ -108,14 +108,14 @@ async def plain(file: Path, many: int) -> tuple[float, float]:
 
 
 QUERIES: tuple[Query[Any], ...] = tuple(
-    each("2026-01-01")
+    each(("2026-01-01", usage_days.LAST_DAY))
     for each in (
-        usage.total,
-        usage.by_day,
-        usage.by_pack,
-        usage.by_model,
-        usage.by_person,
-        usage.by_scope,
+        usage_days.total,
+        usage_days.by_day,
+        usage_days.by_pack,
+        usage_days.by_model,
+        usage_days.by_person,
+        usage_days.by_scope,
     )
 )
 

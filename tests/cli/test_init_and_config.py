@@ -276,3 +276,35 @@ def test_a_price_is_set_for_a_model_whose_name_has_dots(runner: CliRunner, home:
     assert '"gpt-6.1-sol"' in home.config.read_text()
     assert "Did you mean" in wrong.stderr
     assert f"{key}.output" in wrong.stderr
+
+
+def test_a_budget_for_what_has_no_price_says_so_when_it_is_set(runner: CliRunner, home: Home):
+    """Source: issue 15, "Usage"."""
+    for key, value in (
+        ("providers.mine.base_url", "http://127.0.0.1:1"),
+        ("provider.backend", "mine"),
+        ("provider.model", "gpt-6.1-own"),
+        ("tools.web_search.api_key", "tvly-1"),
+    ):
+        assert "note:" not in runner.invoke(aouo, ["config", "set", key, value]).stdout
+    told = runner.invoke(aouo, ["config", "set", "budgets.daily_usd", "5"]).stdout
+    prices = '{"input": 1, "output": 2}'
+    priced = runner.invoke(aouo, ["config", "set", "budgets.prices.gpt-6.1-own", prices]).stdout
+    key = "budgets.prices_per_call.web_search"
+    both = runner.invoke(aouo, ["config", "set", key, "0.008"]).stdout
+    per_minute = runner.invoke(
+        aouo, ["config", "set", "budgets.prices_per_minute.gpt-6.1-ears", "0.1"]
+    )
+
+    assert told.splitlines()[1:] == [
+        "note: a budget is set and gpt-6.1-own has no price: nothing is asked, unless its server "
+        "says one. Set budgets.prices.gpt-6.1-own, or take the budget away.",
+        "note: a budget is set and web_search has no price: what it does is not counted. "
+        "Set budgets.prices_per_call.web_search.",
+    ]
+    assert [line.split(" has ")[0] for line in priced.splitlines()[1:]] == [
+        "note: a budget is set and web_search"
+    ]
+    assert both.splitlines()[1:] == []
+    assert per_minute.exit_code == 0
+    assert '"gpt-6.1-ears": 0.1' in home.config.read_text()

@@ -92,7 +92,7 @@ async def test_hearing_and_speaking_share_one_worker(speech: LocalSpeech, tmp_pa
     assert spoken.is_voice
     assert b"OpusHead" in spoken.data[:64]
     assert heard.text == "good morning"
-    assert calls == [SpeechCall("tts", "local", "hibari", calls[0].duration_ms)]
+    assert calls == [SpeechCall("tts", "local", "hibari", calls[0].duration_ms, 0.0)]
     assert speech.pid == first > 0
 
 

@@ -29,6 +29,7 @@ from aouo.spending.money import (
     most_usd,
     step_up,
 )
+from aouo.spending.paid import Paid, lacking
 from aouo.spending.reservations import Account, Limit, judge
 
 DEAR = Price(2.5, 1.25, 10.0)
@@ -215,3 +216,22 @@ def test_money_never_passes_its_cap_and_only_a_lone_call_passes_one_of_tokens(
     account = Account(used, held, at_work=1 if held else 0)
 
     assert judge(account, Limit(name, 1.0, "key", amount)) == verdict
+
+
+def test_what_has_no_price_is_named_with_the_key_that_sets_it() -> None:
+    paid = [
+        Paid("tokens", "own", "mine"),
+        Paid("tokens", "local", "SmolLM2"),
+        Paid("minute", "groq", "whisper"),
+        Paid("million_characters", "openai", "tts-1"),
+        Paid("call", "", "web_search"),
+    ]
+    prices = Prices(by_unit={"minute": {"whisper": 0.0}, "call": {"mine": 1.0}})
+
+    assert [one.key for one in lacking([*paid, *paid], prices)] == [
+        "budgets.prices.mine",
+        "budgets.prices_per_million_characters.tts-1",
+        "budgets.prices_per_call.web_search",
+    ]
+    assert paid[2].price(prices) == (0.0, "you")
+    assert paid[1].price(prices) == (FREE, "it runs here")

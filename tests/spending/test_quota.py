@@ -42,7 +42,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.spending.money import Bounds, Budget, Price, Prices, cost_usd, most_usd
 from aouo.spending.quota import Quota
 from aouo.spending.reservations import Reservations
-from aouo.store import budgets, usage
+from aouo.store import budgets, usage, usage_days
 from aouo.store.database import Database, Tx
 from aouo.store.opening import migrate
 
@@ -174,7 +174,7 @@ async def facts(database: Database) -> tuple[float, int, int]:
     """USD of the day, rows, reservations."""
 
     def read(tx: Tx) -> tuple[float, int, int]:
-        total = tx.ask(usage.total(TODAY))
+        total = tx.ask(usage_days.total((TODAY, TODAY)))
         row = tx.one("SELECT count(*) AS n FROM holds")
         assert row is not None
         return round(total.cost_usd, 9), total.calls, row["n"]
@@ -478,9 +478,13 @@ def test_no_budget_is_ever_passed_whatever_runs_at_once(
             async with database_in(folder) as database:
                 quota = quota_of(database, budget)
                 answered = await _all_at_once(quota, database, wishes)
-                total = await database.read(lambda tx: tx.ask(usage.total(TODAY)))
-                people = dict(await database.read(lambda tx: tx.ask(usage.by_person(TODAY))))
-                packs = dict(await database.read(lambda tx: tx.ask(usage.by_pack(TODAY))))
+                total = await database.read(lambda tx: tx.ask(usage_days.total((TODAY, TODAY))))
+                people = dict(
+                    await database.read(lambda tx: tx.ask(usage_days.by_person((TODAY, TODAY))))
+                )
+                packs = dict(
+                    await database.read(lambda tx: tx.ask(usage_days.by_pack((TODAY, TODAY))))
+                )
                 left = await facts(database)
 
         spent = sum(cost_usd(DEAR, Usage(w.used[0], 0, w.used[1])) for w in _of(wishes, answered))

@@ -14,5 +14,12 @@ async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
     Raises:
         ToolFailed: what the model would read.
     """
-    context = cast("ToolContext", SimpleNamespace(pack=pack, tenant="tg_1"))
+    context = cast(
+        "ToolContext",
+        SimpleNamespace(pack=pack, tenant="tg_1", paid_for=_paid_for),
+    )
     return await tool.handler(tool.parse(arguments), context, "call")
+
+
+def _paid_for(call_id: str, tool: str) -> None:
+    """Nobody counts it here."""

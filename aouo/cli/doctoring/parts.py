@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from yarl import URL
 
-from aouo.app.models import budget_of, configured
+from aouo.app.models import budget_of, paid_for
 from aouo.app.senses import own_ears
 from aouo.cli.doctoring.check import Check
 from aouo.config.sections import SpeechToText
@@ -23,6 +23,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
 from aouo.speech.local import lack_of_ears, lack_of_voice
 from aouo.spending.money import Price
+from aouo.spending.paid import UNLESS_SERVED, lacking
 from aouo.tools.mcp_servers import Server, supervised
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment
@@ -37,19 +38,11 @@ def budgets(settings: Settings, served: Mapping[tuple[str, str], Price | None]) 
     budget = budget_of(settings, SystemClock(), lambda backend, model: served.get((backend, model)))
     if not budget.any:
         return
-    named = dict.fromkeys(pair for pair in configured(settings) if pair[1] or pair[0] == "local")
-    unknown = {
-        pair[1]: "" if pair in served else ", unless its server says one"
-        for pair in named
-        if budget.prices.of(*pair) is None
-    }
-    for model, but in unknown.items():
-        yield Check(
-            "budgets",
-            "warn",
-            f"a budget is set and {model} has no price: nothing is asked{but}",
-            f"Set budgets.prices.{model}, or take the budget away.",
-        )
+    unknown = lacking(paid_for(settings), budget.prices)
+    for one in unknown:
+        what, fix = one.concern
+        asked = one.measure != "tokens" or (one.provider, one.name) in served
+        yield Check("budgets", "warn", what + ("" if asked else UNLESS_SERVED), fix)
     if not unknown:
         yield Check("budgets", "ok", "every configured model has a price")
 

@@ -176,8 +176,18 @@ class Turns:
             origin=facts.origin,
             media=folder_of(facts.address),
             off_record=facts.turn.off_record,
-            spend=lambda scope, provider, model, ms: ctx.spend(
-                replace(spent_by(ctx, scope), provider=provider, model=model, duration_ms=ms)
+            spend=lambda scope, provider, model, ms, usd: ctx.spend(
+                replace(
+                    spent_by(ctx, scope),
+                    provider=provider,
+                    model=model,
+                    duration_ms=ms,
+                    cost_usd=usd or 0.0,
+                    unpriced=usd is None,
+                )
+            ),
+            paid_for=lambda call_id, tool: ctx.paid_calls.update(
+                {call_id: generation.quota.usd_per_call(tool)}
             ),
         )
 

@@ -14,6 +14,7 @@ from aouo.providers.fallback import models_in
 from aouo.providers.known.concerns import Concern, concerns, key_of
 from aouo.providers.known.inquiry import Inquiry
 from aouo.providers.known.knowing import KnownModel, learn
+from aouo.spending.paid import Paid, lacking
 
 log = structlog.get_logger()
 AGAIN_S = 86_400.0
@@ -30,12 +31,15 @@ class KnownModels:
         self._clock = clock
         self._owner_notices = owner_notices
         self._concerns: dict[str, tuple[Concern, ...]] = {}
+        self._asked: set[tuple[str, str]] = set()
+        self._unpriced: tuple[Paid, ...] = ()
 
     @property
     def told(self) -> list[str]:
         """What the owner should know, as lines."""
         found = dict.fromkeys(one for each in self._concerns.values() for one in each)
-        return [f"{one.what}. {one.fix}" for one in found]
+        lines = [f"{one.what}. {one.fix}" for one in found]
+        return lines + [". ".join(one.concern) for one in self._unpriced]
 
     async def run(self) -> None:
         following: dict[tuple[str, KnownModel], asyncio.Task[None]] = {}
@@ -53,6 +57,7 @@ class KnownModels:
                 for one in wanted:
                     if one not in following:
                         following[one] = group.create_task(self._follow(*one))
+                await self._look_for_prices()
                 now = await self._generations.after(now)
 
     async def _follow(self, key: str, model: KnownModel) -> None:
@@ -87,3 +92,22 @@ class KnownModels:
                 continue
             told = sentences.model_concern(one.what, one.fix)
             await self._owner_notices.tell(told, daily=False)
+        self._asked.add((model.provider, model.model))
+        await self._look_for_prices()
+
+    async def _look_for_prices(self) -> None:
+        """Tell the owner what has no price, if a budget is set: once for what is set, and not
+        before a server that may say the price was asked."""
+        now = self._generations.now
+        if not now.quota.budgeted:
+            self._unpriced = ()
+            return
+        found = await asyncio.to_thread(lacking, now.paid, now.quota.limits.budget.prices)
+        models = {
+            (one.provider, one.model) for one in models_in(now.model) if isinstance(one, KnownModel)
+        }
+        unasked = models - self._asked
+        self._unpriced = tuple(one for one in found if (one.provider, one.name) not in unasked)
+        for one in self._unpriced:
+            told, about = sentences.model_concern(*one.concern), str(now.quota.limits.budgets)
+            await self._owner_notices.tell(told, daily=False, about=about)

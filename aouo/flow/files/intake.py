@@ -214,7 +214,7 @@ class Intake:
         assert not isinstance(ears, str)
         try:
             await audience.quota.check()
-            heard: Heard = await self._patiently(lambda: ears.transcribe(file))
+            heard: Heard = await self._patiently(lambda: ears.transcribe(file, item.duration_s))
         except Refused as error:
             raise _Missed(notices.MediaRefused(error)) from error
         except ProviderError as error:
@@ -228,6 +228,8 @@ class Intake:
                 provider=call.provider,
                 model=call.model,
                 duration_ms=call.duration_ms,
+                cost_usd=call.usd or 0.0,
+                unpriced=call.usd is None,
             )
         )
         if not heard.text:

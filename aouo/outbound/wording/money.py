@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from datetime import date
+
 from aouo.facts import errors, notices
+from aouo.facts.ports import Entity, Rendered
+from aouo.outbound.markdown.entities import utf16_len
+from aouo.outbound.wording.saying import say
+
+_WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+_BAR_CHARS = 10
+_EIGHTHS = "▏▎▍▌▋▊▉"
 
 
 def quota(error: errors.QuotaExceededError) -> str:
@@ -38,8 +49,8 @@ def raising(notice: notices.RaiseAsked) -> str:
     return f"{whose} {_not_allowed(notice)}. Raise it for today?"
 
 
-def spending(notice: notices.SpendingReport) -> str:
-    """Return the answer to `/usage`."""
+def spending(notice: notices.SpendingReport) -> Rendered:
+    """Return the answer to `/usage`; its picture is there once two days can be compared."""
     lines = [
         f"You{f', with “{notice.pack}”' if notice.pack else ''}:",
         f"today {_spent(notice.today)}",
@@ -52,7 +63,37 @@ def spending(notice: notices.SpendingReport) -> str:
             f"today {_spent(notice.all_today)}",
             f"7 days {_spent(notice.all_week)}",
         ]
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    if sum(tokens > 0 for _, tokens in notice.days) < 2:
+        return say(text)
+    picture, before = _picture(notice.days), f"{text}\n\n"
+    pre = Entity("pre", utf16_len(before), utf16_len(picture))
+    return Rendered(before + picture, (pre,), preview=False)
+
+
+def _picture(days: Sequence[tuple[date, int]]) -> str:
+    """Draw one bar a day, for a font of equal widths: at most 30 characters wide."""
+    most = max(tokens for _, tokens in days)
+    numbers = [f"{tokens:,}" for _, tokens in days]
+    width = max(map(len, numbers))
+    return "\n".join(
+        f"{_WEEKDAYS[day.weekday()]} {day.day:>2} {number:>{width}} {_bar(tokens / most)}".rstrip()
+        for (day, tokens), number in zip(days, numbers, strict=True)
+    )
+
+
+def _bar(share: float) -> str:
+    """Draw a share of the longest bar, in eighths of a character; what is not nothing shows."""
+    eighths = math.ceil(share * _BAR_CHARS * 8)
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8 - 1] if eighths % 8 else "")
+
+
+def cost(amount: float, unpriced: int) -> str:
+    """Return what calls cost, and that `unpriced` of them have no known price."""
+    if not unpriced:
+        return usd(amount)
+    calls = "1 call" if unpriced == 1 else f"{unpriced:,} calls"
+    return f"{f'{usd(amount)} and ' if amount else ''}{calls} without a known price"
 
 
 def usd(amount: float) -> str:
@@ -76,4 +117,4 @@ def _not_allowed(refused: errors.BudgetExceeded | notices.RaiseAsked) -> str:
 def _spent(spending: notices.Spending) -> str:
     calls = "1 call" if spending.calls == 1 else f"{spending.calls:,} calls"
     cached = f" ({spending.cached:,} cached)" if spending.cached else ""
-    return f"– {spending.tokens:,} tokens{cached}, {usd(spending.usd)}, {calls}"
+    return f"– {spending.tokens:,} tokens{cached}, {cost(spending.usd, spending.unpriced)}, {calls}"

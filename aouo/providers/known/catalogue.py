@@ -10,11 +10,15 @@ import ipaddress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from importlib import metadata
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
+
+DATED = "0.2.3", "2026-11"
+"""The pinned version, and the month of its prices: the package itself does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,42 @@ def listed(base_url: str, model: str, at: datetime) -> Listed | None:
     except LookupError:
         return None
     return Listed(found.context_window or 0, _rates(found, at))
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSound:
+    """USD for a minute of sound that a model hears, and for a million characters that it speaks;
+    None = it is not sold so, or no price is known."""
+
+    minute: float | None = None
+    million_characters: float | None = None
+
+
+def listed_sound(base_url: str, model: str, at: datetime) -> ListedSound:
+    """Return what hearing and speaking cost at the service with this address, as `listed`."""
+    if not is_public(base_url):
+        return ListedSound()
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, None, base_url)
+    except LookupError:
+        return ListedSound()
+    if not found.prices:
+        return ListedSound()
+    prices = found.get_prices(at)
+    hour: object = getattr(prices, "input_audio_hours", None)
+    characters: object = getattr(prices, "input_mchars", None)
+    return ListedSound(
+        None if hour is None else _at(hour, 0) / 60,
+        None if characters is None else _at(characters, 0),
+    )
+
+
+def version() -> tuple[str, str]:
+    """Return the version of the catalogue, and the month of its prices: `2026-11`, "" = unknown."""
+    installed = metadata.version("genai-prices")
+    return installed, DATED[1] if installed == DATED[0] else ""
 
 
 def is_public(base_url: str) -> bool:

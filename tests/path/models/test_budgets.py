@@ -402,7 +402,9 @@ async def test_the_tokens_that_a_pack_allows_itself_are_its_own_and_not_another_
 async def test_a_model_without_a_price_is_not_asked_under_a_budget(world: World) -> None:
     budgets(world, {}, daily_usd=5)
     async with world.running() as bot:
-        answer = await bot.ask("hello")
+        await bot.people.next_message(ADA, contains="a budget is set and scripted has no price")
+        await bot.people.say(ADA, ADA, "hello")
+        answer = await bot.people.next_message(ADA, contains="I did not ask it")
 
     assert world.model.requests == []
     assert answer.text == (

@@ -1,0 +1,88 @@
+"""Writes the rows of usage as CSV or JSON, in pieces."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from aouo.dashboard.endpoints import Download
+from aouo.plumbing.verbs import Facts
+from aouo.store import usage_days
+from aouo.store.snapshots import Snapshot
+from aouo.store.usage_days import DayRow, Range
+from aouo.store.usage_report import sums
+
+TYPES = ("csv", "json")
+ROWS_AT_ONCE = 1_000
+ROWS_MAX = 1_000_000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula at the beginning of a cell. Source: OWASP, "CSV
+Injection"."""
+_FIELDS = (
+    *("day", "pack", "provider", "model", "person", "scope"),
+    *("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "unpriced_calls"),
+)
+
+
+def exported(
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]], days: Range, kind: str
+) -> Download:
+    """Return the file with the rows of these days."""
+    last = f"-to-{days[1]}" if days[1] != usage_days.LAST_DAY else ""
+    name = f"usage-from-{days[0]}{last}.{kind}"
+    pieces = _pieces(snapshot, days)
+    if kind == "csv":
+        return Download(name, "text/csv; charset=utf-8", _csv(pieces))
+    return Download(name, "application/json", _json(pieces))
+
+
+async def _pieces(
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]], days: Range
+) -> AsyncGenerator[Sequence[DayRow]]:
+    """Yield the rows in order, each piece of a moment of its own: a reader who is slow keeps no
+    connection."""
+    after: DayRow | None = None
+    for _ in range(ROWS_MAX // ROWS_AT_ONCE):
+        async with snapshot() as now:
+            found = await now.ask(usage_days.rows(days, after, ROWS_AT_ONCE))
+        if found:
+            yield found
+        if len(found) < ROWS_AT_ONCE:
+            return
+        after = found[-1]
+
+
+async def _csv(pieces: AsyncGenerator[Sequence[DayRow]]) -> AsyncGenerator[bytes]:
+    yield _lines([_FIELDS])
+    async for rows in pieces:
+        yield _lines([_guarded(value) for value in _facts(row).values()] for row in rows)
+
+
+async def _json(pieces: AsyncGenerator[Sequence[DayRow]]) -> AsyncGenerator[bytes]:
+    begun = False
+    async for rows in pieces:
+        for row in rows:
+            written = json.dumps(_facts(row), ensure_ascii=False)
+            yield f"{',' if begun else '['}\n{written}".encode("utf-8", "replace")
+            begun = True
+    yield b"\n]\n" if begun else b"[]\n"
+
+
+def _facts(row: DayRow) -> Facts:
+    keys = (row.day, row.pack, row.provider, row.model, row.person, row.scope)
+    numbers = (*sums(row.sum).values(), row.sum.unpriced)
+    return dict(zip(_FIELDS, (*keys, *numbers), strict=True))
+
+
+def _guarded(value: object) -> object:
+    """Return a cell that no spreadsheet computes."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> bytes:
+    written = io.StringIO()
+    csv.writer(written).writerows(rows)
+    return written.getvalue().encode("utf-8", "replace")
