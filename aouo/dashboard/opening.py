@@ -10,6 +10,7 @@ from aouo.app.lifecycle import Runtime
 from aouo.config.file import Loaded
 from aouo.dashboard.listening import Listening
 from aouo.dashboard.shown import Shown
+from aouo.facts.people import Owner
 from aouo.installer.installed import scan_at_rest
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
@@ -32,6 +33,8 @@ def page(runtime: Runtime) -> Listening:
         zone=lambda: zone_of("", generations.now.timezone),
         library=lambda: generations.library,
         redactor=lambda: generations.redactor,
+        owner=lambda: generations.now.owner,
+        trusted_keys=lambda: generations.now.installable.trusted_keys,
         health=app.health.facts,
         status=runtime.status,
         runtime=runtime,
@@ -60,6 +63,8 @@ async def show_at_rest(home: Home, loaded: Loaded, opened: Callable[[str], None]
         zone=lambda: zone_of("", settings.cron.timezone),
         library=lambda: library,
         redactor=lambda: redactor,
+        owner=lambda: Owner.of(settings.telegram.owner),
+        trusted_keys=lambda: settings.packs.trusted_keys,
         health=health,
         status=status,
     )

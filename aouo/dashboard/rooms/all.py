@@ -6,6 +6,7 @@ from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.state import state
+from aouo.dashboard.rooms.storage import storage
 from aouo.dashboard.rooms.usage import usage
 from aouo.dashboard.shown import Shown
 
@@ -14,6 +15,7 @@ _ROOMS = (
     live,
     usage,
     packs,
+    storage,
 )
 
 
