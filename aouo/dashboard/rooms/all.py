@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.rooms.live import live
+from aouo.dashboard.rooms.memory import memory
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.state import state
 from aouo.dashboard.rooms.storage import storage
@@ -15,6 +16,7 @@ _ROOMS = (
     live,
     usage,
     packs,
+    memory,
     storage,
 )
 

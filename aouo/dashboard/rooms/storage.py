@@ -213,8 +213,13 @@ def _read(file: Path, read: Callable[[Browsing], T]) -> T:
 
 
 def _sizes(shown: Shown, pack: str) -> dict[str, int]:
-    """Return the size of each database in bytes, by tenant."""
-    return {tenant_in(pack, file): file.stat().st_size for file in databases_of(shown.home, pack)}
+    """Return the size of each database in bytes, with what is not in its file yet, by tenant."""
+    return {
+        tenant_in(pack, file): sum(
+            part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.is_file()
+        )
+        for file in databases_of(shown.home, pack)
+    }
 
 
 def _table(table: TableFacts) -> Facts:
