@@ -3,7 +3,7 @@
 import { at, get } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { moment } from "/page/format.js";
-import { card, tabs } from "/page/parts.js";
+import { card, line, tabs } from "/page/parts.js";
 
 // The tabs in their order; a tab is views/pack/<name>.js and shows itself as a view does, with `place.pack`.
 const TABS = [
@@ -26,7 +26,7 @@ function all({ packs, broken, unread, changes }) {
     ...Object.entries(unread).filter(([name]) => !named.has(name) && !(name in broken)).map(([name, why]) =>
       card("", el("h3", {}, el("bdi", {}, name)), el("p", { class: "muted" }, `${why}. \`aouo reload\` takes it up.`))),
   ];
-  return [el("h2", {}, "Packs"), ...waiting(changes), cards.length ? el("div", { class: "grid" }, ...cards)
+  return [line(el("h2", {}, "Packs")), ...waiting(changes), cards.length ? el("div", { class: "grid" }, ...cards)
     : el("p", { class: "empty" }, "No pack is installed. `aouo pack install notes` installs one.")];
 }
 
@@ -62,7 +62,7 @@ export function waiting(changes) {
 
 async function workspace(root, place, pack, tab) {
   const body = el("div");
-  root.append(el("h2", {}, el("bdi", {}, pack)),
+  root.append(line(el("h2", {}, el("bdi", {}, pack))),
     tabs(`Parts of ${pack}`, TABS.map(([name, text]) => [at`#/packs/${pack}/${name}`, text]), at`#/packs/${pack}/${tab}`), body);
   if (!TABS.some(([name]) => name === tab)) {
     body.append(el("p", {}, "There is no such part of a pack."));

@@ -8,7 +8,7 @@ import { chooser } from "/page/views/pack/whose.js";
 
 const drafts = new Map();  // address of a file → what was written and not saved, and the version that was read
 
-window.addEventListener("beforeunload", (event) => { if (drafts.size) event.preventDefault(); });
+window.addEventListener("beforeunload", (event) => { if ([...drafts.values()].some((one) => one.text !== one.read)) event.preventDefault(); });
 
 export async function show(root, place) {
   const { people } = await get(at`/api/packs/${place.pack}/memory`);
@@ -41,8 +41,9 @@ function fileOf(base, name, again) {
   const address = base + at`/files/${name}`;
   const head = line();
   const body = el("div");
-  const problem = el("p", { class: "problem", role: "alert" });
-  const node = card(name, head, body, problem);
+  const problem = el("p", { class: "problem", role: "alert", hidden: "" });
+  const tell = (text) => { problem.textContent = text; problem.hidden = !text; };
+  const node = card(name, head, problem, body);
   let shown = null;  // what is drawn
   let file = null;
 
@@ -65,15 +66,15 @@ function fileOf(base, name, again) {
     const why = file.locked || (editable ? "" : "No bot runs; it can be read only.");
     head.replaceChildren(size, ...(why ? [] : [el("button", { type: "button", "aria-label": `Edit ${name}`, onclick: begin }, "Edit")]));
     body.replaceChildren(
-      file.text.trim() ? el("pre", { dir: "auto" }, file.text)
+      file.text.trim() ? el("pre", { dir: "auto" }, file.text.trimEnd())
         : el("p", { class: "empty" }, "Nothing yet. It fills when the pack remembers something, or you write it."),
       ...(file.by_hand ? [el("p", { class: "muted" }, "Edited by hand since its newest change below.")] : []),
       ...(why ? [el("p", { class: "muted" }, why)] : []));
-    problem.textContent = "";
+    tell("");
   }
 
   function begin() {
-    const draft = { text: file.text, version: file.version };
+    const draft = { text: file.text, read: file.text, version: file.version };
     drafts.set(address, draft);
     write(draft);
     shown = JSON.stringify([file, true, true]);
@@ -92,8 +93,8 @@ function fileOf(base, name, again) {
   }
 
   function meanwhile() {
-    problem.textContent = `${name} was changed meanwhile. Your text is still here; below is what is there now.`;
-    const there = el("pre", { class: "there", dir: "auto" }, file.text || "(nothing)");
+    tell(`${name} was changed meanwhile. Your text is still here; what is there now stands below it.`);
+    const there = el("pre", { class: "there", dir: "auto" }, file.text.trimEnd() || "(nothing)");
     body.replaceChildren(body.firstChild, el("h4", {}, "What is there now"), there);
     head.replaceChildren(
       el("button", { type: "button", class: "alarm", onclick: () => { drafts.get(address).version = file.version; save(); } },
@@ -106,10 +107,10 @@ function fileOf(base, name, again) {
     const buttons = head.querySelectorAll("button");
     for (const button of buttons) button.disabled = true;
     try {
-      await post(address, draft);
+      await post(address, { text: draft.text, version: draft.version });
       await end();
     } catch (error) {
-      problem.textContent = inWords(error);
+      tell(inWords(error));
       if (error.status === 409) await again().catch(() => {});
     } finally {
       for (const button of buttons) button.disabled = false;
@@ -120,6 +121,7 @@ function fileOf(base, name, again) {
     drafts.delete(address);
     shown = null;
     await again();
+    head.querySelector("button")?.focus();
   }
 
   return { node, draw };

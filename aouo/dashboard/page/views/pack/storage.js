@@ -46,13 +46,13 @@ async function rowsOf(root, place, base, tenant, table) {
   const first = button("First", () => { afters.length = 0; read(); });
   const previous = button("Previous", () => { afters.pop(); read(); });
   const next = button("Next", () => { afters.push(page.rows.at(-1).key); read(); });
-  const files = el("span", { class: "line" });
+  const files = el("span", { class: "links" });
   const dialog = el("dialog", { "aria-label": "Whole cell" });
   let page = null;
   let took = 0;
   let latest = 0;
 
-  root.append(filter(table, asked, anew), el("div", { class: "line" }, first, previous, next, told, files), body, dialog);
+  root.append(filter(table, asked, anew), line(first, previous, next, told, files), body, dialog);
   if (table.computed.length) {
     root.append(el("p", { class: "muted" }, "Computed by the pack, and not shown: ", el("bdi", {}, table.computed.join(", "))));
   }
