@@ -227,9 +227,8 @@ def browsing(file: Path) -> Generator[Browsing]:
     """
     begun_s = time.thread_time()
     try:
-        with closing(open_to_read(file)) as connection:
+        with closing(open_to_read(file, patience_s=_LOCKED_S)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROW_BYTES)
-            connection.execute(f"PRAGMA busy_timeout={int(_LOCKED_S * 1000)}").fetchall()
             connection.text_factory = _text
             connection.set_progress_handler(
                 lambda: time.thread_time() - begun_s > PATIENCE_S, _STEPS
