@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 
 from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
@@ -16,16 +16,19 @@ from aouo.packs.summary import summarize
 from aouo.plumbing.verbs import Facts
 from aouo.store import installs
 
+RECENT_S = 5.0
+
 
 def packs(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about packs."""
+    folders = _Folders(shown)
 
     async def every() -> Facts:
         async with shown.snapshot() as snapshot:
             changes = await snapshot.ask(installs.UNSETTLED)
         return {
             **shown.library().listed(),
-            "unread": await _unread(shown),
+            "unread": await folders.unread(),
             "changes": [asdict(change) for change in changes],
         }
 
@@ -39,11 +42,11 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
             known = await snapshot.ask(installs.KNOWN)
             changes = await snapshot.ask(installs.UNSETTLED)
         return {
-            **await asyncio.to_thread(_facts, there, shown.trusted_keys()),
+            **await folders.facts(there),
             "loads": True,
             "warnings": [str(problem) for problem in library.warnings.get(pack, ())],
             "problems": [asdict(problem) for problem in library.broken.get(pack, ())],
-            "unread": (await _unread(shown)).get(pack, ""),
+            "unread": (await folders.unread()).get(pack, ""),
             "install": asdict(known[pack]) if pack in known else None,
             "changes": [asdict(change) for change in changes if change.pack == pack],
         }
@@ -81,9 +84,44 @@ def _facts(pack: Pack, trusted: Mapping[str, str]) -> Facts:
     }
 
 
-async def _unread(shown: Shown) -> dict[str, str]:
-    """Say by pack why what runs differs from its folder; {} while no bot runs."""
-    if shown.runtime is None:
-        return {}
-    kinds = await shown.runtime.app.packs.unread()
-    return {name: UNREAD.get(kind, kind) for name, kind in kinds.items()}
+class _Folders:
+    """Looks into packs' folders, and remembers for a few seconds what was there: pages ask each
+    time that something was stored, and all files are read for an answer."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._alone = asyncio.Lock()
+        self._library = shown.library()
+        self._found: dict[str, tuple[float, Facts]] = {}
+
+    async def unread(self) -> Facts:
+        """Say by pack why what runs differs from its folder; {} while no bot runs."""
+        runtime = self._shown.runtime
+        if runtime is None:
+            return {}
+
+        async def look() -> Facts:
+            kinds = await runtime.app.packs.unread()
+            return {name: UNREAD.get(kind, kind) for name, kind in kinds.items()}
+
+        return await self._recent("", look)
+
+    async def facts(self, pack: Pack) -> Facts:
+        """Say what a pack is, as its card does. Raises: PackError."""
+
+        async def look() -> Facts:
+            return await asyncio.to_thread(_facts, pack, self._shown.trusted_keys())
+
+        return await self._recent(pack.name, look)
+
+    async def _recent(self, name: str, look: Callable[[], Awaitable[Facts]]) -> Facts:
+        async with self._alone:
+            now_s, library = self._shown.clock.monotonic_s(), self._shown.library()
+            if library is not self._library:
+                self._library = library
+                self._found.clear()
+            if name in self._found and now_s - self._found[name][0] < RECENT_S:
+                return self._found[name][1]
+            found = await look()
+            self._found[name] = now_s, found
+            return found
