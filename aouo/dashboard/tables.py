@@ -44,7 +44,7 @@ def _cell(value: Cell, size: int | None, clean: Callable[[str], str], most: int)
         case None:
             return {"kind": "null", "text": ""}
         case bytes():
-            text = value[: most // 2].hex()
+            text = _without_secrets(value, clean)[: most // 2].hex()
             whole = len(value) if size is None else size
             return {"kind": "blob", "text": text, "size": whole}
         case str():
@@ -92,11 +92,19 @@ def _csv_cell(value: Cell, clean: Callable[[str], str]) -> str:
         case None:
             return ""
         case bytes():
-            return base64.b64encode(value).decode()
+            return _base64(value, clean)
         case str():
             return _safe(clean(value))
         case _:
             return repr(value)
+
+
+def _base64(value: bytes, clean: Callable[[str], str]) -> str:
+    return base64.b64encode(_without_secrets(value, clean)).decode()
+
+
+def _without_secrets(value: bytes, clean: Callable[[str], str]) -> bytes:
+    return clean(value.decode("latin-1")).encode("latin-1", "replace")
 
 
 def _safe(text: str) -> str:
@@ -107,7 +115,7 @@ def _safe(text: str) -> str:
 def _json_cell(value: Cell, clean: Callable[[str], str]) -> object:
     match value:
         case bytes():
-            return {"base64": base64.b64encode(value).decode()}
+            return {"base64": _base64(value, clean)}
         case str():
             return clean(value)
         case float() if not math.isfinite(value):

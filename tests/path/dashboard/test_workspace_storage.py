@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import sqlite3
+from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -273,12 +274,21 @@ async def test_a_secret_in_a_row_does_not_leave(world: World) -> None:
     async with dashboard(world) as shown:
         await note(shown, world, "one")
         fill(world, "INSERT INTO entries (text) VALUES (?)", [(f"{'x' * 380} {key}",)])
+        fill(world, "CREATE TABLE raw (raw BLOB)")
+        fill(world, "INSERT INTO raw VALUES (?)", [(b"\xff" + key.encode(),)])
         _, page = await look(shown, "rows", table="entries")
         _, cell = await look(shown, "cell", table="entries", column="text", key="[2]")
         _, written = await saved(shown, table="entries")
+        _, raw = await look(shown, "rows", table="raw")
+        _, as_json = await saved(shown, table="raw", kind="json")
 
     assert "[redacted]" in cell["text"]
     assert "a1B2c3D4" not in f"{page}{cell}{written}"
+    (shown_raw,) = raw["rows"][0]["cells"]
+    (saved_raw,) = json.loads(as_json)["rows"][0]
+    for found in (bytes.fromhex(shown_raw["text"]), b64decode(saved_raw["base64"])):
+        assert found.startswith(b"\xff")
+        assert b"a1B2c3D4" not in found
 
 
 async def test_a_pack_that_goes_away_leaves_a_sentence(world: World) -> None:
