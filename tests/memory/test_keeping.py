@@ -32,6 +32,7 @@ from aouo.store.opening import migrate
 PACK, OWNER = "diary", "tg_1"
 HAND = Cause("undo", person="1")
 PERSON = Cause("hand", person="1", platform="web")
+PIECES = st.sampled_from(["\r\n", "\r", "\n", "\ufeff", "- a", "# é", "\u2028", "\0", " "])
 
 
 class Contested(MemoryFiles):
@@ -193,7 +194,7 @@ def _first_by_hand(acts: Sequence[Act]) -> str:
     return first
 
 
-@given(text=st.text(st.sampled_from("a \n\r\ufeff\t#-é\u2028\0") | st.characters(codec="utf-8")))
+@given(text=st.lists(PIECES | st.text(st.characters(codec="utf-8"), max_size=3)).map("".join))
 @settings(deadline=None, max_examples=100)
 def test_what_a_person_writes_is_what_is_read_and_no_edit_by_hand(text: str) -> None:
     async def write() -> tuple[bool, list[str]]:
