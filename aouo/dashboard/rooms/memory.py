@@ -120,7 +120,7 @@ class _Remembered:
             if version is None:
                 raise NotFound("This change is not kept any more.")
             words = ""
-            if version.cause.turn_id:
+            if version.cause.origin == "tool" and version.cause.turn_id:
                 words = await snapshot.ask(history.words_of_turn(version.cause.turn_id))
             lines = {
                 source.line: await snapshot.ask(history.words_of_line(source.journal_ids[0]))
