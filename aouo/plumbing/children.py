@@ -21,6 +21,7 @@ _INHERITED = re.compile(
     r"PATH|HOME|LANG|LC_\w+|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV"
     r"|(OMP|GGML)_\w+"
 )
+_LOOK_EVERY_S = 0.01
 _KILLED_S = 5.0
 """A process that left the group may hold a pipe of the dead child open for ever."""
 
@@ -62,24 +63,36 @@ def close_stdin(process: asyncio.subprocess.Process) -> None:
         process.stdin.close()
 
 
+def kill_group(process: asyncio.subprocess.Process) -> None:
+    """Kill a child and its whole group, or what is left of the group right after the child ended:
+    a child that is ended while it starts another one may leave that behind."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 async def end(
     process: asyncio.subprocess.Process,
     *,
     patience_s: float = 0.0,
     ask: Callable[[asyncio.subprocess.Process], None] = close_stdin,
+    kill: Callable[[asyncio.subprocess.Process], None] = kill_group,
 ) -> None:
-    """Ask a child to end; after `patience_s`, or when cancelled, kill it and its whole group."""
+    """Ask a child to end; then, after `patience_s` or when cancelled, kill what is left of it."""
     if process.returncode is not None:
         return
     ask(process)
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
-                await process.wait()
+                await _ended(process)
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        kill(process)
     with suppress(TimeoutError):
         async with asyncio.timeout(_KILLED_S):
             await process.wait()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for a child alone; `Process.wait` waits for all that hold its pipes, too."""
+    while process.returncode is None:  # noqa: ASYNC110 - nobody tells of it
+        await asyncio.sleep(_LOOK_EVERY_S)

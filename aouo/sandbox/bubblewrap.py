@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from aouo.plumbing import children
 from aouo.sandbox.levels import INSIDE, Bubblewrap
 from aouo.sandbox.order import Order
 
@@ -13,12 +19,48 @@ _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SCRATCH = ("/tmp", "/dev/shm")
 """The folders that are writable for everybody outside a sandbox; inside they are scratch."""
 NOBODY = "65534"
+_CHILD = re.compile(rb'"child-pid": ([0-9]+)')
 ETC = (
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
     *("/etc/ssl/certs", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
     *("/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/fonts"),
 )
 """The part of /etc that programs need, without accounts, addresses and settings."""
+
+
+class Inner:
+    """The process that bubblewrap starts, as it tells us by a pipe whose end for writing is `told`.
+
+    It asks the kernel to die with bubblewrap a moment after it began: if bubblewrap is ended in
+    that moment it would stay for ever. What began earlier still is in bubblewrap's group.
+    """
+
+    def __init__(self) -> None:
+        self._reads, self.told = os.pipe()
+        os.set_blocking(self._reads, False)
+
+    def __enter__(self) -> Inner:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._reads)
+
+    def started(self) -> None:
+        """Close our copy of `told`, once bubblewrap has its own or was not started."""
+        os.close(self.told)
+
+    def kill(self, process: asyncio.subprocess.Process) -> None:
+        """Kill what is left of a run, right after bubblewrap's own process was ended."""
+        children.kill_group(process)
+        with suppress(BlockingIOError):
+            if found := _CHILD.search(os.read(self._reads, 4096)):
+                _kill_orphan(int(found[1]))
+
+
+def _kill_orphan(pid: int) -> None:
+    with suppress(OSError):  # it has ended
+        if Path(f"/proc/{pid}/comm").read_bytes() == b"bwrap\n":
+            os.kill(pid, signal.SIGKILL)
 
 
 def python() -> Path:
@@ -45,7 +87,7 @@ def bound(order: Order) -> tuple[Path, ...]:
     return (*python_folders(), INSIDE.parent.resolve(), *order.readable, *order.writable)
 
 
-def command(level: Bubblewrap, order: Order, scratch: Path) -> list[str]:
+def command(level: Bubblewrap, order: Order, scratch: Path, inner: Inner) -> list[str]:
     """Return the command line up to the program inside; later mounts cover earlier ones.
 
     Where no mounts can be made inside, the folder `scratch` is mounted for temporary files.
@@ -57,6 +99,8 @@ def command(level: Bubblewrap, order: Order, scratch: Path) -> list[str]:
         "--new-session",
         "--cap-drop",
         "ALL",
+        "--info-fd",
+        str(inner.told),
     ]
     words += ["--uid", NOBODY, "--gid", NOBODY, "--hostname", "sandbox"]
     for folder in system():

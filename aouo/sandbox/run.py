@@ -97,17 +97,19 @@ class Sandbox:
             )
             behind = order.online and not isinstance(level, Unconfined)
             ours, theirs = socket.socketpair() if behind else (None, None)
+            inner = stack.enter_context(bubblewrap.Inner())
             try:
-                process = await _start(level, order, scratch, groups, theirs)
+                process = await _start(level, order, scratch, groups, theirs, inner)
             finally:
+                inner.started()
                 if theirs is not None:
                     theirs.close()
             try:
                 if ours is not None:
                     await stack.enter_async_context(_served(ours, egress))
-                return await Watch(process, order, scratch, is_full).ran()
+                return await Watch(process, order, scratch, is_full, inner.kill).ran()
             finally:
-                await finish(closed(process))
+                await finish(closed(process, inner.kill))
 
 
 @asynccontextmanager
@@ -135,11 +137,12 @@ async def _start(
     scratch: Path,
     groups: Sequence[Path],
     egress: socket.socket | None,
+    inner: bubblewrap.Inner,
 ) -> asyncio.subprocess.Process:
     words = [str(bubblewrap.python()), "-I", "-S", "-B", str(INSIDE.resolve())]
     words += [told(level, order, scratch, egress.fileno() if egress else -1)]
     if isinstance(level, Bubblewrap):
-        words = [*bubblewrap.command(level, order, scratch), *words]
+        words = [*bubblewrap.command(level, order, scratch, inner), *words]
         scratch = Path(bubblewrap.SCRATCH[0])
     if not isinstance(level, Unconfined) and level.lowered:
         words = [*lowering(), *words]
@@ -153,7 +156,7 @@ async def _start(
         env=environ,
         stderr=asyncio.subprocess.PIPE,
         folder="/" if isinstance(level, Bubblewrap) else order.folder,
-        handed_on=(egress.fileno(),) if egress else (),
+        handed_on=(inner.told, *((egress.fileno(),) if egress else ())),
     )
 
 

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from aouo.plumbing import children
 from aouo.plumbing.trees import TooMuch, walk
 from aouo.sandbox.order import End, Order, Ran
 
+Kill: TypeAlias = Callable[[asyncio.subprocess.Process], None]
 STDERR_BYTES = 4_000
 _CHUNK_BYTES = 65_536
 _GRACE_S = 2.0
@@ -24,7 +26,9 @@ _BLOCK_BYTES = 512  # as stat(2) counts, whatever the disk's are
 
 
 class Watch:
-    """Watches one run; `is_full` is called now and then, in a thread, and true ends the run."""
+    """Watches one run; `is_full` is called now and then, in a thread, and true ends the run.
+
+    `kill` kills what is left of a run that was asked to end."""
 
     def __init__(
         self,
@@ -32,11 +36,13 @@ class Watch:
         order: Order,
         scratch: Path,
         is_full: Callable[[], bool],
+        kill: Kill,
     ) -> None:
         self._process = process
         self._order = order
         self._scratch = scratch
         self._is_full = is_full
+        self._kill = kill
         self._out, self._err = bytearray(), bytearray()
         self._end: End = "exit"
 
@@ -90,7 +96,7 @@ class Watch:
             took_s = time.perf_counter() - begun_s
             await asyncio.sleep(max(_LOOK_EVERY_S, _LOOK_SHARE * took_s))
         self._end = excess
-        _ask_to_end(self._process)
+        await _end(self._process, self._kill)
 
     def _excess(self) -> End | None:
         limits = self._order.limits
@@ -105,13 +111,17 @@ def _ask_to_end(process: asyncio.subprocess.Process) -> None:
         process.terminate()
 
 
-async def closed(process: asyncio.subprocess.Process) -> None:
+async def closed(process: asyncio.subprocess.Process, kill: Kill) -> None:
     """End the process with all its descendants, and read its pipes to their end to close them."""
     with suppress(TimeoutError):
         async with asyncio.timeout(2 * _GRACE_S), asyncio.TaskGroup() as group:
             for pipe in (process.stdout, process.stderr):
                 group.create_task(_drained(pipe))
-            await children.end(process, patience_s=_GRACE_S, ask=_ask_to_end)
+            group.create_task(_end(process, kill))
+
+
+async def _end(process: asyncio.subprocess.Process, kill: Kill) -> None:
+    await children.end(process, patience_s=_GRACE_S, ask=_ask_to_end, kill=kill)
 
 
 async def _drained(pipe: asyncio.StreamReader | None) -> None:
