@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import ClientPayloadError
 from yarl import URL
 
 from tests.fakes.model_server import CallPart
@@ -299,6 +300,42 @@ async def test_a_pack_that_goes_away_leaves_a_sentence(world: World) -> None:
         found = [await shown.get(STORAGE), await look(shown, "rows", table="entries")]
 
     assert found == [(404, {"error": "There is no pack 'notes'."})] * 2
+
+
+async def test_half_of_a_saved_file_never_looks_like_all_of_it(world: World) -> None:
+    async with dashboard(world) as shown:
+        await note(shown, world, "one")
+        fill(world, "CREATE TABLE big (text TEXT)")
+        fill(world, "INSERT INTO big VALUES (?)", [("x" * 20_000,)] * 2_000)
+        file = world.home.pack_database("notes", ADAS)
+        query = {"tenant": ADAS, "table": "big"}
+        address = shown.link.join(URL(f"{STORAGE}/export").with_query(query))
+        headers = {"X-Aouo-Token": shown.token}
+        async with shown.client.get(address, headers=headers) as response:
+            await response.content.readuntil(b"\n")
+            shown.bot.app.shared.stores.release("notes")
+            file.unlink()
+
+            with pytest.raises(ClientPayloadError):
+                await response.content.read()
+
+
+async def test_rows_that_the_pack_does_not_see_any_more_are_named(world: World) -> None:
+    async with dashboard(world) as shown:
+        await note(shown, world, "one")
+        shared = world.home.pack_database("notes")
+        with closing(sqlite3.connect(shared)) as connection:
+            connection.execute("CREATE TABLE entries (text)")
+            connection.execute("INSERT INTO entries VALUES ('of all')")
+            connection.commit()
+        _, found = await shown.get(STORAGE)
+        _, page = await look(shown, "rows", table="entries", tenant="")
+
+    assert [(one["label"], one["used"]) for one in found["databases"]] == [
+        (f"Ada ({ADA})", True),
+        ("everybody together", False),
+    ]
+    assert page["rows"][0]["cells"] == [{"kind": "text", "text": "of all"}]
 
 
 async def test_at_rest_it_is_browsed_too(world: World) -> None:

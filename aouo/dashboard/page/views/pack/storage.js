@@ -31,14 +31,20 @@ export async function show(root, place) {
     return;
   }
   const table = tables.find((one) => one.name === wantedTable) ?? tables[0];
+  const counts = new Map(tables.map((one) => [one.name, document.createTextNode(counted(one))]));
   root.append(el("nav", { class: "tabs", "aria-label": "Tables" }, el("ul", {}, ...tables.map((one) => el("li", {}, el("a", {
     href: at`#/packs/${place.pack}/storage/${tenant || ALL}/${one.name}`,
     "aria-current": one === table ? "page" : null,
-  }, el("bdi", {}, one.name), ` ${one.rows === null ? "over a million" : count(one.rows)}`))))));
-  await rowsOf(root, place, base, tenant, table);
+  }, el("bdi", {}, one.name), counts.get(one.name)))))));
+  await rowsOf(root, place, base, tenant, table, async () => {
+    const now = await get(`${base}/tables${query({ tenant })}`);
+    for (const one of now.tables) if (counts.has(one.name)) counts.get(one.name).data = counted(one);
+  });
 }
 
-async function rowsOf(root, place, base, tenant, table) {
+const counted = (table) => ` ${table.rows === null ? "more than are counted" : count(table.rows)}`;
+
+async function rowsOf(root, place, base, tenant, table, countAgain) {
   const asked = { column: "", how: "contains", text: "", sort: "", order: "falling" };
   const afters = [];  // the keys after which the pages up to this one begin
   const told = el("span", { class: "muted", role: "status" });
@@ -133,7 +139,13 @@ async function rowsOf(root, place, base, tenant, table) {
   }
 
   await read();
-  await place.follow(async () => { if (took < SLOW_MS && !dialog.open) await read(); });
+  await place.follow(async () => {
+    if (took > SLOW_MS || dialog.open) return;
+    const begun = performance.now();
+    await read();
+    await countAgain();
+    took = performance.now() - begun;
+  });
 }
 
 function filter(table, asked, anew) {
