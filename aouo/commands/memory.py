@@ -66,7 +66,8 @@ def _change(tx: Tx, call: CommandCall, version: Version, zone: tzinfo | None) ->
         _new_in(before, after),
         versions.words_of(tx, version) if cause.origin in ("tool", "consolidate") else "",
         "somebody" if cause.person and cause.person != person else "",
-        emptied=cause.origin == "hand" and bool(cause.person),
+        emptied=cause.origin == "hand" and bool(cause.person) and not version.after,
+        on_page=cause.origin == "hand" and cause.platform == "web",
         inferred=bool(cause.sources) and all(one.basis == "inferred" for one in cause.sources),
     )
 

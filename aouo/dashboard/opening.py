@@ -10,6 +10,7 @@ from aouo.app.lifecycle import Runtime
 from aouo.config.file import Loaded
 from aouo.dashboard.listening import Listening
 from aouo.dashboard.shown import Shown
+from aouo.facts.people import Owner
 from aouo.installer.installed import scan_at_rest
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
@@ -33,6 +34,8 @@ def page(runtime: Runtime) -> Listening:
         library=lambda: generations.library,
         settings=lambda: runtime.reloading.running,
         redactor=lambda: generations.redactor,
+        owner=lambda: generations.now.owner,
+        trusted_keys=lambda: generations.now.installable.trusted_keys,
         health=app.health.facts,
         status=runtime.status,
         runtime=runtime,
@@ -62,6 +65,8 @@ async def show_at_rest(home: Home, loaded: Loaded, opened: Callable[[str], None]
         library=lambda: library,
         settings=lambda: settings,
         redactor=lambda: redactor,
+        owner=lambda: Owner.of(settings.telegram.owner),
+        trusted_keys=lambda: settings.packs.trusted_keys,
         health=health,
         status=status,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aouo.config.settings import Settings
 from aouo.dashboard.endpoints import Conflict
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
 from aouo.packs.library import Library
 from aouo.plumbing.home import Home
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What the rooms of the page stand on. `snapshot` opens one state of the database, read beside
-    the event loop; `environ` is what the configuration is read with; `runtime` is None while no
+    the event loop; `environ` is what the configuration is read with; `trusted_keys` are signers by
+    name; `runtime` is None while no
     bot runs, and all is read only then."""
 
     home: Home
@@ -35,6 +37,8 @@ class Shown:
     library: Callable[[], Library]
     settings: Callable[[], Settings]
     redactor: Callable[[], Redactor]
+    owner: Callable[[], Owner]
+    trusted_keys: Callable[[], Mapping[str, str]]
     health: Callable[[], Awaitable[Facts]]
     status: Callable[[], Awaitable[Facts]]
     runtime: Runtime | None = None

@@ -8,10 +8,13 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from urllib.parse import quote
 
+import structlog
 from aiohttp import hdrs, web
 
 from aouo.dashboard.endpoints import Download, Frame
+from aouo.facts.errors import AouoError
 
+log = structlog.get_logger()
 HEARTBEAT_S = 15.0
 
 
@@ -59,6 +62,11 @@ async def downloaded(
     if file.size is not None:
         response.content_length = file.size
     await response.prepare(request)
-    async for chunk in file.content:
-        await response.write(chunk)
+    try:
+        async for chunk in file.content:
+            await response.write(chunk)
+    except AouoError as error:  # half of a file must not look like all of it
+        log.warning("download_broken", path=request.path, error=str(error))
+        if request.transport:
+            request.transport.abort()
     return response

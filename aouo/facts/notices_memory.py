@@ -22,7 +22,8 @@ class MemoryChange:
 
     `added` and `removed` are lines; `words` is the message that it came from, "" = unknown;
     `by` names its writer where several people write; `emptied`: a person emptied the file here;
-    `inferred`: what came from the journal was concluded, and nobody said it.
+    `on_page`: a person edited it on the local page; `inferred`: what came from the journal was
+    concluded, and nobody said it.
     """
 
     version: int
@@ -35,6 +36,7 @@ class MemoryChange:
     by: str = ""
     emptied: bool = False
     inferred: bool = False
+    on_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)

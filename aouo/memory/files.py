@@ -20,6 +20,7 @@ _MAX_READ_BYTES = 4 * MAX_BYTES
 ALWAYS = ("user", "memory")
 NAMES = {"user": "USER.md", "memory": "MEMORY.md", "soul": "SOUL.md", "state": "STATE.md"}
 _EMPTY_LINE = re.compile(r"\s*(#{1,6}(\s.*)?|\(empty\))?\s*", re.IGNORECASE)
+_LINE_END = re.compile(r"\r+\n")
 _PLACEHOLDER = re.compile(r"^[ \t]*\(empty\)[ \t]*\n?", re.IGNORECASE | re.MULTILINE)
 
 
@@ -48,7 +49,7 @@ class MemoryFiles:
         """
         self._folder = folder
         self._targets = tuple(targets)
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         first = templates or {}
         self._templates = {file: first[file] for file in self.names if file in first}
 
@@ -154,15 +155,15 @@ class MemoryFiles:
                 return after
 
     def _fitting(self, name: str, text: str) -> str:
-        file = self.file(name)
+        file, text = self.file(name), _as_read(text)
         try:
             size = len(text.encode())
         except UnicodeEncodeError as error:
             raise ToolFailed(f"This text cannot be stored: {error.reason}.") from error
-        if size > self._max_bytes:
+        if size > self.max_bytes:
             target = file.removesuffix(".md").lower()
             raise ToolFailed(
-                f"{file} would hold {size:,} bytes; at most {self._max_bytes:,} fit. Shorten it: "
+                f"{file} would hold {size:,} bytes; at most {self.max_bytes:,} fit. Shorten it: "
                 f'memory(target="{target}", action="read"), then memory(target="{target}", '
                 'action="replace", content=…) with what still matters, in fewer words.'
             )
@@ -194,7 +195,7 @@ class MemoryFiles:
                 raw = opened.read(_MAX_READ_BYTES)
         finally:
             os.close(descriptor)
-        return raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+        return _as_read(raw.decode("utf-8", "replace"))
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[int]:
@@ -229,6 +230,11 @@ def _unreadable(path: Path, why: str) -> ToolFailed:
         f"{path.name} cannot be read: {what}. Nothing can be remembered there. Tell the person: "
         "the bot's owner has to take that away."
     )
+
+
+def _as_read(text: str) -> str:
+    """Return a text as it is read from a file, whatever an editor puts around its lines."""
+    return _LINE_END.sub("\n", text.lstrip("\ufeff"))
 
 
 def _gap(before: str) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-from aouo.facts.errors import ToolFailed
+from aouo.facts.errors import Refused, ToolFailed
 from aouo.facts.history import Cause, Source
+from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
-from aouo.memory.edits import Edited
+from aouo.memory.edits import Edited, digest
 from aouo.memory.files import MemoryFiles, holds_nothing
 from aouo.plumbing.shield import finish
 from aouo.store import memory_versions as versions
@@ -20,6 +21,10 @@ from aouo.store.database import Database, Tx
 FilesOf: TypeAlias = Callable[[str, str], MemoryFiles]
 """Gives the memory files of a pack, "" = of none, for a tenant."""
 _TRIES = 5
+
+
+class ChangedMeanwhile(Refused):
+    """The file holds another text than the person has read; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,26 @@ class Keeping:
             return before if holds_nothing(before) else ""
 
         return await self._change(pack, tenant, name, make, lambda tx: cause, call_id)
+
+    async def write(
+        self, pack: str, tenant: str, name: str, content: str, read: str, cause: Cause
+    ) -> bool:
+        """Replace the file's text by a person's, who read the text with the digest `read`; False =
+        it holds theirs already.
+
+        Raises:
+            ChangedMeanwhile: it holds another text than they read.
+            ToolFailed: it cannot be written.
+        """
+        files = self._files_of(pack, tenant)
+        after = files.replaced(name, content)
+
+        def make(before: str) -> str:
+            if before != after and digest(before) != read:
+                raise ChangedMeanwhile(f"{files.file(name)} was changed meanwhile.")
+            return after
+
+        return await self._change(pack, tenant, name, make, lambda tx: cause, ulid())
 
     async def undo(
         self, pack: str, tenant: str, cause: Cause, *, call_id: str, wanted: int = 0

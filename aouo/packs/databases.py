@@ -97,10 +97,7 @@ class PackDatabases:
 
     def databases_of(self, pack: str) -> list[Path]:
         """The files there are: the shared one, then each tenant's."""
-        shared = self._home.pack_database(pack)
-        return [file for file in (shared,) if file.is_file()] + sorted(
-            file for file in (self._home.store / pack).glob("*.db") if file.is_file()
-        )
+        return databases_of(self._home, pack)
 
     def release(self, pack: str) -> None:
         """Close the pack's files; the next use opens them anew."""
@@ -125,7 +122,7 @@ class PackDatabases:
             try:
                 rehearse(file, pack.manifest, pack.schema_sql, pack.migrations)
             except PackError as error:
-                raise _of_tenant(pack, _tenant_of(pack.name, file), error) from error
+                raise _of_tenant(pack, tenant_in(pack.name, file), error) from error
 
     def migrate_all(self, pack: Pack, note: Note = unnoted) -> list[MigratedDatabase]:
         """Bring all databases there are to `pack`'s schema, each backed up before.
@@ -139,7 +136,7 @@ class PackDatabases:
         self.release(pack.name)
         done: list[MigratedDatabase] = []
         for file in self.databases_of(pack.name):
-            tenant = _tenant_of(pack.name, file)
+            tenant = tenant_in(pack.name, file)
             try:
                 store = self._prepare(pack, file, tenant, note)
             except PackError as error:
@@ -204,6 +201,14 @@ class PackDatabases:
         return store
 
 
+def databases_of(home: Home, pack: str) -> list[Path]:
+    """Return the files of a pack's databases: the shared one, then each tenant's."""
+    shared = home.pack_database(pack)
+    return [file for file in (shared,) if file.is_file()] + sorted(
+        file for file in (home.store / pack).glob("*.db") if file.is_file()
+    )
+
+
 def unseen_rows(home: Home, pack: Pack) -> Path | None:
     """Return where rows lie that no tenant sees since `schema.scope` changed, None = none."""
     shared, tenant_folders = home.pack_database(pack.name), home.store / pack.name
@@ -224,7 +229,7 @@ def _same_storage(old: Pack, new: Pack) -> bool:
     )
 
 
-def _tenant_of(pack: str, file: Path) -> str:
+def tenant_in(pack: str, file: Path) -> str:
     """Whose database this is; "" = everybody's."""
     return file.stem if file.parent.name == pack else ""
 

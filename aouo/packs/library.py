@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 
 from aouo.facts.errors import ToolFailed
@@ -113,6 +113,27 @@ class Library:
             for skill in self._command_skills()
             if chosen[skill.command_name] != skill.qualified
         )
+
+    def listed(self) -> dict[str, object]:
+        """Return the packs and why others do not load, as `aouo pack list --json` says it."""
+        return {
+            "packs": [
+                {
+                    "name": name,
+                    "display_name": pack.manifest.display_name,
+                    "version": pack.manifest.version,
+                    "description": pack.manifest.description,
+                    "folder": str(pack.folder.resolve()),
+                    "skills": list(pack.skills),
+                    "warnings": [str(problem) for problem in self.warnings.get(name, ())],
+                }
+                for name, pack in self.packs.items()
+            ],
+            "broken": {
+                name: [asdict(problem) for problem in problems]
+                for name, problems in self.broken.items()
+            },
+        }
 
 
 EMPTY = Library(MappingProxyType({}), MappingProxyType({}), MappingProxyType({}))

@@ -15,6 +15,7 @@ from aouo.facts.ports import Clock
 from aouo.memory.files import NAMES
 from aouo.packs.databases import PackDatabases
 from aouo.packs.library import Library
+from aouo.packs.load import Pack
 from aouo.plumbing.home import APART, Home, sync_folder
 from aouo.plumbing.trees import remove
 from aouo.store.tenants import is_tenant
@@ -157,6 +158,20 @@ class TenantFolders:
         sync_folder(common)
         with contextlib.suppress(OSError):  # it holds something that nobody of us put there
             private.rmdir()
+
+
+def private_folders(home: Home, pack: Pack) -> dict[str, Path]:
+    """Return where each tenant's memory files lie now, by tenant; moves nothing.
+
+    What an earlier version left elsewhere is brought in order by a running bot (`TenantFolders`).
+    """
+    common, private = home.pack_folder(pack.name), home.private_folder(pack.name)
+    apart = (private / APART).exists()
+    if pack.manifest.schema.scope == "shared":
+        places = (private,) if apart else (common, private)
+    else:
+        places = (private,) if apart else (private, common)
+    return {folder.name: folder for place in places for folder in _tenants_in(place)}
 
 
 def _tenants_in(folder: Path) -> Iterator[Path]:

@@ -7,6 +7,7 @@ from typing import cast
 
 from aouo.facts.installs import Change, ChangeKind, ChangeState, Install
 from aouo.store.database import Tx
+from aouo.store.snapshots import Query
 
 
 def of(tx: Tx, pack: str) -> Install | None:
@@ -16,7 +17,21 @@ def of(tx: Tx, pack: str) -> Install | None:
 
 def all_of(tx: Tx) -> dict[str, Install]:
     """Return all installs, by pack."""
-    return {row["pack"]: _install(row) for row in tx.all("SELECT * FROM installs")}
+    return KNOWN.read(tx.all(KNOWN.sql))
+
+
+KNOWN = Query(
+    "SELECT * FROM installs",
+    (),
+    lambda rows: {str(row["pack"]): _install(row) for row in rows},
+)
+"""What `all_of` returns."""
+UNSETTLED = Query(
+    "SELECT * FROM pack_changes WHERE state IN ('offered', 'begun') ORDER BY created_at, id",
+    (),
+    lambda rows: tuple(_change(row) for row in rows),
+)
+"""The changes that are offered or begun, oldest first."""
 
 
 def record(tx: Tx, change: Change, now: str) -> None:
@@ -151,10 +166,7 @@ def begun(tx: Tx, pack: str = "") -> tuple[Change, ...]:
 
 def unsettled(tx: Tx) -> tuple[Change, ...]:
     """Return the changes that are offered or begun, oldest first."""
-    rows = tx.all(
-        "SELECT * FROM pack_changes WHERE state IN ('offered', 'begun') ORDER BY created_at, id"
-    )
-    return tuple(_change(row) for row in rows)
+    return UNSETTLED.read(tx.all(UNSETTLED.sql))
 
 
 def _install(row: sqlite3.Row) -> Install:

@@ -57,7 +57,7 @@ def intents(tx: Tx, pack: str, tenant: str) -> list[Version]:
         pack,
         tenant,
     )
-    return [_version(row) for row in rows]
+    return [version_of(row) for row in rows]
 
 
 def settle(tx: Tx, version_id: int) -> None:
@@ -99,7 +99,7 @@ def of_call(tx: Tx, pack: str, tenant: str, call_id: str) -> Version | None:
         tenant,
         call_id,
     )
-    return _version(row) if row else None
+    return version_of(row) if row else None
 
 
 def undoable(tx: Tx, pack: str, tenant: str) -> Version | None:
@@ -110,7 +110,7 @@ def undoable(tx: Tx, pack: str, tenant: str) -> Version | None:
         pack,
         tenant,
     )
-    return _version(row) if row else None
+    return version_of(row) if row else None
 
 
 def newest(tx: Tx, pack: str, tenant: str, limit: int) -> list[Version]:
@@ -122,7 +122,7 @@ def newest(tx: Tx, pack: str, tenant: str, limit: int) -> list[Version]:
         tenant,
         limit,
     )
-    return [_version(row) for row in rows]
+    return [version_of(row) for row in rows]
 
 
 def inferred(tx: Tx, pack: str, tenant: str, file: str) -> frozenset[str]:
@@ -183,7 +183,7 @@ def _newest_of(tx: Tx, pack: str, tenant: str, file: str) -> Version | None:
         tenant,
         file,
     )
-    return _version(row) if row else None
+    return version_of(row) if row else None
 
 
 def _forget_oldest(tx: Tx, pack: str, tenant: str, file: str) -> None:
@@ -236,7 +236,8 @@ def _loaded(sources: str) -> tuple[Source, ...]:
     return tuple(Source(line, basis, tuple(ids)) for line, basis, ids in rows)
 
 
-def _version(row: sqlite3.Row) -> Version:
+def version_of(row: sqlite3.Row) -> Version:
+    """Read a row's version."""
     return Version(
         row["id"],
         row["file"],

@@ -14,8 +14,16 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.history import Cause
+from aouo.memory.edits import digest
 from aouo.memory.files import MAX_BYTES, MemoryFiles
-from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undoing, Undone
+from aouo.memory.keeping import (
+    ChangedMeanwhile,
+    EditedMeanwhile,
+    Keeping,
+    NothingToUndo,
+    Undoing,
+    Undone,
+)
 from aouo.plumbing.clock import SystemClock
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database
@@ -23,6 +31,8 @@ from aouo.store.opening import migrate
 
 PACK, OWNER = "diary", "tg_1"
 HAND = Cause("undo", person="1")
+PERSON = Cause("hand", person="1", platform="web")
+PIECES = st.sampled_from(["\r\n", "\r", "\n", "\ufeff", "- a", "# é", "\u2028", "\0", " "])
 
 
 class Contested(MemoryFiles):
@@ -182,3 +192,39 @@ def _first_by_hand(acts: Sequence[Act]) -> str:
             return first
         first = f"{content} by hand\n" if what == "hand" else first
     return first
+
+
+@given(text=st.lists(PIECES | st.text(st.characters(codec="utf-8"), max_size=3)).map("".join))
+@settings(deadline=None, max_examples=100)
+def test_what_a_person_writes_is_what_is_read_and_no_edit_by_hand(text: str) -> None:
+    async def write() -> tuple[bool, list[str]]:
+        with TemporaryDirectory() as folder:
+            async with keeping(Path(folder)) as kept:
+                files = kept.files(PACK, OWNER)
+                read = digest(files.text("memory"))
+                await kept.write(PACK, OWNER, "memory", text, read, PERSON)
+                again = await kept.write(PACK, OWNER, "memory", text, read, PERSON)
+                await append(kept, "- more")
+                return again, await origins(kept)
+
+    again, found = asyncio.run(write())
+
+    assert not again
+    assert found in (["hand", "summary"], ["summary"])
+
+
+async def test_of_two_who_read_the_same_text_only_the_first_writes(tmp_path: Path) -> None:
+    async with keeping(tmp_path) as kept:
+        read = digest(kept.files(PACK, OWNER).text("memory"))
+
+        async def write(text: str) -> bool:
+            try:
+                return await kept.write(PACK, OWNER, "memory", text, read, PERSON)
+            except ChangedMeanwhile:
+                return False
+
+        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+            tasks = [group.create_task(write(f"- {number}")) for number in range(5)]
+
+        assert sum(task.result() for task in tasks) == 1
+        assert await origins(kept) == ["hand"]

@@ -9,21 +9,13 @@ import click
 from aouo.cli.context import json_option, print_json
 from aouo.cli.packs.named import named, summary_of
 
-_MAX_CHARS = 1_000_000
-
-
-def shown(markdown: str) -> str:
-    """Return Markdown as plain text for a terminal."""
-    from aouo.outbound.markdown.render import render
-
-    return "\n".join(part.text for part in render(markdown, limit=_MAX_CHARS))
-
 
 @click.command()
 @click.argument("pack", metavar="NAME|DIR|FILE|URL")
 @json_option
 def info(pack: str, as_json: bool) -> None:
     """Say what a pack is, what it may do, what it brings and who signed it."""
+    from aouo.outbound.markdown.render import as_text
     from aouo.outbound.wording.packs import install_card
 
     with named(pack) as found:
@@ -31,7 +23,7 @@ def info(pack: str, as_json: bool) -> None:
         if as_json:
             print_json({**asdict(summary), "installed": found.installed})
             return
-        click.echo(shown(install_card(summary)))
+        click.echo(as_text(install_card(summary)))
         if found.installed:
             click.echo(f"\nInstalled: {found.folder}")
 
@@ -41,6 +33,7 @@ def info(pack: str, as_json: bool) -> None:
 @json_option
 def permissions(pack: str, as_json: bool) -> None:
     """Say what a pack may do."""
+    from aouo.outbound.markdown.render import as_text
     from aouo.outbound.wording.packs import permissions_card
 
     with named(pack) as found:
@@ -51,4 +44,4 @@ def permissions(pack: str, as_json: bool) -> None:
         facts = asdict(summary)
         print_json({key: facts[key] for key in keys})
     else:
-        click.echo(shown(permissions_card(summary)))
+        click.echo(as_text(permissions_card(summary)))

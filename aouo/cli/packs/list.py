@@ -12,7 +12,6 @@ from aouo.cli.packs.install import refresh
 from aouo.cli.packs.unread import RELOAD, unread
 from aouo.installer.installed import scan_at_rest
 from aouo.packs.format.problems import errors
-from aouo.packs.library import Library
 from aouo.packs.load import load_pack
 from aouo.packs.scanning import link
 from aouo.packs.validate import validate as find_problems
@@ -27,7 +26,7 @@ def list_(as_json: bool) -> None:
     settings = load(home).settings
     library, waiting = scan_at_rest(home, settings.packs, settings.tools.enabled), unread(home)
     if as_json:
-        print_json({**_facts(library), "unread": waiting})
+        print_json({**library.listed(), "unread": waiting})
         return
     for name in library.names:
         found = library.packs[name]
@@ -44,26 +43,6 @@ def list_(as_json: bool) -> None:
         click.echo(RELOAD)
     if not library.names and not library.broken:
         click.echo(f"No pack is installed in {home.packs}. Run `aouo pack install notes`, or DIR.")
-
-
-def _facts(library: Library) -> dict[str, object]:
-    return {
-        "packs": [
-            {
-                "name": name,
-                "version": pack.manifest.version,
-                "description": pack.manifest.description,
-                "folder": str(pack.folder.resolve()),
-                "skills": list(pack.skills),
-                "warnings": [str(problem) for problem in library.warnings.get(name, ())],
-            }
-            for name, pack in library.packs.items()
-        ],
-        "broken": {
-            name: [asdict(problem) for problem in problems]
-            for name, problems in library.broken.items()
-        },
-    }
 
 
 @click.command()

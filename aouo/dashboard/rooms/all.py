@@ -10,11 +10,13 @@ from aouo.dashboard.rooms.doctor import doctor
 from aouo.dashboard.rooms.evals import evals
 from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.logs import logs
+from aouo.dashboard.rooms.memory import memory
 from aouo.dashboard.rooms.packs import packs
 from aouo.dashboard.rooms.schedules import schedules
 from aouo.dashboard.rooms.security import security
 from aouo.dashboard.rooms.settings import settings
 from aouo.dashboard.rooms.state import state
+from aouo.dashboard.rooms.storage import storage
 from aouo.dashboard.rooms.turn_sums import sums_of_turns
 from aouo.dashboard.rooms.turns import turns
 from aouo.dashboard.rooms.usage import usage
@@ -36,6 +38,8 @@ _ROOMS = (
     audit,
     security,
     chat,
+    memory,
+    storage,
 )
 
 

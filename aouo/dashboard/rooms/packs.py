@@ -1,41 +1,137 @@
-"""Answers which packs there are, and what each is."""
+"""Answers which packs there are, and what each is and may do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import cast
 
-from aouo.dashboard.endpoints import Endpoint, NotFound
+from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
 from aouo.dashboard.shown import Shown
+from aouo.outbound.markdown.render import as_text
+from aouo.outbound.wording.packs import UNREAD, card_sentences, signature_line
 from aouo.packs.load import Pack
+from aouo.packs.shipping.signing import verify
+from aouo.packs.summary import summarize
 from aouo.plumbing.verbs import Facts
+from aouo.store import installs
+
+RECENT_S = 5.0
 
 
 def packs(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about packs."""
+    folders = _Folders(shown)
 
     async def every() -> Facts:
-        return {"packs": [_card(pack) for pack in shown.library().packs.values()]}
+        async with shown.snapshot() as snapshot:
+            changes = await snapshot.ask(installs.UNSETTLED)
+        return _clean(
+            shown,
+            {
+                **shown.library().listed(),
+                "unread": await folders.unread(),
+                "changes": [asdict(change) for change in changes],
+            },
+        )
 
     async def one(pack: str) -> Facts:
-        return _card(found(shown, pack))
+        library = shown.library()
+        if pack not in library.packs and pack in library.broken:
+            problems = [asdict(problem) for problem in library.broken[pack]]
+            return _clean(shown, {"name": pack, "loads": False, "problems": problems})
+        there = found(shown, pack)
+        async with shown.snapshot() as snapshot:
+            known = await snapshot.ask(installs.KNOWN)
+            changes = await snapshot.ask(installs.UNSETTLED)
+        facts = {
+            **await folders.facts(there),
+            "loads": True,
+            "warnings": [str(problem) for problem in library.warnings.get(pack, ())],
+            "problems": [asdict(problem) for problem in library.broken.get(pack, ())],
+            "unread": (await folders.unread()).get(pack, ""),
+            "install": asdict(known[pack]) if pack in known else None,
+            "changes": [asdict(change) for change in changes if change.pack == pack],
+        }
+        return _clean(shown, facts)
 
     return (
-        Endpoint("GET", "/api/packs", "The installed packs.", every),
-        Endpoint("GET", "/api/packs/{pack}", "One pack.", one),
+        Endpoint(
+            "GET",
+            "/api/packs",
+            "What `aouo pack list --json` says, and which installs and upgrades wait.",
+            every,
+        ),
+        Endpoint("GET", "/api/packs/{pack}", "What `aouo pack info --json` says.", one),
     )
 
 
 def found(shown: Shown, name: str) -> Pack:
-    """Return an installed pack that loads. Raises: NotFound."""
-    if pack := shown.library().get(name):
+    """Return an installed pack that loads. Raises: NotFound, Conflict."""
+    library = shown.library()
+    if pack := library.get(name):
         return pack
+    if name in library.broken:
+        raise Conflict(f"The pack {name} does not load; About says why.")
     raise NotFound(f"There is no pack {name!r}.")
 
 
-def _card(pack: Pack) -> Facts:
+def _clean(shown: Shown, facts: Facts) -> Facts:
+    """Take secrets out: an address that a pack came from may hold one."""
+    return cast("Facts", shown.redactor().value(facts))
+
+
+def _facts(pack: Pack, trusted: Mapping[str, str]) -> Facts:
+    """Say what a pack is, as its card does. Raises: PackError."""
+    summary = summarize(pack, verify(pack.folder, trusted))
     return {
-        "name": pack.name,
-        "version": pack.manifest.version,
-        "display_name": pack.manifest.display_name,
-        "description": pack.manifest.description,
+        **asdict(summary),
+        "installed": True,
+        "may": [as_text(one) for one in card_sentences(summary, "may")],
+        "brings": [as_text(one) for one in card_sentences(summary, "brings")],
+        "signed": as_text(signature_line(summary.signature)),
     }
+
+
+class _Folders:
+    """Looks into packs' folders, and remembers for a few seconds what was there: pages ask each
+    time that something was stored, and all files are read for an answer."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._alone = asyncio.Lock()
+        self._library = shown.library()
+        self._found: dict[str, tuple[float, Facts]] = {}
+
+    async def unread(self) -> Facts:
+        """Say by pack why what runs differs from its folder; {} while no bot runs."""
+        runtime = self._shown.runtime
+        if runtime is None:
+            return {}
+
+        async def look() -> Facts:
+            kinds = await runtime.app.packs.unread()
+            return {name: UNREAD.get(kind, kind) for name, kind in kinds.items()}
+
+        return await self._recent("", look)
+
+    async def facts(self, pack: Pack) -> Facts:
+        """Say what a pack is, as its card does. Raises: PackError."""
+
+        async def look() -> Facts:
+            return await asyncio.to_thread(_facts, pack, self._shown.trusted_keys())
+
+        return await self._recent(pack.name, look)
+
+    async def _recent(self, name: str, look: Callable[[], Awaitable[Facts]]) -> Facts:
+        async with self._alone:
+            now_s, library = self._shown.clock.monotonic_s(), self._shown.library()
+            if library is not self._library:
+                self._library = library
+                self._found.clear()
+            if name in self._found and now_s - self._found[name][0] < RECENT_S:
+                return self._found[name][1]
+            found = await look()
+            self._found[name] = now_s, found
+            return found

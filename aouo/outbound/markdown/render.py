@@ -18,8 +18,9 @@ from aouo.outbound.markdown.entities import (
 )
 from aouo.outbound.markdown.marks import Document, block_starts, read
 
-__all__ = ["Entity", "Part", "render", "stable_prefix", "utf16_len"]
+__all__ = ["Entity", "Part", "as_text", "render", "stable_prefix", "utf16_len"]
 
+_ANY_LENGTH = 1_000_000
 _FEW = 14  # fewer marks than this, each cut by the others, make less than a hundred entities
 
 # Roughly what Telegram marks itself: addresses, mentions, tags, commands; errs to too many.
@@ -40,6 +41,11 @@ _CLEAN = (
     | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 )
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f\u2028-\u202e\ud800-\udfff]")
+
+
+def as_text(markdown: str) -> str:
+    """Return a document of any length as plain text, for a terminal or a page."""
+    return "\n".join(part.text for part in render(markdown, limit=_ANY_LENGTH))
 
 
 def render(markdown: str, *, limit: int = LIMIT, tail: str = "") -> tuple[Part, ...]:

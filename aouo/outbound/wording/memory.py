@@ -101,6 +101,10 @@ def _change(change: MemoryChange) -> str:
             return f"· {change.file}, {when}, {source}: {what}"
         case "hand" if change.emptied:
             return f"· {change.file}, emptied by {change.by or 'you'} {when}: {what}"
+        case "hand" if change.on_page:
+            return (
+                f"· {change.file}, edited by {change.by or 'you'} on the local page {when}: {what}"
+            )
         case "hand":
             return f"· {change.file}, edited by hand, seen {when}: {what}"
         case "undo":

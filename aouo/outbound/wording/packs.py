@@ -24,7 +24,7 @@ from aouo.outbound.wording.may import (
     tools,
 )
 from aouo.outbound.wording.quoting import code, plain, whole
-from aouo.packs.card import FILES, Card, Line, card
+from aouo.packs.card import FILES, Card, Line, Part, card
 from aouo.packs.compare import Change, Difference, Topic
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import Planned, Summary
@@ -37,6 +37,13 @@ _FILES_OF: Mapping[Topic, str] = {
     "soul": "who it is and how it works",
     "skill_texts": "what its skills tell the model",
 }
+UNREAD: Mapping[str, str] = {
+    "new": "in the folder, not loaded yet",
+    "changed": "changed in the folder; the bot goes on with what it read before",
+    "gone": "not in the folder any more; the bot goes on with it",
+    "broken": "does not load any more; the bot goes on with what it read before",
+}
+"""How a pack's folder differs from what the running bot has loaded."""
 _ELSEWHERE = (
     "**It comes from another place than the installed version**, and gets all that this keeps. "
     "If it is not by the same author, do not install it."
@@ -87,8 +94,13 @@ def _unused(summary: Summary) -> str:
 def permissions_card(summary: Summary) -> str:
     """Return what an installed pack may do, as Markdown."""
     title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
-    told = [sentence for line in card(summary).of("may") for sentence in _sentences(line)]
+    told = card_sentences(summary, "may")
     return "\n".join([title, *(f"- {sentence}" for sentence in told)])
+
+
+def card_sentences(summary: Summary, part: Part) -> list[str]:
+    """Return what an installed pack may do, or what it brings, each as Markdown."""
+    return [sentence for line in card(summary).of(part) for sentence in _sentences(line)]
 
 
 def _head(made: Card, *, asking: bool) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 VALUE_BYTES = 1_000_000
 """Of one text, blob or row."""
+_PATIENCE_S = 5.0
 _HEAP_BYTES = 256 * 1024 * 1024
 _CACHE_KB = 512  # twice for each person of each pack, so it is small
 _MAX_PAGES = 65_536  # 256 MB in pages of 4 kB
@@ -47,12 +48,13 @@ def open_database(path: str, *, max_pages: int = _MAX_PAGES) -> sqlite3.Connecti
     return connection
 
 
-def open_to_read(path: Path) -> sqlite3.Connection:
+def open_to_read(path: Path, *, patience_s: float = _PATIENCE_S) -> sqlite3.Connection:
     """Open a pack's database, which somebody here has open to write, so that nothing can change.
 
-    What it sorts stays in memory, where it counts: in a file it could fill the disk.
+    What it sorts stays in memory, where it counts: in a file it could fill the disk. `patience_s`
+    is for somebody who locks the file.
     """
-    connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, patience_s=patience_s)
     for pragma in ("PRAGMA query_only=ON", "PRAGMA temp_store=MEMORY", _DECLARE):
         connection.execute(pragma).fetchall()
     return connection
@@ -71,11 +73,15 @@ def open_to_answer() -> sqlite3.Connection:
 
 
 def _connect(
-    path: str, *, uri: bool = False, kind: type[sqlite3.Connection] = sqlite3.Connection
+    path: str,
+    *,
+    uri: bool = False,
+    kind: type[sqlite3.Connection] = sqlite3.Connection,
+    patience_s: float = _PATIENCE_S,
 ) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path,
-        timeout=5.0,
+        timeout=patience_s,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from typing import Any
 from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
-from aouo.dashboard.opening import page
+from aouo.config.file import load_settings
+from aouo.dashboard.opening import page, show_at_rest
 from tests.path.looking import eventually
 from tests.path.world import Running, World
 
@@ -56,3 +58,18 @@ async def dashboard(world: World) -> AsyncGenerator[Dashboard]:
             return state if state.startswith("http") else ""
 
         yield Dashboard(bot, URL(await eventually(link)), client)
+
+
+@asynccontextmanager
+async def resting(world: World) -> AsyncGenerator[Dashboard]:
+    """Serve what is stored while no bot runs; one ran before."""
+    assert world.bot
+    opened: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    loaded = load_settings(world.home.path, {})
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as client:
+        serving = asyncio.ensure_future(show_at_rest(world.home, loaded, opened.set_result))
+        try:
+            yield Dashboard(world.bot, URL(await opened), client)
+        finally:
+            serving.cancel()
+            await asyncio.wait([serving])

@@ -1,13 +1,48 @@
-// What a pack is.
+// What a pack is, what it may do and brings, and what is wrong with it.
 
 import { at, get } from "/page/api.js";
-import { card } from "/page/parts.js";
 import { el } from "/page/dom.js";
+import { bytes, moment } from "/page/format.js";
+import { card, table } from "/page/parts.js";
+import { inWords, waiting } from "/page/views/packs.js";
 
 export async function show(root, place) {
   await place.follow(async () => {
     const pack = await get(at`/api/packs/${place.pack}`);
-    root.replaceChildren(card(pack.display_name, el("p", {}, pack.description),
-      el("p", { class: "muted" }, `version ${pack.version}`)));
+    root.replaceChildren(...(pack.loads ? about(pack) : broken(pack)));
   });
 }
+
+const list = (lines) => el("ul", {}, ...lines.map((line) => el("li", { dir: "auto" }, line)));
+
+const broken = (pack) => [card("It does not load",
+  el("p", {}, "What it kept stays where it is. When this is mended, `aouo reload` takes it up."),
+  list(pack.problems.map(inWords)))];
+
+function about(pack) {
+  return [
+    ...waiting(pack.changes),
+    card(pack.display_name || pack.name, el("p", { dir: "auto" }, pack.description),
+      el("p", { class: "muted" }, `${pack.name} ${pack.version} · ${pack.files} files, ${bytes(pack.size_bytes)} · `
+        + `fingerprint ${pack.content.slice(0, 16)}`),
+      el("p", { class: "muted", dir: "auto" }, installed(pack.install), " ", pack.signed),
+      ...(pack.unread ? [el("p", { class: "problem" }, `${pack.unread}. \`aouo reload\` takes it up.`)] : [])),
+    ...(pack.warnings.length || pack.problems.length
+      ? [card("Warnings", list([...pack.problems.map(inWords), ...pack.warnings]))] : []),
+    el("div", { class: "grid" },
+      card("It may", list(pack.may)),
+      card("It brings", list(pack.brings)),
+      card("Skills", table("Skills", [
+        ["Skill", (name) => el("bdi", {}, pack.titles[name] ?? name)],
+        ["Name", (name) => el("code", {}, name)],
+      ], pack.skills, "It has none.")),
+      card("Data", table("Data that it keeps", [
+        ["Table", ([name]) => el("a", { href: at`#/packs/${pack.name}/storage` }, el("bdi", {}, name))],
+        ["Columns", ([, columns]) => columns.map((column) => column.name).join(", ")],
+      ], Object.entries(pack.tables), "It keeps no rows."),
+        el("p", { class: "muted" }, pack.scope === "person" ? "Each person's apart." : "All people share it."))),
+  ];
+}
+
+const installed = (install) => (install ? `Installed ${moment(install.installed_at)} from ${install.source}.`
+  : "Used where it lies, by a link or a folder.");

@@ -1,0 +1,286 @@
+"""Answers what packs remember of each person, and lets the owner edit it and take changes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound, NotShown
+from aouo.dashboard.rooms.packs import found
+from aouo.dashboard.shown import Shown
+from aouo.dashboard.whose import checked, described
+from aouo.facts.errors import ToolFailed
+from aouo.facts.history import Cause, Version
+from aouo.facts.ids import ulid
+from aouo.memory.difference import difference
+from aouo.memory.edits import digest
+from aouo.memory.files import MemoryFiles
+from aouo.memory.keeping import ChangedMeanwhile, EditedMeanwhile, Undone
+from aouo.packs.memories import Memories
+from aouo.packs.stores import private_folders
+from aouo.plumbing.verbs import Facts
+from aouo.store import memory_history as history
+
+_WORDS_CHARS = 2_000
+_SECRET = "It holds what looks like a secret, which is left out here. Edit it where it lies."
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A whole file as the owner wants it; `version` is that of the text they read."""
+
+    text: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """Take a change back; `version` is the one that the owner saw as the newest."""
+
+    version: int
+
+
+def memory(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about memory."""
+    remembered = _Remembered(shown)
+    address = "/api/packs/{pack}/memory"
+    return (
+        Endpoint("GET", address, "Whose memory a pack has.", remembered.people),
+        Endpoint(
+            "GET",
+            f"{address}/{{tenant}}",
+            "The memory files of one person or group, and how they changed.",
+            remembered.files,
+        ),
+        Endpoint(
+            "GET",
+            f"{address}/{{tenant}}/versions/{{number}}",
+            "One change: what was there, what is new, and where it came from.",
+            remembered.version,
+        ),
+        Endpoint(
+            "POST",
+            f"{address}/{{tenant}}/files/{{file}}",
+            "Replace a file's text by the owner's; refused if it is not what they read.",
+            remembered.edit,
+            body=Edited,
+            needs_bot=True,
+        ),
+        Endpoint(
+            "POST",
+            f"{address}/{{tenant}}/undo",
+            "Take the newest change back, as `/memory undo` does.",
+            remembered.undo,
+            body=TakeBack,
+            needs_bot=True,
+        ),
+    )
+
+
+class _Remembered:
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+
+    async def people(self, pack: str) -> Facts:
+        folders = await self._folders(pack)
+        sizes = await asyncio.to_thread(_sizes, folders)
+        people = await described(self._shown, await self._tenants(pack, folders))
+        return {"people": [{**one, "bytes": sizes.get(one["tenant"], 0)} for one in people]}
+
+    async def files(self, pack: str, tenant: str) -> Facts:
+        files = await self._files_of(pack, tenant)
+        async with self._shown.snapshot() as snapshot:
+            changes = await snapshot.ask(history.changes(pack, tenant))
+            newest = await snapshot.ask(history.newest(pack, tenant))
+        told = await asyncio.to_thread(self._told, files, newest)
+        (whose,) = await described(self._shown, [tenant])
+        people = await described(
+            self._shown, [f"tg_{person}" for person in {one.person for one in changes} if person]
+        )
+        labels = {one["tenant"]: one["label"] for one in people}
+        return {
+            **whose,
+            "files": told,
+            "changes": [
+                {**asdict(one), "person": labels.get(f"tg_{one.person}", one.person)}
+                for one in changes
+            ],
+            "undo": history.undoable(changes),
+            "editable": self._shown.runtime is not None,
+        }
+
+    async def version(self, pack: str, tenant: str, number: str) -> Facts:
+        await self._files_of(pack, tenant)
+        wanted = int(number) if number.isascii() and number.isdecimal() and len(number) < 16 else 0
+        async with self._shown.snapshot() as snapshot:
+            version = await snapshot.ask(history.version(pack, tenant, wanted))
+            if version is None:
+                raise NotFound("This change is not kept any more.")
+            words = ""
+            if version.cause.origin == "tool" and version.cause.turn_id:
+                words = await snapshot.ask(history.words_of_turn(version.cause.turn_id))
+            lines = {
+                source.line: await snapshot.ask(history.words_of_line(source.journal_ids[0]))
+                for source in version.cause.sources
+                if source.journal_ids
+            }
+        return await asyncio.to_thread(self._version, version, words, lines)
+
+    async def edit(self, pack: str, tenant: str, file: str, body: Edited) -> Facts:
+        files = await self._files_of(pack, tenant)
+        name = _file(files, file)
+        there = (await asyncio.to_thread(self._told, files, {}))[files.names.index(name)]
+        if there["locked"]:
+            raise Conflict(f"{name}: {there['locked']}")
+        try:
+            size = len(body.text.encode())
+        except UnicodeEncodeError as error:
+            raise NotShown(f"This text cannot be stored: {error.reason}.") from error
+        if size > files.max_bytes:
+            raise NotShown(
+                f"{name} would hold {size:,} bytes; at most {files.max_bytes:,} fit. Shorten it."
+            )
+        keeping = self._shown.bot.app.shared.keeping
+        try:
+            changed = await keeping.write(
+                pack, tenant, name, body.text, body.version, self._cause("hand")
+            )
+        except ChangedMeanwhile as error:
+            raise Conflict(
+                f"{error} Nothing was saved, and your text is still here: look at what is there "
+                "now, then save again."
+            ) from error
+        except ToolFailed as error:
+            raise Conflict(f"{name} cannot be written: {error}") from error
+        return {"changed": changed, **await self.files(pack, tenant)}
+
+    async def undo(self, pack: str, tenant: str, body: TakeBack) -> Facts:
+        await self._files_of(pack, tenant)
+        keeping = self._shown.bot.app.shared.keeping
+        try:
+            undoing = await keeping.undo(
+                pack, tenant, self._cause("undo"), call_id=f"page:{ulid()}", wanted=body.version
+            )
+        except ToolFailed as error:
+            raise Conflict(f"Nothing was undone: {error}") from error
+        match undoing:
+            case Undone(file):
+                return {"undone": file, **await self.files(pack, tenant)}
+            case EditedMeanwhile(names):
+                edited = ", ".join(names)
+                raise Conflict(
+                    f"Nothing was undone: {edited} was edited by hand. Undo again takes that back."
+                )
+            case _:
+                raise Conflict("Nothing was undone: this is not the newest change any more.")
+
+    def _cause(self, origin: Literal["hand", "undo"]) -> Cause:
+        return Cause(origin, person=self._shown.owner().id, platform="web")
+
+    async def _folders(self, pack: str) -> dict[str, Path]:
+        """Return where each tenant's memory lies; a bot that runs has it in order first."""
+        there, runtime = found(self._shown, pack), self._shown.runtime
+        owner = self._shown.owner().data_name
+
+        def look() -> dict[str, Path]:
+            if runtime is not None:
+                runtime.app.shared.stores.private(pack, owner)
+            return private_folders(self._shown.home, there)
+
+        try:
+            return await asyncio.to_thread(look)
+        except ToolFailed as error:
+            raise Conflict(str(error)) from error
+
+    async def _tenants(self, pack: str, folders: dict[str, Path]) -> list[str]:
+        async with self._shown.snapshot() as snapshot:
+            changed = await snapshot.ask(history.tenants(pack))
+        return [self._shown.owner().data_name, *sorted({*folders, *changed})]
+
+    async def _files_of(self, pack: str, tenant: str) -> MemoryFiles:
+        """Return the files of somebody whom the pack knows. Raises: NotFound, Conflict."""
+        folders = await self._folders(pack)
+        if checked(tenant) not in await self._tenants(pack, folders):
+            raise NotFound("The pack remembers nothing of them.")
+        runtime = self._shown.runtime
+        if runtime is not None:
+            keeping = runtime.app.shared.keeping
+            await keeping.settle_open(pack, tenant)
+            return keeping.files(pack, tenant)
+        folder = folders.get(tenant, self._shown.home.private_folder(pack, tenant))
+        return Memories(self._shown.library, lambda pack, tenant: folder).files(pack, tenant)
+
+    def _told(self, files: MemoryFiles, newest: dict[str, str]) -> list[Facts]:
+        clean = self._shown.redactor().text
+        return [_told(files, name, newest, clean) for name in files.names]
+
+    def _version(self, version: Version, words: str, lines: dict[str, str]) -> Facts:
+        clean, cause = self._shown.redactor().text, version.cause
+        return {
+            "id": version.id,
+            "file": version.file,
+            "origin": cause.origin,
+            "at": version.at,
+            "turn": cause.turn_id,
+            "words": clean(words)[:_WORDS_CHARS],
+            "sources": [
+                {
+                    "line": clean(one.line),
+                    "basis": one.basis,
+                    "words": clean(lines.get(one.line, ""))[:_WORDS_CHARS],
+                }
+                for one in cause.sources
+            ],
+            "lines": [
+                {"kind": kind, "text": line}
+                for kind, line in difference(clean(version.before), clean(version.after))
+            ],
+        }
+
+
+def _told(
+    files: MemoryFiles, name: str, newest: dict[str, str], clean: Callable[[str], str]
+) -> Facts:
+    facts: Facts = {"name": name, "max_bytes": files.max_bytes}
+    try:
+        text = files.text(name)
+    except ToolFailed as error:
+        return {
+            **facts,
+            "text": "",
+            "version": "",
+            "bytes": 0,
+            "locked": str(error),
+            "by_hand": False,
+        }
+    safe = clean(text)
+    return {
+        **facts,
+        "text": safe,
+        "version": digest(text),
+        "bytes": len(text.encode("utf-8", "replace")),
+        "locked": "" if safe == text else _SECRET,
+        "by_hand": name in newest and newest[name] != text,
+    }
+
+
+def _file(files: MemoryFiles, name: str) -> str:
+    try:
+        return files.file(name)
+    except ToolFailed as error:
+        raise NotFound(f"There is no memory file {name[:80]!r} here.") from error
+
+
+def _sizes(folders: dict[str, Path]) -> dict[str, int]:
+    """Return the bytes of each tenant's memory files."""
+    return {
+        tenant: sum(
+            file.stat().st_size
+            for file in folder.glob("*.md")
+            if file.is_file() and not file.is_symlink()
+        )
+        for tenant, folder in folders.items()
+    }
