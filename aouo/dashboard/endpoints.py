@@ -37,6 +37,11 @@ class Conflict(NotShown):
     status = 409
 
 
+def is_text(value: str) -> bool:
+    """Whether every store takes it: there is no NUL in it, and no half of a sign."""
+    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A whole number in an address, from `least` to `most`."""
@@ -76,7 +81,7 @@ class Words:
     def of(self, query: Mapping[str, str]) -> str:
         """Return its value. Raises: ValueError, with a sentence."""
         written = query.get(self.name, "")
-        if len(written) > self.longest or "\0" in written:
+        if len(written) > self.longest or not is_text(written):
             raise ValueError(f"{self.name} has to be a text of {self.longest} characters at most.")
         return written
 
