@@ -143,7 +143,7 @@ async def test_a_cookie_outlives_the_process_only_if_the_token_does(world: World
         async with dashboard(world) as before:
             (await before.client.get(before.link)).close()
             (cookie,) = before.client.cookie_jar
-            port = before.link.port
+            port = before.link.port or 0
         async with dashboard(world, port) as after:
             kept = {"Cookie": f"{cookie.key}={cookie.value}"}
             async with after.client.get(after.link.with_query({}), headers=kept) as answer:
