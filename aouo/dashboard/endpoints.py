@@ -37,11 +37,6 @@ class Conflict(NotShown):
     status = 409
 
 
-def is_text(value: str) -> bool:
-    """Whether every store takes it: there is no NUL in it, and no half of a sign."""
-    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
-
-
 @dataclass(frozen=True, slots=True)
 class Number:
     """A whole number in an address, from `least` to `most`."""
@@ -132,6 +127,11 @@ class Day:
     @property
     def schema(self) -> Facts:
         return {"type": "string", "format": "date"}
+
+
+def is_text(value: str) -> bool:
+    """Whether every store takes it: there is no NUL in it, and no half of a sign."""
+    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 Parameter: TypeAlias = Number | Words | Choice | Day

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import time
 from collections.abc import Awaitable, Callable
-from html import escape
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import structlog
 from aiohttp import hdrs, web
@@ -46,6 +46,8 @@ _IN_WORDS = {
     405: "This address does not take that.",
     413: "The body is too long.",
 }
+Taken: TypeAlias = Callable[[web.Request], None]
+_TAKEN = web.AppKey("taken", Taken)
 _ONCE = (hdrs.HOST, hdrs.ORIGIN, "Sec-Fetch-Site", hdrs.AUTHORIZATION, "X-Aouo-Token", PAGE_HEADER)
 """Headers that say one thing or, sent twice, nothing."""
 AROUND = {
@@ -72,7 +74,7 @@ class Site:
         endpoints: tuple[Endpoint, ...],
         access: Access,
         cookie: str,
-        taken: Callable[[web.Request], None],
+        taken: Taken,
     ) -> None:
         self._endpoints = endpoints
         self._access = access
@@ -83,6 +85,7 @@ class Site:
     def application(self) -> web.Application:
         """Make the server's side of it."""
         app = web.Application(middlewares=[self._around], client_max_size=_BODY_MAX)
+        app[_TAKEN] = self._taken
         app.on_response_prepare.append(_protect)
         for endpoint in self._endpoints:
             answer = _answering(endpoint)
@@ -117,8 +120,8 @@ class Site:
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            await request.read()
-            self._taken(request)
+            if not request.body_exists:
+                self._taken(request)
             return await handler(request)
         except web.HTTPException as error:
             refused = problem(
@@ -179,6 +182,8 @@ class Site:
 
 def _answering(endpoint: Endpoint) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:
+        if not endpoint.body:
+            request.app[_TAKEN](request)
         values: Facts = dict(request.match_info)
         if any(len(value) > NAME_MAX or not is_text(value) for value in values.values()):
             return problem(request, 404, "There is nothing of that name.")
@@ -187,14 +192,16 @@ def _answering(endpoint: Endpoint) -> Callable[[web.Request], Awaitable[web.Stre
         except ValueError as error:
             return problem(request, 400, str(error))
         if endpoint.body:
-            values["body"] = parsed(endpoint.body, _body(await request.read()))
+            values["body"] = parsed(endpoint.body, await _body(request))
         return await _response(request, await endpoint.answer(**values))
 
     return answer
 
 
-def _body(sent: bytes) -> dict[str, Any]:
-    """Return the JSON object that a request brings. Raises: BadRequest."""
+async def _body(request: web.Request) -> dict[str, Any]:
+    """Read the JSON object that a request brings. Raises: BadRequest."""
+    sent = await request.read()
+    request.app[_TAKEN](request)
     try:
         found = json.loads(sent)
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
@@ -228,5 +235,5 @@ def problem(request: web.BaseRequest, status: int, why: str) -> web.Response:
     if "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
         return web.json_response({"error": why}, status=status)
     head = '<!doctype html><html lang="en"><meta name="color-scheme" content="light dark">'
-    text = f"{head}<title>aouo</title><p>{escape(why)}</p></html>"
+    text = f"{head}<title>aouo</title><p>{html.escape(why)}</p></html>"
     return web.Response(status=status, text=text, content_type="text/html")

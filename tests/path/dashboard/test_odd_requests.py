@@ -146,17 +146,13 @@ async def test_a_page_that_is_known_is_not_sent_again(world: World) -> None:
     assert (kept, status) == ("no-cache", 304)
 
 
-@pytest.mark.parametrize(
-    "begun",
-    ["", "GET / HTTP/1.1\r\nX-", "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Aouo-Token: TOKEN\r\n"
-     'Content-Length: 1000\r\n\r\n{"a":'],
-)  # fmt: skip
+@pytest.mark.parametrize("begun", ["", "GET / HTTP/1.1\r\nX-"])
 async def test_a_request_that_only_takes_its_time_is_cut_off(world: World, begun: str) -> None:
     world.clock = clock = FastClock()
     async with dashboard(world) as shown:
         await shown.get("/healthz")
         reader, writer = await asyncio.open_connection("127.0.0.1", shown.link.port)
-        writer.write(begun.replace("TOKEN", shown.token).encode())
+        writer.write(begun.encode())
         await writer.drain()
         await shown.get("/healthz")
         clock.jump(REQUEST_S + 1)
