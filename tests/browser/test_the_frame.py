@@ -93,3 +93,16 @@ async def test_the_skip_link_leads_to_the_content_of_the_same_view(
         focus = await window.page.evaluate("[document.activeElement.id, location.hash]")
 
     assert focus == ["main", "#/packs"]
+
+
+async def test_what_is_drawn_anew_keeps_the_focus(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        await window.open("#/packs")
+        await window.page.locator("#view a").last.focus()
+        before = await window.page.evaluate("document.activeElement.textContent")
+        await window.page.evaluate("window.former = document.activeElement")
+        (world.home.path / "config.json").touch()
+        await window.page.wait_for_function("() => !window.former.isConnected")
+        after = await window.page.evaluate("document.activeElement.textContent")
+
+    assert before == after

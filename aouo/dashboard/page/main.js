@@ -2,6 +2,7 @@
 
 import { get, inWords } from "/page/api.js";
 import { $, el } from "/page/dom.js";
+import { keepingFocus } from "/page/focus.js";
 import { follow } from "/page/live.js";
 
 // The views in the order of the navigation; a view is views/<name>.js.
@@ -39,7 +40,7 @@ async function open() {
   const place = placeOf(location.hash);
   const reading = (read) => async () => {
     try {
-      await read();
+      await keepingFocus(read);
       if (!signal.aborted) problem("");
     } catch (error) {
       if (!signal.aborted) problem(inWords(error));
