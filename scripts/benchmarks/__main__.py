@@ -16,6 +16,7 @@ from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
+from scripts.benchmarks.looked_at import looked_at
 from scripts.benchmarks.reloads import reloads
 from scripts.benchmarks.request import request
 from scripts.benchmarks.retrieval import retrieval
@@ -33,6 +34,7 @@ FIGURES: dict[str, Figure] = {
     "limits": limits,
     "reloads": reloads,
     "scheduled": scheduled,
+    "looked_at": looked_at,
     "request": request,
     "retrieval": retrieval,
     "imports": imports,
