@@ -46,8 +46,8 @@ async function open() {
       if (!signal.aborted) problem(inWords(error));
     }
   };
-  const followed = new Map();
   place.signal = signal;
+  const followed = new Map();
   place.follow = (read) => {
     if (!followed.has(read)) {
       followed.set(read, reading(read));
