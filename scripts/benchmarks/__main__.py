@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from scripts.benchmarks import figures
+from scripts.benchmarks.dashboard import dashboard
 from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
-from scripts.benchmarks.looked_at import looked_at
 from scripts.benchmarks.reloads import reloads
 from scripts.benchmarks.request import request
 from scripts.benchmarks.retrieval import retrieval
@@ -32,9 +32,9 @@ FIGURES: dict[str, Figure] = {
     "history": figures.history,
     "throughput": figures.throughput,
     "limits": limits,
+    "dashboard": dashboard,
     "reloads": reloads,
     "scheduled": scheduled,
-    "looked_at": looked_at,
     "request": request,
     "retrieval": retrieval,
     "imports": imports,

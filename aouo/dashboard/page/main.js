@@ -63,7 +63,11 @@ async function open() {
   view.replaceChildren(root);
   view.setAttribute("aria-busy", "true");
   delete view.dataset.shows;
-  await reading(() => filled(root, place))();
+  try {
+    await filled(root, place);
+  } catch (error) {
+    if (!signal.aborted) problem(inWords(error));
+  }
   if (signal.aborted) return;
   view.removeAttribute("aria-busy");
   view.dataset.shows = hash;

@@ -24,7 +24,7 @@ _SIZE = 20
 _PAGE = ROOT / "aouo" / "dashboard" / "page"
 
 
-def looked_at(bench: Bench, *, quick: bool) -> list[Row]:
+def dashboard(bench: Bench, *, quick: bool) -> list[Row]:
     """The column of the floor is the same bot without the page, or without anybody who looks."""
     return [
         *_unseen(bench, quick=quick),
