@@ -47,7 +47,7 @@ _IN_WORDS = {
     413: "The body is too long.",
 }
 Taken: TypeAlias = Callable[[web.Request], None]
-_TAKEN = web.AppKey("taken", Taken)
+_TAKEN: web.AppKey[Taken] = web.AppKey("taken")
 _ONCE = (hdrs.HOST, hdrs.ORIGIN, "Sec-Fetch-Site", hdrs.AUTHORIZATION, "X-Aouo-Token", PAGE_HEADER)
 """Headers that say one thing or, sent twice, nothing."""
 AROUND = {

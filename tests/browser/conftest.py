@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -13,11 +12,11 @@ from playwright.async_api import Browser, async_playwright
 
 from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
+from tests.browser.browsing import CHROMIUM, MISSING, launched
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World
 
 HERE = Path(__file__).parent
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,13 +29,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncGenerator[Browser]:
     if not CHROMIUM:
-        assert os.environ.get("CI", "").lower() not in ("true", "1"), "`.ci/run` installs chromium."
-        pytest.skip("There is no Chromium here (Debian: apt-get install chromium).")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        assert os.environ.get("CI", "").lower() not in ("true", "1"), "`.ci/run` installs it."
+        pytest.skip(MISSING)
+    async with async_playwright() as playwright, launched(playwright) as browser:
         yield browser
-        await browser.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -65,12 +65,13 @@ async def looking(
     dashboard: Dashboard,
     *,
     width: int = DESK,
+    height: int = 900,
     dark: bool = False,
     calm: bool = False,
 ) -> AsyncGenerator[Looking]:
     """Open the link in a window of its own. `calm`: the person wants no motion."""
     context = await browser.new_context(
-        viewport={"width": width, "height": 900},
+        viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
         reduced_motion="reduce" if calm else "no-preference",
         locale="en-US",
