@@ -72,7 +72,7 @@ class _Protocol(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         del message
-        if request.writer.output_size:
+        if request.writer.output_size or isinstance(exc, ConnectionError):
             raise ConnectionError from exc  # half of an answer cannot be taken back
         if status >= 500:
             log.error("dashboard_failed", error=repr(exc))

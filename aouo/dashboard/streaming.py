@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
 from urllib.parse import quote
@@ -59,10 +59,20 @@ async def downloaded(request: web.Request, file: Download) -> web.StreamResponse
     )
     if file.size is not None:
         response.content_length = file.size
-    async with _begun(request, response) as write:
-        async for chunk in file.content:
+    async with _begun(request, response) as write, _closed(file.content) as chunks:
+        async for chunk in chunks:
             await write(chunk)
     return response
+
+
+@asynccontextmanager
+async def _closed(content: AsyncIterable[bytes]) -> AsyncGenerator[AsyncIterable[bytes]]:
+    """Let go at the end of what the content stands on, a snapshot for one."""
+    try:
+        yield content
+    finally:
+        if isinstance(content, AsyncGenerator):
+            await content.aclose()
 
 
 @asynccontextmanager

@@ -98,7 +98,7 @@ window.looks = (() => {
       if (node === first || (node === document.body && (turns += 1) > 1)) return null;
       if (node === document.body) return { faults: [] };  // from the last on to the first
       first ??= node;
-      missed.delete(node);
+      if (!missed.delete(node)) return { faults: [] };  // a part of it, as of a date
       const style = getComputedStyle(node);
       const shows = node.matches(":focus-visible") && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
       return { faults: shows && seen(node) ? [] : [`does not show its focus: ${named(node)}`] };

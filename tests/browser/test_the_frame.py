@@ -50,7 +50,7 @@ async def test_another_range_of_days_is_read_and_shown(world: World, browser: Br
             button = window.page.get_by_role("button", name="A year")
             async with window.page.expect_response(lambda one: "days=365" in one.url):
                 await button.click()
-            await window.page.locator("figure rect").nth(300).wait_for(state="attached")
+            await window.page.locator("button[aria-pressed=true]", has_text="A year").wait_for()
             pressed = await button.get_attribute("aria-pressed")
 
     assert pressed == "true"
