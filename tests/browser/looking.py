@@ -15,6 +15,7 @@ from tests.path.dashboard.looking import Dashboard
 
 PATIENCE_MS = 20_000
 DESK, PHONE = 1200, 380
+_STEPS_MAX = 500
 _LOOKS = Path(__file__).with_name("looks.js").read_text("utf-8")
 
 
@@ -50,7 +51,9 @@ class Looking:
         """Return what Tab does not reach, and what does not show that it has the focus."""
         found = list[str]()
         await self.look("startTabbing")
-        while step := await self._tabbed():
+        for _ in range(_STEPS_MAX):
+            if not (step := await self._tabbed()):
+                break
             found += step["faults"]
         return [*found, *await self.look("endTabbing")]
 

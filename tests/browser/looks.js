@@ -55,6 +55,7 @@ window.looks = (() => {
       && (node.classList.contains("skip") || seen(node)));
   let missed = new Set();
   let first = null;
+  let last = null;
   let turns = 0;
 
   return {
@@ -87,7 +88,7 @@ window.looks = (() => {
 
     startTabbing: () => {
       missed = new Set(controls());
-      first = null;
+      first = last = null;
       turns = 0;
       document.activeElement?.blur();
     },
@@ -95,10 +96,12 @@ window.looks = (() => {
     // What has the focus now: null after the last.
     tabbed: () => {
       const node = document.activeElement;
+      if (node === last) return { faults: [] };  // another part of it, as of a date
+      last = node;
       if (node === first || (node === document.body && (turns += 1) > 1)) return null;
       if (node === document.body) return { faults: [] };  // from the last on to the first
       first ??= node;
-      if (!missed.delete(node)) return { faults: [] };  // a part of it, as of a date
+      missed.delete(node);
       const style = getComputedStyle(node);
       const shows = node.matches(":focus-visible") && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
       return { faults: shows && seen(node) ? [] : [`does not show its focus: ${named(node)}`] };
