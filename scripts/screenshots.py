@@ -18,20 +18,25 @@ from aouo.plumbing.home import Home
 from scripts.past import put_past
 from tests.browser.browsing import launched
 from tests.browser.looking import looking
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, Says
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import settled
+from tests.path.scripted import Lines, persist
 from tests.path.world import ROOT, World
 
 IMAGES = ROOT / "docs" / "images"
 SHOWN = {
     "#/usage": "usage",
-    "#/packs/notes/chat": "workspace",
+    "#/packs/notes/storage": "workspace",
     "TURN": "turn",
 }
 """Addresses of views; TURN is the first link to a turn on #/turns."""
-_WIDTH, _HEIGHT = 1200, 760
-_SAID = ("/use notes", "Remember that the bees come on Friday", "What did I note about the roof?")
+_WIDTH, _HEIGHT, _HIGHEST = 1200, 760, 1500
+_NOTES = {
+    "The bees come on Friday": "garden",
+    "The roof leaks above the stairs; ask Joan for her ladder": "house,urgent",
+    "Grandmother's plum cake: 3 eggs, 200 g flour, plums from the old tree": "recipe",
+}
 
 
 def main() -> None:
@@ -44,11 +49,11 @@ def main() -> None:
 
 
 async def _take(folder: Path, shown: dict[str, str]) -> None:
-    home = Home(folder / "home")
+    home, lines = Home(folder / "home"), Lines()
     home.create()
     async with (
         Emulator() as emulator,
-        ModelServer() as model,
+        ModelServer(lines) as model,
         async_playwright() as playwright,
         launched(playwright) as browser,
     ):
@@ -58,21 +63,27 @@ async def _take(folder: Path, shown: dict[str, str]) -> None:
         await asyncio.to_thread(
             put_past, home.database, people, packs=("notes", "vocab"), count=600, uses=4
         )
-        await _show(world, browser, shown)
+        await _show(world, lines, browser, shown)
 
 
-async def _show(world: World, browser: Browser, shown: dict[str, str]) -> None:
+async def _show(world: World, lines: Lines, browser: Browser, shown: dict[str, str]) -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     async with dashboard(world) as page:
-        for said in _SAID:
-            await page.bot.ask(said)
-        await settled(page.bot)
+        await page.bot.ask("/use notes")
+        for text, tags in _NOTES.items():
+            note = {"text": text, "tags": tags}
+            answer = f"I keep it under {tags}."
+            lines.extend((Says(calls=(persist("save", table="entries", data=note),)), Says(answer)))
+            await page.bot.ask(f"Note: {text}")
+            await settled(page.bot)
         async with looking(browser, page, width=_WIDTH, height=_HEIGHT) as window:
             for address, name in shown.items():
                 found = await _turn(window.page) if address == "TURN" else address
                 await window.open(found)
                 file = IMAGES / f"{name}.png"
-                await window.page.screenshot(path=file)
+                high = await window.page.evaluate("() => document.documentElement.scrollHeight")
+                clip = {"x": 0, "y": 0, "width": _WIDTH, "height": min(high, _HIGHEST)}
+                await window.page.screenshot(path=file, full_page=True, clip=clip)
                 print(f"{file.relative_to(ROOT)}: {file.stat().st_size // 1000} KB")
 
 
