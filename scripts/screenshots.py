@@ -82,8 +82,11 @@ async def _show(world: World, lines: Lines, browser: Browser, shown: dict[str, s
                 await window.open(found)
                 file = IMAGES / f"{name}.png"
                 high = await window.page.evaluate("() => document.documentElement.scrollHeight")
-                clip = {"x": 0, "y": 0, "width": _WIDTH, "height": min(high, _HIGHEST)}
-                await window.page.screenshot(path=file, full_page=True, clip=clip)
+                await window.page.screenshot(
+                    path=file,
+                    full_page=True,
+                    clip={"x": 0, "y": 0, "width": _WIDTH, "height": min(high, _HIGHEST)},
+                )
                 print(f"{file.relative_to(ROOT)}: {file.stat().st_size // 1000} KB")
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from aiohttp import ClientPayloadError
@@ -68,7 +69,7 @@ async def _breaks() -> AsyncIterable[bytes]:
 
 
 @asynccontextmanager
-async def site(endless: Endless) -> AsyncGenerator[TestClient]:
+async def site(endless: Endless) -> AsyncGenerator[TestClient[Any, Any]]:
     async def echo(body: Said) -> Answered:
         return {"text": body.text}
 
