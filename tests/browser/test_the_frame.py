@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+
 from playwright.async_api import Browser
 
 from tests.browser.looking import PHONE, looking
@@ -111,3 +113,25 @@ async def test_what_is_drawn_anew_keeps_the_focus(world: World, browser: Browser
         after = await window.page.evaluate("document.activeElement.textContent")
 
     assert before == after
+
+
+async def test_an_open_page_goes_on_with_the_next_process(world: World, browser: Browser) -> None:
+    world.config = {"dashboard": {"token": "of the owner"}}
+    async with AsyncExitStack() as stack:
+        async with dashboard(world) as shown:
+            window = await stack.enter_async_context(looking(browser, shown))
+            await window.open("#/packs")
+            port = shown.link.port or 0
+        problem = window.page.locator("#problem")
+        await window.page.wait_for_function(
+            "() => document.getElementById('state').textContent.startsWith('aouo does not answer')"
+        )
+        async with dashboard(world, port):
+            await window.page.wait_for_function(
+                "() => document.getElementById('state').textContent === 'running, and well'"
+            )
+            await problem.wait_for(state="hidden")
+            text = await window.page.inner_text("#view")
+        window.problems.clear()
+
+    assert "notes" in text
