@@ -80,7 +80,7 @@ class Words:
     def of(self, query: Mapping[str, str]) -> str:
         """Return its value. Raises: ValueError, with a sentence."""
         written = query.get(self.name, "")
-        if len(written) > self.longest or "\0" in written:
+        if len(written) > self.longest or not is_text(written):
             raise ValueError(f"{self.name} has to be a text of {self.longest} characters at most.")
         return written
 
@@ -131,6 +131,11 @@ class Day:
     @property
     def schema(self) -> Facts:
         return {"type": "string", "format": "date"}
+
+
+def is_text(value: str) -> bool:
+    """Whether every store takes it: there is no NUL in it, and no half of a sign."""
+    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 Parameter: TypeAlias = Number | Words | Choice | Day

@@ -48,11 +48,18 @@ class Listening:
             log.info("dashboard_listens", address=address)
             try:
                 await _somebody(listener)
-                site = await asyncio.to_thread(import_module, "aouo.dashboard.site")
-                await site.serve(listener, self._shown, Access(token, host))
+                serving = await asyncio.to_thread(import_module, "aouo.dashboard.serving")
+                await serving.serve(listener, self._shown, Access(token, host, self._key()))
             finally:
                 self.state = "not begun"
                 self._shown.home.dashboard_token.unlink(missing_ok=True)
+
+    def _key(self) -> bytes:
+        """Return what cookies are made with, which stays for as long as the home does."""
+        file = self._shown.home.dashboard_key
+        if not file.exists():
+            write_atomically(file, secrets.token_hex(32))
+        return file.read_bytes()
 
     async def _listener(self) -> socket.socket:
         host, port, told = self._settings.host, self._settings.port, ""

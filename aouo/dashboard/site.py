@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
+import html
 import json
-import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import structlog
 from aiohttp import hdrs, web
@@ -23,10 +22,9 @@ from aouo.dashboard.endpoints import (
     Endpoint,
     Frames,
     NotShown,
+    is_text,
 )
 from aouo.dashboard.openapi import document
-from aouo.dashboard.rooms.all import endpoints
-from aouo.dashboard.shown import Shown
 from aouo.dashboard.streaming import downloaded, streamed
 from aouo.facts.errors import Refused, SetupError, TooMuchToRead
 from aouo.plumbing.verbs import BadRequest, Facts, parsed
@@ -42,7 +40,17 @@ _REFUSALS: dict[Refusal, tuple[int, str]] = {
     "page": (403, "This change does not come from the page. Reload it."),
     "too many": (429, "Too many wrong tokens. Wait a minute."),
 }
-_AROUND = {
+_IN_WORDS = {
+    403: "There is nothing to show at this address.",
+    404: "There is nothing at this address.",
+    405: "This address does not take that.",
+    413: "The body is too long.",
+}
+Taken: TypeAlias = Callable[[web.Request], None]
+_TAKEN: web.AppKey[Taken] = web.AppKey("taken")
+_ONCE = (hdrs.HOST, hdrs.ORIGIN, "Sec-Fetch-Site", hdrs.AUTHORIZATION, "X-Aouo-Token", PAGE_HEADER)
+"""Headers that say one thing or, sent twice, nothing."""
+AROUND = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
         "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -57,39 +65,33 @@ _AROUND = {
 }
 
 
-async def serve(listener: socket.socket, shown: Shown, access: Access) -> None:
-    """Take the connections of a socket that listens, until cancelled."""
-    port = listener.getsockname()[1]
-    runner = web.AppRunner(
-        Site(endpoints(shown), access, f"aouo_{port}").application(),
-        access_log=None,  # it would name the token
-        handler_cancellation=True,
-        shutdown_timeout=1,
-        max_line_size=16_384,
-    )
-    await runner.setup()
-    try:
-        await web.SockSite(runner, listener).start()
-        await asyncio.Event().wait()
-    finally:
-        await runner.cleanup()
-
-
 class Site:
     """The routes, and what stands around each answer. `cookie` is the name of ours: cookies do not
-    tell the ports of a machine apart."""
+    tell the ports of a machine apart. `taken` is called when a request has arrived completely."""
 
-    def __init__(self, endpoints: tuple[Endpoint, ...], access: Access, cookie: str) -> None:
+    def __init__(
+        self,
+        endpoints: tuple[Endpoint, ...],
+        access: Access,
+        cookie: str,
+        taken: Taken,
+    ) -> None:
         self._endpoints = endpoints
         self._access = access
         self._cookie = cookie
+        self._taken = taken
         self._free = {one.path for one in endpoints if not one.needs_token}
 
     def application(self) -> web.Application:
         """Make the server's side of it."""
         app = web.Application(middlewares=[self._around], client_max_size=_BODY_MAX)
+        app[_TAKEN] = self._taken
+        app.on_response_prepare.append(_protect)
         for endpoint in self._endpoints:
-            app.router.add_route(endpoint.method, endpoint.path, _answering(endpoint))
+            answer = _answering(endpoint)
+            app.router.add_route(endpoint.method, endpoint.path, answer)
+            if endpoint.method == hdrs.METH_GET and endpoint.gives == "facts":
+                app.router.add_route(hdrs.METH_HEAD, endpoint.path, answer)
         app.router.add_get("/api/openapi.json", self._document)
         app.router.add_get("/api/page", self._page_token)
         app.router.add_get("/", self._page)
@@ -98,55 +100,67 @@ class Site:
 
     @web.middleware
     async def _around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        response = await self._answer(request, handler)
-        if not response.prepared:
-            response.headers.update(_AROUND)
-        return response
-
-    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        asked = self._asked(request)
-        if refusal := self._access.is_foreign(asked):
-            return _refused(refusal)
-        if request.path not in self._free and (
-            refusal := self._access.refusal(asked, time.monotonic())
-        ):
-            return _refused(refusal)
+        if status_and_why := self._refusal(request):
+            refused = problem(request, *status_and_why)
+            refused.force_close()  # the rest of the body is not read
+            return refused
         if "token" in request.query and request.method == hdrs.METH_GET:
             return self._signed_in(request)
+        return await self._answer(request, handler)
+
+    def _refusal(self, request: web.Request) -> tuple[int, str] | None:
+        """Return why they are not let in, None = they are."""
+        if any(len(request.headers.getall(name, ())) > 1 for name in _ONCE):
+            return 400, "A header is there twice."
+        asked = self._asked(request)
+        refusal = self._access.is_foreign(asked)
+        if not refusal and request.path not in self._free:
+            refusal = self._access.refusal(asked, time.monotonic())
+        return _REFUSALS[refusal] if refusal else None
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
+            if not request.body_exists:
+                self._taken(request)
             return await handler(request)
         except web.HTTPException as error:
-            return _problem(error.status, f"{error.reason}.")
+            refused = problem(
+                request, error.status, _IN_WORDS.get(error.status, f"{error.reason}.")
+            )
+            if hdrs.ALLOW in error.headers:
+                refused.headers[hdrs.ALLOW] = error.headers[hdrs.ALLOW]
+            return refused
         except NotShown as error:
-            return _problem(error.status, str(error))
+            return problem(request, error.status, str(error))
         except BadRequest as error:
-            return _problem(400, str(error))
+            return problem(request, 400, str(error))
         except TooMuchToRead as error:
-            return _problem(413, f"There is too much to show: {error}. Ask for less.")
+            return problem(request, 413, f"There is too much to show: {error}. Ask for less.")
         except (Refused, SetupError) as error:
-            return _problem(409, str(error))
+            return problem(request, 409, str(error))
         except ConnectionError:  # they have gone
             raise
         except Exception as error:
             log.exception("dashboard_failed", path=request.path, error=repr(error))
-            return _problem(500, "Something broke. The log says what.")
+            return problem(request, 500, "Something broke. The log says what.")
 
     def _asked(self, request: web.Request) -> Asked:
-        bearer = request.headers.get(hdrs.AUTHORIZATION, "")
-        scheme, _, token = bearer.partition(" ")
-        token = token.strip() if scheme.lower() == "bearer" else ""
-        token = token or request.headers.get("X-Aouo-Token", "") or request.query.get("token", "")
+        reads = request.method in (hdrs.METH_GET, hdrs.METH_HEAD)
+        scheme, _, bearer = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+        token = bearer.strip() if scheme.lower() == "bearer" else ""
+        token = token or request.headers.get("X-Aouo-Token", "")
         return Asked(
             request.headers,
-            request.scheme,
-            token,
+            request.raw_path,
+            token or (request.query.get("token", "") if reads else ""),
             request.cookies.get(self._cookie, ""),
-            changes=request.method not in (hdrs.METH_GET, hdrs.METH_HEAD),
+            changes=not reads,
         )
 
     def _signed_in(self, request: web.Request) -> web.StreamResponse:
         """Keep a cookie in the place of the token, which leaves the address."""
-        response = web.Response(status=303, headers={hdrs.LOCATION: request.path})
+        address = str(request.rel_url.without_query_params("token"))
+        response = web.Response(status=303, headers={hdrs.LOCATION: f"/{address.lstrip('/')}"})
         response.set_cookie(
             self._cookie, self._access.cookie, httponly=True, samesite="Strict", path="/"
         )
@@ -168,14 +182,16 @@ class Site:
 
 def _answering(endpoint: Endpoint) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:
+        if not endpoint.body:
+            request.app[_TAKEN](request)
         values: Facts = dict(request.match_info)
-        if any(len(value) > NAME_MAX or "\0" in value for value in values.values()):
-            return _problem(404, "There is nothing of that name.")
+        if any(len(value) > NAME_MAX or not is_text(value) for value in values.values()):
+            return problem(request, 404, "There is nothing of that name.")
         try:
             query = _seen(request) if endpoint.gives == "frames" else request.query
             values |= {one.name: one.of(query) for one in endpoint.query}
         except ValueError as error:
-            return _problem(400, str(error))
+            return problem(request, 400, str(error))
         if endpoint.body:
             values["body"] = parsed(endpoint.body, await _body(request))
         if endpoint.takes_file:
@@ -193,8 +209,11 @@ def _seen(request: web.Request) -> Mapping[str, str]:
 
 async def _body(request: web.Request) -> dict[str, Any]:
     """Read the JSON object that a request brings. Raises: BadRequest."""
+    sent = await request.read()
+    request.app[_TAKEN](request)
     try:
-        found = json.loads(await request.read())
+        found = json.loads(sent)
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise BadRequest("The body has to be JSON.") from None
     if not isinstance(found, dict):
@@ -207,17 +226,23 @@ async def _response(request: web.Request, answered: Answered) -> web.StreamRespo
         case Answer(status, facts):
             return web.json_response(facts, status=status)
         case Download():
-            return await downloaded(request, answered, _AROUND)
+            return await downloaded(request, answered)
         case Frames(frames):
-            return await streamed(request, frames, _AROUND)
+            return await streamed(request, frames)
         case facts:
             return web.json_response(facts)
 
 
-def _refused(refusal: Refusal) -> web.Response:
-    status, why = _REFUSALS[refusal]
-    return _problem(status, why)
+async def _protect(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(AROUND)
+    if request.path.startswith("/page/"):
+        response.headers[hdrs.CACHE_CONTROL] = "no-cache"  # but asked for anew by its tag
 
 
-def _problem(status: int, why: str) -> web.Response:
-    return web.json_response({"error": why}, status=status)
+def problem(request: web.BaseRequest, status: int, why: str) -> web.Response:
+    """Say why there is no answer: to a person who opens an address as a page, else as JSON."""
+    if "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
+        return web.json_response({"error": why}, status=status)
+    head = '<!doctype html><html lang="en"><meta name="color-scheme" content="light dark">'
+    text = f"{head}<title>aouo</title><p>{html.escape(why)}</p></html>"
+    return web.Response(status=status, text=text, content_type="text/html")

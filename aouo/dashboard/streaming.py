@@ -4,41 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import TypeAlias
 from urllib.parse import quote
 
 import structlog
 from aiohttp import hdrs, web
 
 from aouo.dashboard.endpoints import Download, Frame
-from aouo.facts.errors import AouoError
 
 log = structlog.get_logger()
 HEARTBEAT_S = 15.0
+PATIENCE_S = 60.0
+"""How long somebody may leave unread what is sent: 64 KB here, and what the system holds."""
+Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 
-async def streamed(
-    request: web.Request, frames: AsyncGenerator[Frame], around: Mapping[str, str]
-) -> web.StreamResponse:
+async def streamed(request: web.Request, frames: AsyncGenerator[Frame]) -> web.StreamResponse:
     """Send frames as server-sent events, and a comment when there was none for a while."""
-    response = web.StreamResponse(headers={**around, hdrs.CONTENT_TYPE: "text/event-stream"})
-    await response.prepare(request)
-    async with aclosing(frames):
+    response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
+    async with _begun(request, response) as write, aclosing(frames):
         coming = asyncio.ensure_future(anext(frames, None))
         try:
             while True:
                 done, _ = await asyncio.wait([coming], timeout=HEARTBEAT_S)
                 if not done:
-                    await response.write(b": still here\n\n")
+                    await write(b": still here\n\n")
                 elif frame := coming.result():
-                    await response.write(_written(frame))
+                    await write(_written(frame))
                     coming = asyncio.ensure_future(anext(frames, None))
                 else:
-                    return response
+                    break
         finally:
             coming.cancel()
             await asyncio.wait([coming])
+    return response
 
 
 def _written(frame: Frame) -> bytes:
@@ -46,14 +47,11 @@ def _written(frame: Frame) -> bytes:
     return f"{number}event: {frame.event}\ndata: {json.dumps(frame.data)}\n\n".encode()
 
 
-async def downloaded(
-    request: web.Request, file: Download, around: Mapping[str, str]
-) -> web.StreamResponse:
+async def downloaded(request: web.Request, file: Download) -> web.StreamResponse:
     """Send a file to be saved, never to be shown as a page."""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in file.name)
     response = web.StreamResponse(
         headers={
-            **around,
             hdrs.CONTENT_TYPE: file.media_type,
             hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"; '
             f"filename*=UTF-8''{quote(file.name, safe='', errors='replace')}",
@@ -61,12 +59,40 @@ async def downloaded(
     )
     if file.size is not None:
         response.content_length = file.size
-    await response.prepare(request)
-    try:
-        async for chunk in file.content:
-            await response.write(chunk)
-    except AouoError as error:  # half of a file must not look like all of it
-        log.warning("download_broken", path=request.path, error=str(error))
-        if request.transport:
-            request.transport.abort()
+    async with _begun(request, response) as write, _closed(file.content) as chunks:
+        async for chunk in chunks:
+            await write(chunk)
     return response
+
+
+@asynccontextmanager
+async def _closed(content: AsyncIterable[bytes]) -> AsyncGenerator[AsyncIterable[bytes]]:
+    """Let go at the end of what the content stands on, a snapshot for one."""
+    try:
+        yield content
+    finally:
+        if isinstance(content, AsyncGenerator):
+            await content.aclose()
+
+
+@asynccontextmanager
+async def _begun(request: web.Request, response: web.StreamResponse) -> AsyncGenerator[Write]:
+    """Send the head; yield what sends the rest. What fails from then on can only be cut off.
+
+    Raises: ConnectionError.
+    """
+    await response.prepare(request)
+
+    async def write(part: bytes) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await response.write(part)
+
+    try:
+        yield write
+    except TimeoutError:
+        raise ConnectionResetError from None
+    except ConnectionError:
+        raise
+    except Exception as error:
+        log.exception("dashboard_failed", path=request.path, error=repr(error))
+        raise ConnectionResetError from error

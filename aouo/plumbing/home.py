@@ -119,6 +119,10 @@ class Home:
         return self.run / "dashboard.token"
 
     @property
+    def dashboard_key(self) -> Path:
+        return self.run / "dashboard.key"
+
+    @property
     def control_socket(self) -> Path:
         return self.run / "control.sock"
 

@@ -24,9 +24,9 @@ from aiohttp import web
 from aouo.facts.errors import SetupError, TokenContested, place_of
 from aouo.facts.ports import Clock, stamp
 from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.connections import Connections
 from aouo.plumbing.shield import finish
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
-from aouo.telegram.connections import Connections
 from aouo.telegram.poller import ALLOWED_UPDATES, is_update
 
 log = structlog.get_logger()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from scripts.benchmarks import figures
+from scripts.benchmarks.dashboard import dashboard
 from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
@@ -33,6 +34,7 @@ FIGURES: dict[str, Figure] = {
     "history": figures.history,
     "throughput": figures.throughput,
     "limits": limits,
+    "dashboard": dashboard,
     "reloads": reloads,
     "scheduled": scheduled,
     "request": request,

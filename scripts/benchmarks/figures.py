@@ -31,7 +31,7 @@ class Bench:
         self._folder = folder
         self.telegram = telegram
         self._model = model
-        self._settings: dict[str, Any] = model.first_line()["settings"]
+        self.settings: dict[str, Any] = model.first_line()["settings"]
         self._places = itertools.count(1)
 
     def aouo(
@@ -47,7 +47,7 @@ class Bench:
         return Aouo(
             self._folder / f"home{next(self._places)}",
             self.telegram.url,
-            model or self._settings,
+            model or self.settings,
             chats,
             history,
             streaming or "edits",
@@ -61,7 +61,7 @@ class Bench:
 
     def floor(self, *, history: int = 200) -> Floor:
         place = self._folder / f"floor{next(self._places)}"
-        return Floor(place, self.telegram.url, self._settings, history)
+        return Floor(place, self.telegram.url, self.settings, history)
 
     @property
     def servers_cpu_ms(self) -> float:

@@ -18,10 +18,10 @@ function listen() {
   stream = new EventSource("/api/live");
   stream.addEventListener("changed", soon);
   stream.onerror = () => {
+    soon();  // to say so
     if (stream?.readyState !== EventSource.CLOSED) return;  // it tries again by itself
     stream = null;
     setTimeout(listen, 5 * AT_MOST_EVERY_MS);
-    soon();
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { get, inWords } from "/page/api.js";
 import { $, el } from "/page/dom.js";
+import { keepingFocus } from "/page/focus.js";
 import { follow } from "/page/live.js";
 import { tellWaiting } from "/page/waiting.js";
 
@@ -49,7 +50,7 @@ async function open() {
   const place = placeOf(location.hash);
   const reading = (read) => async () => {
     try {
-      await read();
+      await keepingFocus(read);
       if (!signal.aborted) problem("");
     } catch (error) {
       if (!signal.aborted) problem(inWords(error));
@@ -65,23 +66,37 @@ async function open() {
     return followed.get(read)();
   };
   problem("");
-  navigation(place.name);
+  navigation(place);
   const root = el("div");
-  $("view").replaceChildren(root);
+  const view = $("view");
+  const { hash } = location;
+  view.replaceChildren(root);
+  view.setAttribute("aria-busy", "true");
+  delete view.dataset.shows;
+  try {
+    await filled(root, place);
+  } catch (error) {
+    if (!signal.aborted) problem(inWords(error));
+  }
+  if (signal.aborted) return;
+  view.removeAttribute("aria-busy");
+  view.dataset.shows = hash;
+}
+
+async function filled(root, place) {
   if (!VIEWS.some(([name]) => name === place.name)) {
     root.append(el("p", {}, "There is no such page."));
     return;
   }
-  await reading(async () => {
-    const { show } = await import(`/page/views/${place.name}.js`);
-    if (!signal.aborted) await show(root, place);
-  })();
+  const { show } = await import(`/page/views/${place.name}.js`);
+  if (!place.signal.aborted) await show(root, place);
 }
 
-function navigation(here) {
+function navigation(place) {
   $("nav").replaceChildren(...VIEWS.map(([name, text]) =>
-    el("li", {}, el("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null }, text))));
-  document.title = `${VIEWS.find(([name]) => name === here)?.[1] ?? "?"} · aouo`;
+    el("li", {}, el("a", { href: `#/${name}`, "aria-current": name === place.name ? "page" : null }, text))));
+  const named = VIEWS.find(([name]) => name === place.name)?.[1] ?? "No such page";
+  document.title = [...place.rest.filter(Boolean).slice(0, 1), named, "aouo"].join(" · ");
 }
 
 async function state() {
@@ -93,6 +108,10 @@ async function state() {
   }
 }
 
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();  // the address after "#" names a view
+  $("main").focus();
+});
 window.addEventListener("hashchange", async () => {
   await open();
   $("main").focus({ preventScroll: true });

@@ -46,9 +46,12 @@ class Dashboard:
 
 
 @asynccontextmanager
-async def dashboard(world: World) -> AsyncGenerator[Dashboard]:
-    """Run the bot with its page at a free port."""
-    world.config = {**world.config, "dashboard": {"port": 0}}
+async def dashboard(world: World, port: int = 0) -> AsyncGenerator[Dashboard]:
+    """Run the bot with its page; 0 = at a free port."""
+    world.config = {
+        **world.config,
+        "dashboard": {**world.config.get("dashboard", {}), "port": port},
+    }
     jar = CookieJar(unsafe=True)  # also of an address
     async with world.running(page=page) as bot, ClientSession(cookie_jar=jar) as client:
 

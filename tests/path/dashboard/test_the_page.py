@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
+from aouo.dashboard import opening
+from aouo.dashboard.access import Access
 from aouo.dashboard.opening import page
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import settled
 from tests.path.world import World
+
+PAGE = Path(opening.__file__).with_name("page")
 
 
 async def test_usage_is_the_same_on_the_page_as_in_the_terminal(world: World) -> None:
@@ -127,3 +132,35 @@ async def test_an_open_page_hears_that_something_changed(world: World) -> None:
             then = await stream.content.readuntil(b"\n\n")
 
     assert first == then == b"event: changed\ndata: {}\n\n"
+
+
+async def test_a_cookie_outlives_the_process_only_if_the_token_does(world: World) -> None:
+    """And nobody makes one from a token that is easily guessed."""
+    tokens = {"short": True, "": False}
+    entered = dict[str, bool]()
+    for token in tokens:
+        world.config = {"dashboard": {"token": token}}
+        async with dashboard(world) as before:
+            (await before.client.get(before.link)).close()
+            (cookie,) = before.client.cookie_jar
+            port = before.link.port or 0
+        async with dashboard(world, port) as after:
+            kept = {"Cookie": f"{cookie.key}={cookie.value}"}
+            async with after.client.get(after.link.with_query({}), headers=kept) as answer:
+                entered[token] = answer.status == 200
+        assert cookie.value != Access(token, "127.0.0.1").cookie
+
+    assert entered == tokens
+
+
+async def test_the_page_comes_in_less_than_250_kb(world: World) -> None:
+    async with dashboard(world) as shown:
+        (await shown.client.get(shown.link)).close()
+        sizes = dict[str, int]()
+        for file in sorted(PAGE.rglob("*.*")):
+            name = file.relative_to(PAGE).as_posix()
+            async with shown.client.get(shown.link.with_path(f"/page/{name}")) as answer:
+                sizes[name] = len(await answer.read()) if answer.status == 200 else 0
+
+    assert 0 not in sizes.values()
+    assert sum(sizes.values()) < 250_000

@@ -1,0 +1,137 @@
+"""What stands around the views: the way between them, what is live, and what is told."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from playwright.async_api import Browser
+
+from tests.browser.looking import PHONE, looking
+from tests.path.dashboard.looking import dashboard
+from tests.path.looking import settled
+from tests.path.world import World
+
+
+async def test_the_token_is_in_no_address_title_or_script(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        kept = await window.page.evaluate(
+            "[location.href, document.title, document.cookie, document.referrer, "
+            "document.documentElement.outerHTML, JSON.stringify({...localStorage}), "
+            "...performance.getEntries().map(one => one.name)].join(' ')"
+        )
+        back = await window.page.evaluate("history.length")
+
+    assert shown.token not in kept
+    assert back <= 2
+
+
+async def test_a_turn_that_ends_is_shown_by_itself(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown:
+        await shown.bot.ask("/use notes")
+        await shown.bot.ask("hello")
+        await settled(shown.bot)
+        async with looking(browser, shown) as window:
+            figure = window.page.locator(".figures > div", has_text="Calls").locator("dd").first
+            before = int(await figure.inner_text())
+            await shown.bot.ask("hello again")
+            await window.page.wait_for_function(
+                "before => [...document.querySelectorAll('.figures > div')].some(one => "
+                "one.innerText.startsWith('Calls') && Number(one.lastChild.textContent) > before)",
+                arg=before,
+            )
+
+    assert before >= 1
+
+
+async def test_another_range_of_days_is_read_and_shown(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown:
+        await shown.bot.ask("/use notes")
+        await shown.bot.ask("hello")
+        await settled(shown.bot)
+        async with looking(browser, shown) as window:
+            button = window.page.get_by_role("button", name="A year")
+            async with window.page.expect_response(lambda one: "days=365" in one.url):
+                await button.click()
+            await window.page.locator("button[aria-pressed=true]", has_text="A year").wait_for()
+            pressed = await button.get_attribute("aria-pressed")
+
+    assert pressed == "true"
+
+
+async def test_an_error_keeps_what_is_shown_and_says_so(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        await window.open("#/packs")
+        await window.page.route("**/api/packs", lambda route: route.abort())
+        (world.home.path / "config.json").touch()  # something has changed
+        problem = window.page.locator("#problem")
+        await problem.wait_for()
+        told, text = await problem.inner_text(), await window.page.inner_text("#view")
+        window.problems.clear()
+        await window.page.unroute("**/api/packs")
+        (world.home.path / "config.json").touch()
+        await problem.wait_for(state="hidden")
+
+    assert told == "aouo does not answer. Trying again…"
+    assert "notes" in text
+
+
+async def test_going_on_moves_the_focus_there_and_says_where(
+    world: World, browser: Browser
+) -> None:
+    async with dashboard(world) as shown, looking(browser, shown, width=PHONE) as window:
+        await window.page.get_by_role("link", name="Packs").first.click()
+        await window.shown("#/packs")
+        focus = await window.page.evaluate("document.activeElement.id")
+        current = await window.page.locator("#nav [aria-current=page]").inner_text()
+        title = await window.page.title()
+        await window.page.go_back()
+        await window.shown("")
+
+    assert (focus, current, title) == ("main", "Packs", "Packs · aouo")
+
+
+async def test_the_skip_link_leads_to_the_content_of_the_same_view(
+    world: World, browser: Browser
+) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        await window.open("#/packs")
+        await window.page.locator(".skip").focus()
+        await window.page.keyboard.press("Enter")
+        focus = await window.page.evaluate("[document.activeElement.id, location.hash]")
+
+    assert focus == ["main", "#/packs"]
+
+
+async def test_what_is_drawn_anew_keeps_the_focus(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        await window.open("#/packs")
+        await window.page.locator("#view a").last.focus()
+        before = await window.page.evaluate("document.activeElement.textContent")
+        await window.page.evaluate("window.former = document.activeElement")
+        (world.home.path / "config.json").touch()
+        await window.page.wait_for_function("() => !window.former.isConnected")
+        after = await window.page.evaluate("document.activeElement.textContent")
+
+    assert before == after
+
+
+async def test_an_open_page_goes_on_with_the_next_process(world: World, browser: Browser) -> None:
+    world.config = {"dashboard": {"token": "of the owner"}}
+    async with AsyncExitStack() as stack:
+        async with dashboard(world) as shown:
+            window = await stack.enter_async_context(looking(browser, shown))
+            await window.open("#/packs")
+            port = shown.link.port or 0
+        problem = window.page.locator("#problem")
+        await window.page.wait_for_function(
+            "() => document.getElementById('state').textContent.startsWith('aouo does not answer')"
+        )
+        async with dashboard(world, port):
+            await window.page.wait_for_function(
+                "() => document.getElementById('state').textContent === 'running, and well'"
+            )
+            await problem.wait_for(state="hidden")
+            text = await window.page.inner_text("#view")
+        window.problems.clear()
+
+    assert "notes" in text

@@ -1,0 +1,65 @@
+"""While no bot runs, `aouo dashboard` shows what is stored, and changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from aiohttp import ClientSession
+from yarl import URL
+
+from tests.path.looking import settled
+from tests.path.world import ROOT, WAIT_S, World
+
+
+@asynccontextmanager
+async def at_rest(world: World) -> AsyncGenerator[tuple[Process, URL]]:
+    """Run the command until the block ends; yield where it says the page is."""
+    world.config = {"dashboard": {"port": 0}}
+    world.configure()
+    command = (sys.executable, "-P", "-m", "aouo", "--home", str(world.home.path), "dashboard")
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, cwd=ROOT)
+    assert process.stdout
+    try:
+        async with asyncio.timeout(WAIT_S):
+            line = await process.stdout.readline()
+        yield process, URL(line.decode().strip())
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def test_what_is_stored_is_shown_and_nothing_is_changed(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await settled(bot)
+    before = world.home.database.read_bytes()
+    async with at_rest(world) as (_, link), ClientSession() as client:
+        headers = {"X-Aouo-Token": link.query["token"]}
+        address = link.with_path("/api/usage").with_query(days=3650)
+        async with client.get(address, headers=headers) as answer:
+            usage = await answer.json()
+        for path in ("/api/status", "/api/packs", "/page/main.js"):
+            async with client.get(link.with_path(path), headers=headers) as answer:
+                assert answer.status == 200, path
+
+    assert usage["totals"]["calls"] == 1
+    assert world.home.database.read_bytes() == before
+
+
+async def test_it_prints_the_link_and_nothing_else_until_ctrl_c(world: World) -> None:
+    async with at_rest(world) as (process, link), ClientSession() as client:
+        async with client.get(link.with_path("/nothing")) as answer:
+            refused = answer.status
+        async with asyncio.timeout(WAIT_S):
+            process.send_signal(signal.SIGINT)
+            out, errors = await process.communicate()
+
+    assert link.query["token"]
+    assert (refused, out, errors, process.returncode) == (401, b"", b"", 0)
+    assert not world.home.dashboard_token.exists()

@@ -1,0 +1,20 @@
+"""Nothing that can be sent makes the page fail, tells a secret, or lets a stranger in."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from tests.path.dashboard.fuzzed import fuzzed
+from tests.path.world import World
+
+EXAMPLES = 3
+MOST_S = 15.0
+
+
+async def test_whatever_its_document_allows_or_forbids_gets_a_good_answer(world: World) -> None:
+    async with fuzzed(world) as fuzzing:
+        await asyncio.to_thread(fuzzing.run, EXAMPLES, time.monotonic() + MOST_S)
+
+    assert fuzzing.faults == []
+    assert {200, 400, 404} <= set(fuzzing.statuses)
