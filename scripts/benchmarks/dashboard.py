@@ -20,6 +20,7 @@ from scripts.past import put_past
 _TOKEN = "bench"
 _PAIRS = 3
 _TURNS = 10_000
+_PEOPLE = 5
 _SIZE = 20
 _PAGE = ROOT / "aouo" / "dashboard" / "page"
 
@@ -39,7 +40,7 @@ def _bot(bench: Bench, people: list[int], *, port: int = 0, past: int = 0) -> Ao
     bot = bench.aouo(people, model={**bench.settings, "dashboard": page})
     bot.seed((), 0)
     if past:
-        put_past(bot.home.database, [(chat, "Ada") for chat in people], count=past)
+        put_past(bot.home.database, [(chat, "Ada") for chat in people[:_PEOPLE]], count=past)
     return bot
 
 
