@@ -215,7 +215,7 @@ async def _body(request: web.Request) -> dict[str, Any]:
         found = json.loads(sent)
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
-        raise BadRequest("The body has to be JSON.") from None
+        raise BadRequest("The body has to be JSON in UTF-8.") from None
     if not isinstance(found, dict):
         raise BadRequest("The body has to be a JSON object.")
     return cast("dict[str, Any]", found)

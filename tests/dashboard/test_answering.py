@@ -23,13 +23,13 @@ WAIT_S = 30.0
 TOKEN = {"X-Aouo-Token": "right"}
 DEEP = "[" * 100_000
 ODD = {
-    b"": "The body has to be JSON.",
-    b"{": "The body has to be JSON.",
-    b"\xff\xfe": "The body has to be JSON.",
-    DEEP.encode(): "The body has to be JSON.",
-    b'{"text": "\\ud800"}': "The body has to be JSON.",
-    b'{"text": "a", "more": NaN}': "The body has to be JSON.",
-    b'{"text": "a", "more": ' + b"9" * 5000 + b"}": "The body has to be JSON.",
+    b"": "The body has to be JSON in UTF-8.",
+    b"{": "The body has to be JSON in UTF-8.",
+    b"\xff\xfe": "The body has to be JSON in UTF-8.",
+    DEEP.encode(): "The body has to be JSON in UTF-8.",
+    b'{"text": "\\ud800"}': "The body has to be JSON in UTF-8.",
+    b'{"text": "a", "more": NaN}': "The body has to be JSON in UTF-8.",
+    b'{"text": "a", "more": ' + b"9" * 5000 + b"}": "The body has to be JSON in UTF-8.",
     b"[]": "The body has to be a JSON object.",
     b"{}": "The request lacks 'text'.",
     b'{"text": null}': "'text' has to be a text.",

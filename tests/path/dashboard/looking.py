@@ -30,10 +30,12 @@ class Dashboard:
         return self.link.query["token"]
 
     async def get(self, path: str, **headers: str) -> tuple[int, Any]:
-        """Return the status and what the JSON says, with the token in a header."""
+        """Return the status and what the JSON says, or the text of a file, with the token in a
+        header."""
         headers = {"X-Aouo-Token": self.token} | headers
         async with self.client.get(self.link.join(URL(path)), headers=headers) as response:
-            return response.status, await response.json()
+            is_json = response.content_type == "application/json"
+            return response.status, await (response.json() if is_json else response.text())
 
     async def send(
         self, method: str, path: str, body: Any = None, **headers: str

@@ -136,7 +136,7 @@ async def test_an_edit_by_hand_is_named_and_never_undone_unseen(world: World) ->
     ("text", "said"),
     [
         ("x" * (MAX_BYTES + 1), "at most 16,384 fit"),
-        ("\ud800", "cannot be stored"),
+        ("\ud800", "JSON in UTF-8"),
     ],
 )
 async def test_a_text_that_cannot_be_kept_gets_a_sentence(
