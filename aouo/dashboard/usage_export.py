@@ -28,15 +28,18 @@ _FIELDS = (
 
 
 def exported(
-    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]], days: Range, kind: str
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]],
+    days: Range,
+    kind: str,
+    clean: Callable[[str], str],
 ) -> Download:
-    """Return the file with the rows of these days."""
+    """Return the file with the rows of these days, their names without secrets."""
     last = f"-to-{days[1]}" if days[1] != usage_days.LAST_DAY else ""
     name = f"usage-from-{days[0]}{last}.{kind}"
     pieces = _pieces(snapshot, days)
     if kind == "csv":
-        return Download(name, "text/csv; charset=utf-8", _csv(pieces))
-    return Download(name, "application/json", _json(pieces))
+        return Download(name, "text/csv; charset=utf-8", _csv(pieces, clean))
+    return Download(name, "application/json", _json(pieces, clean))
 
 
 async def _pieces(
@@ -55,26 +58,30 @@ async def _pieces(
         after = found[-1]
 
 
-async def _csv(pieces: AsyncGenerator[Sequence[DayRow]]) -> AsyncGenerator[bytes]:
+async def _csv(
+    pieces: AsyncGenerator[Sequence[DayRow]], clean: Callable[[str], str]
+) -> AsyncGenerator[bytes]:
     yield _lines([_FIELDS])
     async for rows in pieces:
-        yield _lines([_guarded(value) for value in _facts(row).values()] for row in rows)
+        yield _lines([_guarded(value) for value in _facts(row, clean).values()] for row in rows)
 
 
-async def _json(pieces: AsyncGenerator[Sequence[DayRow]]) -> AsyncGenerator[bytes]:
+async def _json(
+    pieces: AsyncGenerator[Sequence[DayRow]], clean: Callable[[str], str]
+) -> AsyncGenerator[bytes]:
     begun = False
     async for rows in pieces:
         for row in rows:
-            written = json.dumps(_facts(row), ensure_ascii=False)
+            written = json.dumps(_facts(row, clean), ensure_ascii=False)
             yield f"{',' if begun else '['}\n{written}".encode("utf-8", "replace")
             begun = True
     yield b"\n]\n" if begun else b"[]\n"
 
 
-def _facts(row: DayRow) -> Facts:
-    keys = (row.day, row.pack, row.provider, row.model, row.person, row.scope)
+def _facts(row: DayRow, clean: Callable[[str], str]) -> Facts:
+    names = (row.day, row.pack, row.provider, row.model, row.person, row.scope)
     numbers = (*sums(row.sum).values(), row.sum.unpriced)
-    return dict(zip(_FIELDS, (*keys, *numbers), strict=True))
+    return dict(zip(_FIELDS, (*map(clean, names), *numbers), strict=True))
 
 
 def _guarded(value: object) -> object:

@@ -83,7 +83,7 @@ def _told(shown: Shown, opened: Opened) -> Facts:
         "kind": "approval" if gate.kind == APPROVAL else "question",
         "question": excerpt(redactor, gate.question, opened.question_bytes),
         "pack": opened.pack,
-        "tool": redactor.text(opened.tool),
+        "tool": opened.tool,
         "arguments": excerpt(redactor, opened.arguments, opened.arguments_bytes),
         "turn_id": gate.turn_id,
         "asked": "" if gate.kind == APPROVAL else _name(opened.inbound, gate.person),

@@ -45,8 +45,7 @@ def audit(shown: Shown) -> Sequence[Endpoint]:
             return ""
 
     def told(row: Row) -> Facts:
-        reason = excerpt(shown.redactor(), row.reason)
-        return {**asdict(row), "tool": shown.redactor().text(row.tool), "reason": reason}
+        return {**asdict(row), "reason": excerpt(shown.redactor(), row.reason)}
 
     async def rows(
         since: date | None, until: date | None, before: int, limit: int, **sought: str

@@ -34,6 +34,7 @@ from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
 from aouo.flow.web_chat import NotSaid, WebChat
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
+from aouo.outbound.clean import without_secrets
 from aouo.outbound.web import files_of
 from aouo.plumbing.verbs import Facts
 from aouo.store import web_messages
@@ -242,7 +243,9 @@ class _Talk:
 
     def _facts(self, address: ConversationAddress, row: WebMessage) -> Facts:
         row = self._now(address, row)
-        message = row.message
+        message, redactor = row.message, self._shown.redactor()
+        if redactor.suspects(message.text):  # here, where marks move with the words
+            message = without_secrets(message, redactor)
         return {
             "id": row.id,
             "by": "person" if row.by_person else "bot",

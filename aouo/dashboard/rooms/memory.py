@@ -228,7 +228,7 @@ class _Remembered:
             "words": clean(words)[:_WORDS_CHARS],
             "sources": [
                 {
-                    "line": clean(one.line),
+                    "line": one.line,
                     "basis": one.basis,
                     "words": clean(lines.get(one.line, ""))[:_WORDS_CHARS],
                 }

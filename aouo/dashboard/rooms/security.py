@@ -91,18 +91,8 @@ async def _permissions(shown: Shown, asked: Facts) -> Facts:
         granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
     return {
         **asked,
-        "uses": [
-            {**row, "tool": redactor.text(row["tool"])}
-            for row in _of_tools(pack, uses, asked["tools"], asked["own"])
-        ],
-        "refusals": [
-            {
-                **asdict(one),
-                "tool": redactor.text(one.tool),
-                "reason": excerpt(redactor, one.reason),
-            }
-            for one in refusals
-        ],
+        "uses": _of_tools(pack, uses, asked["tools"], asked["own"]),
+        "refusals": [{**asdict(one), "reason": excerpt(redactor, one.reason)} for one in refusals],
         "grants": [_told(grant) for grant in granted if grant.pack == pack],
     }
 

@@ -239,7 +239,7 @@ def _page(page: Page, clean: Callable[[str], str]) -> Facts:
         "columns": [{"name": one.name, "type": one.type} for one in page.columns],
         "rows": [
             {
-                "key": row.key,
+                "key": row.key if clean(row.key) == row.key else "",
                 "cells": [
                     shown_cell(value, row.sizes.get(index), clean)
                     for index, value in enumerate(row.cells)

@@ -28,13 +28,12 @@ def sums_of_turns(shown: Shown) -> Sequence[Endpoint]:
             slowest = await snapshot.ask(turn_lines.slowest(since, until, _SLOWEST))
             tries = await snapshot.ask(turn_sums.failed_tries(since, until))
             refused = await snapshot.ask(turn_sums.refused_calls(since, until))
-        redactor = shown.redactor()
         return {
             **named,
             **asdict(sums),
-            "slowest": [asdict(line) | {"reason": redactor.text(line.reason)} for line in slowest],
+            "slowest": [asdict(line) for line in slowest],
             "tries": [asdict(one) for one in tries],
-            "refused": [asdict(one) | {"reason": redactor.text(one.reason)} for one in refused],
+            "refused": [asdict(one) for one in refused],
         }
 
     return (

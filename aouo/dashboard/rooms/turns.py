@@ -37,8 +37,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
         wanted = Wanted(**like, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(turn_lines.newest(wanted, limit + 1))
-        redactor = shown.redactor()
-        lines = [asdict(line) | {"reason": redactor.text(line.reason)} for line in found[:limit]]
+        lines = [asdict(line) for line in found[:limit]]
         return {"turns": lines, "older": found[limit - 1].id if len(found) > limit else ""}
 
     async def one(turn: str) -> Facts:
@@ -53,7 +52,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
             said = await snapshot.ask(turn_texts.words(line.id, read))
             calls = await snapshot.ask(turn_texts.calls(line.id, read))
             kept = trace.recorded.prompts if said else ()  # a newer turn may have had the same
-            prompt = await snapshot.ask(prompts.texts(kept, PROMPT_CHARS))
+            prompt = await snapshot.ask(prompts.texts(kept, PROMPT_CHARS + _MARGIN_CHARS))
         return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
 
     return (
@@ -103,17 +102,13 @@ def _told(
     prompt: Sequence[str],
     redactor: Redactor,
 ) -> Facts:
-    """A trace with its texts, without secrets."""
+    """A trace with its texts."""
     told = traces.facts(trace)
-    told["reason"] = redactor.text(told["reason"])
     for entry, facts in zip(trace.timeline, told["timeline"], strict=True):
-        for name in ("reason", "error"):
-            if name in facts:
-                facts[name] = redactor.text(facts[name])
         if isinstance(entry, ToolUse) and (texts := calls.get(entry.id)):
             facts["arguments"] = _cut(texts.arguments, redactor)
             facts["result"] = _cut(texts.result, redactor)
-    told["prompt"] = [redactor.text(text) for text in prompt]
+    told["prompt"] = [redactor.text(text)[:PROMPT_CHARS] for text in prompt]
     told["said"] = [_cut(text, redactor) for text in said]
     return told
 

@@ -54,7 +54,7 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
 
     async def export(format: str, **asked: Any) -> Download:  # noqa: A002 - the address says so
         _, days = wanted(shown.today, asked)
-        return exported(shown.snapshot, days, format)
+        return exported(shown.snapshot, days, format, shown.redactor().text)
 
     return (
         Endpoint(
