@@ -65,7 +65,6 @@ class WebChat:
         Raises:
             NotSaid: there is nothing in it, too much, or a file is not there.
         """
-        text = text.encode("utf-8", "replace").decode()  # half of a pair of surrogates is no text
         text = self.redactor().known(text.strip())
         if not text and not files:
             raise NotSaid("There is nothing in it to send.")

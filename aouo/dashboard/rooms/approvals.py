@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aouo.dashboard.endpoints import Endpoint, NotFound
-from aouo.dashboard.excerpts import excerpt
+from aouo.dashboard.excerpts import beginning, excerpt
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
@@ -89,7 +89,8 @@ def _told(shown: Shown, opened: Opened) -> Facts:
         "asked": "" if gate.kind == APPROVAL else _name(opened.inbound, gate.person),
         "place": _place(opened.inbound, gate.address),
         "choices": [
-            {"value": value, "label": redactor.text(text)[:_LABEL_CHARS]} for value, text in offered
+            {"value": value, "label": beginning(redactor, text, _LABEL_CHARS)}
+            for value, text in offered
         ],
     }
 

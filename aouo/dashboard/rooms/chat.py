@@ -23,7 +23,6 @@ from aouo.dashboard.endpoints import (
     TooLarge,
     Words,
 )
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.commands import COMMANDS
@@ -123,7 +122,7 @@ class _Talk:
     def _address(self, chat: str) -> ConversationAddress:
         """Return the address of a chat. Raises: NotFound."""
         if chat != GENERAL:
-            chat = found(self._shown, chat).name
+            chat = self._shown.pack(chat).name
         return ConversationAddress("web", chat)
 
     async def messages(self, chat: str, before: int) -> Facts:

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 
 from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
 from aouo.dashboard.eval_runs import EvalRuns
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.packs.evals import cases
 from aouo.packs.evals.cases import Eval
@@ -62,7 +61,7 @@ class _Room:
         return {"running": asdict(self._runs.running) if self._runs.running else None}
 
     async def listed(self, pack: str) -> Facts:
-        one = found(self._shown, pack)
+        one = self._shown.pack(pack)
         there, problems = await asyncio.to_thread(cases.load, one.folder)
         last = self._runs.last(one.name)
         return {
@@ -73,7 +72,7 @@ class _Room:
         }
 
     async def run(self, pack: str, body: RunEvals) -> Facts:
-        bot, one = self._shown.bot, found(self._shown, pack)
+        bot, one = self._shown.bot, self._shown.pack(pack)
         there, _ = await asyncio.to_thread(cases.load, one.folder)
         wanted = [each for each in there if body.name in ("", each.name)]
         if not wanted and body.name:

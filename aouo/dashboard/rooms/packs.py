@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 
-from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
+from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.shown import Shown
 from aouo.outbound.markdown.render import as_text
 from aouo.outbound.wording.packs import UNREAD, card_sentences, signature_line
@@ -37,7 +37,7 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         if pack not in library.packs and pack in library.broken:
             problems = [asdict(problem) for problem in library.broken[pack]]
             return {"name": pack, "loads": False, "problems": problems}
-        there = found(shown, pack)
+        there = shown.pack(pack)
         async with shown.snapshot() as snapshot:
             known = await snapshot.ask(installs.KNOWN)
             changes = await snapshot.ask(installs.UNSETTLED)
@@ -60,16 +60,6 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         ),
         Endpoint("GET", "/api/packs/{pack}", "What `aouo pack info --json` says.", one),
     )
-
-
-def found(shown: Shown, name: str) -> Pack:
-    """Return an installed pack that loads. Raises: NotFound, Conflict."""
-    library = shown.library()
-    if pack := library.get(name):
-        return pack
-    if name in library.broken:
-        raise Conflict(f"The pack {name} does not load; About says why.")
-    raise NotFound(f"There is no pack {name!r}.")
 
 
 def _facts(pack: Pack, trusted: Mapping[str, str]) -> Facts:

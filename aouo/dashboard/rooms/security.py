@@ -9,7 +9,6 @@ from typing import Any
 
 from aouo.dashboard.endpoints import Endpoint, NotFound
 from aouo.dashboard.excerpts import excerpt
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.guard.approval import FOR_GOOD
 from aouo.outbound.markdown.render import render
@@ -35,7 +34,7 @@ def security(shown: Shown) -> Sequence[Endpoint]:
         return await _overview(shown)
 
     async def permissions(pack: str) -> Facts:
-        return await _permissions(shown, await cards.of(found(shown, pack)))
+        return await _permissions(shown, await cards.of(shown.pack(pack)))
 
     async def revoke(grant: str) -> Facts:
         try:

@@ -16,7 +16,6 @@ from aouo.dashboard.endpoints import (
     Number,
     Words,
 )
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format, head, lines, shown_cell, tail, whole_cell
 from aouo.dashboard.whose import checked, described
@@ -57,7 +56,7 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
     looks = Looks(shown)
 
     async def databases(pack: str) -> Facts:
-        manifest = found(shown, pack).manifest
+        manifest = shown.pack(pack).manifest
         files = await asyncio.to_thread(_sizes, shown, pack)
         people = await described(shown, files)
         seen = manifest.schema.scope == "person"
@@ -174,7 +173,7 @@ class Looks:
             NotFound: there is no such pack, database, table, column or row.
             PackError, TooMuchToRead: as `browsing`.
         """
-        found(self._shown, pack)
+        self._shown.pack(pack)
         file = self._shown.home.pack_database(pack, checked(tenant) if tenant else "")
         async with self._room:
             try:

@@ -9,19 +9,19 @@ from datetime import date
 from typing import get_args
 
 from aouo.dashboard.endpoints import Choice, Day, Endpoint, NotFound, Number, Words
+from aouo.dashboard.excerpts import MARGIN_CHARS, beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Origin
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
-from aouo.store import prompts, traces, turn_lines, turn_sums, turn_texts
+from aouo.plumbing.zones import moments
+from aouo.store import prompts, traces, turn_lines, turn_texts
 from aouo.store.traces import ToolUse, Trace
 from aouo.store.turn_lines import Wanted
 from aouo.store.turn_texts import CallTexts, Kept
 
 TEXT_CHARS = 2_000
-PROMPT_CHARS = 60_000
-_MARGIN_CHARS = 500
-"""Read beyond a cut, so that no part of a secret stands at it."""
+PROMPT_CHARS = 50_000
 _ANY = "any"
 _STATES = (_ANY, "ack", "nack", "aborted", "open")
 _ORIGINS = (_ANY, *get_args(Origin))
@@ -31,7 +31,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about turns."""
 
     async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
-        begins, ends = _moments(shown, since, until)
+        begins, ends = moments(since, until, shown.zone())
         for name in ("status", "origin"):
             like[name] = "" if like[name] == _ANY else like[name]
         wanted = Wanted(**like, since=begins, until=ends)
@@ -48,11 +48,11 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
             trace = await traces.ask(snapshot, line)
             if line.off_record:
                 return _hidden(trace)
-            read = TEXT_CHARS + _MARGIN_CHARS
+            read = TEXT_CHARS + MARGIN_CHARS
             said = await snapshot.ask(turn_texts.words(line.id, read))
             calls = await snapshot.ask(turn_texts.calls(line.id, read))
             kept = trace.recorded.prompts if said else ()  # a newer turn may have had the same
-            prompt = await snapshot.ask(prompts.texts(kept, PROMPT_CHARS + _MARGIN_CHARS))
+            prompt = await snapshot.ask(prompts.texts(kept, PROMPT_CHARS + MARGIN_CHARS))
         return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
 
     return (
@@ -84,13 +84,6 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
-def _moments(shown: Shown, since: date | None, until: date | None) -> tuple[str, str]:
-    """The moments that bound some local days, "" = no bound."""
-    begins = turn_sums.between(since, since, shown.zone())[0] if since else ""
-    ends = turn_sums.between(until, until, shown.zone())[1] if until else ""
-    return begins, ends
-
-
 def _hidden(trace: Trace) -> Facts:
     return traces.facts(trace) | {"prompt": [], "said": []}
 
@@ -108,10 +101,10 @@ def _told(
         if isinstance(entry, ToolUse) and (texts := calls.get(entry.id)):
             facts["arguments"] = _cut(texts.arguments, redactor)
             facts["result"] = _cut(texts.result, redactor)
-    told["prompt"] = [redactor.text(text)[:PROMPT_CHARS] for text in prompt]
+    told["prompt"] = [beginning(redactor, text, PROMPT_CHARS) for text in prompt]
     told["said"] = [_cut(text, redactor) for text in said]
     return told
 
 
 def _cut(kept: Kept, redactor: Redactor) -> Facts:
-    return {"text": redactor.text(kept.text)[:TEXT_CHARS], "chars": kept.chars}
+    return {"text": beginning(redactor, kept.text, TEXT_CHARS), "chars": kept.chars}

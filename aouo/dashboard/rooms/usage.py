@@ -1,28 +1,32 @@
-"""Answers what was used and what it cost, what it may cost, and what is left of the limits."""
+"""Answers what was used and what it cost, what is left of the limits, and how turns fared."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from aouo.dashboard.endpoints import Choice, Day, Download, Endpoint, NotShown, Number
 from aouo.dashboard.money import Money
 from aouo.dashboard.shown import Shown
-from aouo.dashboard.usage_export import TYPES, exported
+from aouo.dashboard.tables import FORMATS, Format
+from aouo.dashboard.usage_export import exported
 from aouo.plumbing.verbs import Facts
-from aouo.store import usage_days, usage_report
+from aouo.plumbing.zones import moments
+from aouo.store import turn_lines, turn_sums, usage_days, usage_report
 from aouo.store.usage_days import Range
 from aouo.store.usage_report import DAYS_MAX
 
 DAYS = 30
-RANGE = (
+_RANGE = (
     Number("days", 1, DAYS_MAX, None, f"The last days, today included; {DAYS} without a range."),
     Day("from", "The first day, in place of `days`; with `to`."),
     Day("to", "The last day; with `from`."),
 )
-"""The days that an address may ask for; `wanted` reads them."""
+"""The days that an address may ask for; `_wanted` reads them."""
+_SLOWEST = 10
 
 
 def usage(shown: Shown) -> Sequence[Endpoint]:
@@ -31,7 +35,7 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
 
     async def sums(**asked: Any) -> Facts:
         """Return what `aouo usage --json` does."""
-        named, days = wanted(shown.today, asked)
+        named, days = _wanted(shown.today, asked)
         facts: Facts = named
         async with shown.snapshot() as snapshot:
             for name, query in usage_report.queries(days).items():
@@ -42,7 +46,7 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
         return {"limits": await money.left()}
 
     async def prices(**asked: Any) -> Facts:
-        named, days = wanted(shown.today, asked)
+        named, days = _wanted(shown.today, asked)
         unpriced: Facts = {}
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(usage_days.asked(days))
@@ -53,8 +57,24 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
         return {**named, **told, "unpriced": unpriced}
 
     async def export(format: str, **asked: Any) -> Download:  # noqa: A002 - the address says so
-        _, days = wanted(shown.today, asked)
-        return exported(shown.snapshot, days, format, shown.redactor().text)
+        _, days = _wanted(shown.today, asked)
+        return exported(shown.snapshot, days, cast("Format", format), shown.redactor().text)
+
+    async def fared(**asked: Any) -> Facts:
+        named, (first, last) = _wanted(shown.today, asked)
+        days = moments(date.fromisoformat(first), date.fromisoformat(last), shown.zone())
+        async with shown.snapshot() as snapshot:
+            sums = await snapshot.ask(turn_sums.sums(*days))
+            slowest = await snapshot.ask(turn_lines.slowest(*days, _SLOWEST))
+            tries = await snapshot.ask(turn_sums.failed_tries(*days))
+            refused = await snapshot.ask(turn_sums.refused_calls(*days))
+        return {
+            **named,
+            **asdict(sums),
+            "slowest": [asdict(line) for line in slowest],
+            "tries": [asdict(one) for one in tries],
+            "refused": [asdict(one) for one in refused],
+        }
 
     return (
         Endpoint(
@@ -62,7 +82,7 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
             "/api/usage",
             "What was used: calls, tokens and USD.",
             sums,
-            RANGE,
+            _RANGE,
         ),
         Endpoint("GET", "/api/usage/left", "What is left of each cap and budget today.", left),
         Endpoint(
@@ -70,20 +90,27 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
             "/api/usage/prices",
             "What everything that was asked, or may be, costs, and who says so.",
             prices,
-            RANGE,
+            _RANGE,
         ),
         Endpoint(
             "GET",
             "/api/usage/export",
             "The rows: one per day, pack, model, person and use.",
             export,
-            (*RANGE, Choice("format", TYPES, "How they are written.")),
+            (*_RANGE, Choice("format", tuple(FORMATS), "How they are written.")),
             gives="file",
+        ),
+        Endpoint(
+            "GET",
+            "/api/usage/turns",
+            "How turns fared: the slowest, failures of models, live edits, refused calls.",
+            fared,
+            _RANGE,
         ),
     )
 
 
-def wanted(today: date, asked: Facts) -> tuple[Facts, Range]:
+def _wanted(today: date, asked: Facts) -> tuple[Facts, Range]:
     """Return the days that an address asks for, as facts and as a range. Raises: NotShown."""
     days, first, last = asked["days"], asked["from"], asked["to"]
     if days is not None and (first or last):

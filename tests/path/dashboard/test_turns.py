@@ -10,6 +10,7 @@ import pytest
 from yarl import URL
 
 from aouo.facts.ids import ulid
+from aouo.plumbing.zones import moments
 from aouo.store import turn_sums
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
@@ -130,7 +131,7 @@ async def test_who_judged_a_call_is_told_also_where_the_owner_was_asked(world: W
         await said(world, "Done.")
         await settled(shown.bot)
         told = await newest(shown)
-        since, until = turn_sums.between(date(2000, 1, 1), date(2999, 1, 1), UTC)
+        since, until = moments(date(2000, 1, 1), date(2999, 1, 1), UTC)
         async with shown.bot.app.shared.database.snapshot() as snapshot:
             refused = await snapshot.ask(turn_sums.refused_calls(since, until))
 
@@ -165,7 +166,7 @@ async def test_a_stale_route_is_told_with_the_turn_that_put_it_right(world: Worl
         await shown.bot.ask("buy bread")
         await settled(shown.bot)
         after = await newest(shown)
-        since, until = turn_sums.between(date(2000, 1, 1), date(2999, 1, 1), UTC)
+        since, until = moments(date(2000, 1, 1), date(2999, 1, 1), UTC)
         async with shown.bot.app.shared.database.snapshot() as snapshot:
             sums = await snapshot.ask(turn_sums.sums(since, until))
 
