@@ -10,6 +10,7 @@ from datetime import datetime
 from aouo.commands.schedule_lines import line_of
 from aouo.commands.scheduling import HISTORY
 from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
+from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Triggered
 from aouo.facts.ports import iso
@@ -20,6 +21,7 @@ from aouo.outbound.wording import sentences
 from aouo.outbound.wording.schedules import ALL_OFF, past_state, state
 from aouo.packs.format.manifest import Watch
 from aouo.packs.load import Pack
+from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts, Verb
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
@@ -103,11 +105,11 @@ class _Room:
             watched = await snapshot.ask(schedule_report.watched(pack))
         heartbeat = "" if pack else (await self._shown.status()).get("heartbeat", "")
         packs = [one for one in self._shown.library().packs.values() if pack in ("", one.name)]
-        zones = self._zones()
+        zones, redactor = self._zones(), self._shown.redactor()
 
         def told() -> Facts:
             return {
-                "schedules": [_told(row, zones) for row in rows[:PAGE]],
+                "schedules": [_told(row, zones, redactor) for row in rows[:PAGE]],
                 "more": len(rows) > PAGE,
                 "watches": _watches(packs, watched),
             }
@@ -125,12 +127,12 @@ class _Room:
             past = await snapshot.ask(schedule_report.runs(schedule, runs + 1))
         if row is None:
             raise _gone()
-        now, zones = self._shown.clock.now(), self._zones()
+        now, zones, redactor = self._shown.clock.now(), self._zones(), self._shown.redactor()
 
         def told() -> Facts:
             return {
-                "schedule": _told(row, zones),
-                **_coming(row, now, zones, times),
+                "schedule": _told(row, zones, redactor),
+                **_coming(row, now, zones, times, redactor),
                 "runs": [_run(one) for one in past[:runs]],
                 "more": len(past) > runs,
             }
@@ -171,11 +173,11 @@ def _gone() -> NotFound:
     return NotFound("There is no schedule of this id.")
 
 
-def _told(row: Scheduled, zones: ZoneOf) -> Facts:
+def _told(row: Scheduled, zones: ZoneOf, redactor: Redactor) -> Facts:
     """Return a schedule as `aouo cron list --json` does, in words, and what may be done with it."""
     line = line_of(row, zones)
     return {
-        **asdict(replace(row, prompt=_cut(row.prompt, changing.PROMPT_CHARS))),
+        **asdict(replace(row, prompt=_cut(redactor, row.prompt, changing.PROMPT_CHARS))),
         "said": {
             "name": line.name,
             "when": line.when,
@@ -190,7 +192,7 @@ def _told(row: Scheduled, zones: ZoneOf) -> Facts:
     }
 
 
-def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
+def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int, redactor: Redactor) -> Facts:
     """Return the next due times, and what is asked then: as if it were on, if it is off."""
     if not row.enabled and is_from_now(row.text):
         row = replace(row, since=iso(now))
@@ -198,7 +200,7 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
     asked = run_of(row, iso(times[0]) if times else "").content
     zone = zones(row.zone)
     assert isinstance(asked, Triggered)
-    asked = replace(asked, prompt=_cut(asked.prompt, ASKED_CHARS))
+    asked = replace(asked, prompt=_cut(redactor, asked.prompt, ASKED_CHARS))
     return {
         "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
         "zone": changing.zone_name(row, zones),
@@ -206,10 +208,10 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
     }
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(redactor: Redactor, text: str, most: int) -> str:
     """Return a text of a pack or a backup, which have no limit for it, or its beginning."""
     left = len(text) - most
-    return text if left <= 0 else f"{text[:most]}… ({left:,} characters more)"
+    return text if left <= 0 else f"{beginning(redactor, text, most)}… ({left:,} characters more)"
 
 
 def _run(shown: RunShown) -> Facts:

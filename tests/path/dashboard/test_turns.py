@@ -287,6 +287,7 @@ async def test_a_result_of_two_megabytes_is_cut_and_secrets_are_not_told(world: 
         await settled(shown.bot)
         (line,) = await turns(shown)
         key = "sk-proj-" + "a1B2c3D4" * 6
+        token = ".".join(("eyJhbGciOiJSUzI1NiJ9", "a1B2c3D4" * 100, "sgn"))
 
         def write(tx: Tx) -> None:
             tx.run(
@@ -294,7 +295,7 @@ async def test_a_result_of_two_megabytes_is_cut_and_secrets_are_not_told(world: 
                 "started_at, ended_at) VALUES ('c', ?, '<script>\u202e', ?, 0, 'done', ?, ?, ?)",
                 line["id"],
                 json.dumps({"key": key}),
-                "ä" * 2_000_000,
+                f"{'ä' * 1_900} {token} {'ä' * 2_000_000}",
                 line["started_at"],
                 line["settled_at"],
             )
@@ -305,8 +306,9 @@ async def test_a_result_of_two_megabytes_is_cut_and_secrets_are_not_told(world: 
 
     (use,) = of(told, "tool")
     assert use["name"] == "<script>\u202e"
-    assert (len(use["result"]["text"]), use["result"]["chars"]) == (2_000, 2_000_000)
+    assert len(use["result"]["text"]) == 2_000 < 2_000_000 < use["result"]["chars"]
     assert key not in json.dumps(told)
+    assert "eyJ" not in json.dumps(told)
     assert told["reason"] == "refused [redacted]"
 
 
