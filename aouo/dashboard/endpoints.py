@@ -185,8 +185,8 @@ class Endpoint:
     booleans, and objects that it checks itself. What is uploaded comes as `content`, in pieces, if
     it `takes_file`.
 
-    `needs_bot`: it is refused while none runs. One that gives frames is asked for those after the
-    last id that a browser has seen, if it has the parameter `after`.
+    One that gives frames is asked for those after the last id that a browser has seen, if it has
+    the parameter `after`.
     """
 
     method: Method
@@ -196,7 +196,6 @@ class Endpoint:
     query: tuple[Parameter, ...] = ()
     body: type[Any] | None = None
     needs_token: bool = True
-    needs_bot: bool = False
     gives: Literal["facts", "file", "frames"] = "facts"
     takes_file: bool = False
     names: tuple[str, ...] = field(init=False, default=())

@@ -59,7 +59,6 @@ def approvals(shown: Shown) -> Sequence[Endpoint]:
             "Decide as the owner; 409 if it was decided before, or is not the owner's to decide.",
             decide,
             body=Decision,
-            needs_bot=True,
         ),
     )
 

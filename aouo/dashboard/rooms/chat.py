@@ -67,51 +67,48 @@ class Tap:
 
 def chat(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints of the chats: of each pack by its name, and of no pack by `~`."""
-    talk = _Talk(shown)
+    room = _Room(shown)
     before = Number("before", 0, _HIGHEST, 0, "The id that all have to be below, 0 = the newest.")
     after = Number("after", 0, _HIGHEST, 0, "The number of the last change that is known.")
     name = Words("name", "What the file is called.")
     base = "/api/chats/{chat}"
     return (
-        Endpoint("GET", base, "What was said, the oldest first.", talk.messages, (before,)),
+        Endpoint("GET", base, "What was said, the oldest first.", room.messages, (before,)),
         Endpoint(
             "GET",
             f"{base}/events",
             "The messages that change, from a change on; `anew`: there were too many to tell.",
-            talk.events,
+            room.events,
             (after,),
-            needs_bot=True,
             gives="frames",
         ),
         Endpoint(
             "GET",
             f"{base}/commands",
             "What can be said with a slash.",
-            talk.commands,
-            needs_bot=True,
+            room.commands,
         ),
         Endpoint(
             "GET",
             base + "/messages/{message}/files/{number}",
             "A file of a message.",
-            talk.file,
+            room.file,
             gives="file",
         ),
-        Endpoint("POST", f"{base}/messages", "Say something.", talk.say, body=Say, needs_bot=True),
-        Endpoint("POST", f"{base}/taps", "Tap a button.", talk.tap, body=Tap, needs_bot=True),
+        Endpoint("POST", f"{base}/messages", "Say something.", room.say, body=Say),
+        Endpoint("POST", f"{base}/taps", "Tap a button.", room.tap, body=Tap),
         Endpoint(
             "POST",
             f"{base}/files",
             "Upload a file, to be said with a message.",
-            talk.upload,
+            room.upload,
             (name,),
-            needs_bot=True,
             takes_file=True,
         ),
     )
 
 
-class _Talk:
+class _Room:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
 

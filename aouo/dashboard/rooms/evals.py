@@ -40,14 +40,12 @@ def evals(shown: Shown) -> Sequence[Endpoint]:
             "Begin to run a pack's evals with a scripted model, in a process of its own.",
             room.run,
             body=RunEvals,
-            needs_bot=True,
         ),
         Endpoint(
             "POST",
             "/api/packs/{pack}/evals/stop",
             "Stop the run of a pack's evals.",
             room.stop,
-            needs_bot=True,
         ),
     )
 

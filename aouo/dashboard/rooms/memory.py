@@ -45,42 +45,40 @@ class TakeBack:
 
 def memory(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about memory."""
-    remembered = _Remembered(shown)
+    room = _Room(shown)
     address = "/api/packs/{pack}/memory"
     return (
-        Endpoint("GET", address, "Whose memory a pack has.", remembered.people),
+        Endpoint("GET", address, "Whose memory a pack has.", room.people),
         Endpoint(
             "GET",
             f"{address}/{{tenant}}",
             "The memory files of one person or group, and how they changed.",
-            remembered.files,
+            room.files,
         ),
         Endpoint(
             "GET",
             f"{address}/{{tenant}}/versions/{{number}}",
             "One change: what was there, what is new, and where it came from.",
-            remembered.version,
+            room.version,
         ),
         Endpoint(
             "POST",
             f"{address}/{{tenant}}/files/{{file}}",
             "Replace a file's text by the owner's; refused if it is not what they read.",
-            remembered.edit,
+            room.edit,
             body=Edited,
-            needs_bot=True,
         ),
         Endpoint(
             "POST",
             f"{address}/{{tenant}}/undo",
             "Take the newest change back, as `/memory undo` does.",
-            remembered.undo,
+            room.undo,
             body=TakeBack,
-            needs_bot=True,
         ),
     )
 
 
-class _Remembered:
+class _Room:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
 

@@ -76,21 +76,18 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "Switch a schedule on or off.",
             room.switch,
             body=Switch,
-            needs_bot=True,
         ),
         Endpoint(
             "POST",
             "/api/schedules/{schedule}/run",
             "File a run of a schedule; when it comes by itself stays as it is.",
             room.run,
-            needs_bot=True,
         ),
         Endpoint(
             "DELETE",
             "/api/schedules/{schedule}",
             "Remove a schedule and its history.",
             room.remove,
-            needs_bot=True,
         ),
     )
 

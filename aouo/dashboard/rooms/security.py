@@ -60,7 +60,6 @@ def security(shown: Shown) -> Sequence[Endpoint]:
             "/api/grants/{grant}/revoke",
             "Take back what was allowed for good.",
             revoke,
-            needs_bot=True,
         ),
     )
 

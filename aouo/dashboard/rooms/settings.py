@@ -75,7 +75,6 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
             "Save changes of the configuration, all or none, and take them up.",
             save,
             body=Save,
-            needs_bot=True,
         ),
     )
 

@@ -22,9 +22,19 @@ from aouo.store.turn_texts import CallTexts, Kept
 
 TEXT_CHARS = 2_000
 PROMPT_CHARS = 50_000
-_ANY = "any"
-_STATES = (_ANY, "ack", "nack", "aborted", "open")
-_ORIGINS = (_ANY, *get_args(Origin))
+_PARAMETERS = (
+    Words("pack", "The pack that answered."),
+    Words("person", "Who asked, as the platform's id."),
+    Choice("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
+    Choice("origin", ("", *get_args(Origin)), "What started it; any without it."),
+    Words("model", "A model that answered in it."),
+    Words("reason", "A part of why it has no answer."),
+    Words("session", "Its session."),
+    Day("since", "The first day on which it may have begun."),
+    Day("until", "The last day on which it may have begun."),
+    Words("older", "The id of the turn before which to go on."),
+    Number("limit", 1, 200, 50, "How many."),
+)
 
 
 def turns(shown: Shown) -> Sequence[Endpoint]:
@@ -32,8 +42,6 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
 
     async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
         begins, ends = moments(since, until, shown.zone())
-        for name in ("status", "origin"):
-            like[name] = "" if like[name] == _ANY else like[name]
         wanted = Wanted(**like, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(turn_lines.newest(wanted, limit + 1))
@@ -47,7 +55,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
                 raise NotFound("There is no such turn, or it was forgotten with its session.")
             trace = await traces.ask(snapshot, line)
             if line.off_record:
-                return _hidden(trace)
+                return _told(trace, (), {}, (), shown.redactor())
             read = TEXT_CHARS + MARGIN_CHARS
             said = await snapshot.ask(turn_texts.words(line.id, read))
             calls = await snapshot.ask(turn_texts.calls(line.id, read))
@@ -61,19 +69,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
             "/api/turns",
             "Turns, newest first, with what each used; `older` is where the next ones begin.",
             some,
-            (
-                Words("pack", "The pack that answered."),
-                Words("person", "Who asked, as the platform's id."),
-                Choice("status", _STATES, "How it ended."),
-                Choice("origin", _ORIGINS, "What started it."),
-                Words("model", "A model that answered in it."),
-                Words("reason", "A part of why it has no answer."),
-                Words("session", "Its session."),
-                Day("since", "The first day on which it may have begun."),
-                Day("until", "The last day on which it may have begun."),
-                Words("older", "The id of the turn before which to go on."),
-                Number("limit", 1, 200, 50, "How many."),
-            ),
+            _PARAMETERS,
         ),
         Endpoint(
             "GET",
@@ -82,10 +78,6 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
             one,
         ),
     )
-
-
-def _hidden(trace: Trace) -> Facts:
-    return traces.facts(trace) | {"prompt": [], "said": []}
 
 
 def _told(
