@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 
 from aouo.dashboard.endpoints import Download
 from aouo.dashboard.tables import FORMATS, Format, csv_lines, inert
@@ -33,7 +34,7 @@ def exported(
     name = f"usage-from-{days[0]}{last}.{kind}"
     pieces = _pieces(snapshot, days)
     written = _csv if kind == "csv" else _json
-    return Download(name, FORMATS[kind], written(pieces, clean))
+    return Download(name, FORMATS[kind], written(pieces, cache(clean)))
 
 
 async def _pieces(

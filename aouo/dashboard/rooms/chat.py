@@ -82,12 +82,7 @@ def chat(shown: Shown) -> Sequence[Endpoint]:
             (after,),
             gives="frames",
         ),
-        Endpoint(
-            "GET",
-            f"{base}/commands",
-            "What can be said with a slash.",
-            room.commands,
-        ),
+        Endpoint("GET", f"{base}/commands", "What can be said with a slash.", room.commands),
         Endpoint(
             "GET",
             base + "/messages/{message}/files/{number}",

@@ -32,9 +32,6 @@ from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
 
 PAGE = 100
-SKIP_MAX = 1_000_000
-TIMES_MAX = 50
-RUNS_MAX = 500
 ASKED_CHARS = 100_000
 _NO_BOT = "No bot runs, so nothing begins by itself."
 
@@ -57,7 +54,7 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             room.listed,
             (
                 Words("pack", "Of this pack only."),
-                Number("skip", 0, SKIP_MAX, 0, "How many to leave out at the beginning."),
+                Number("skip", 0, 1_000_000, 0, "How many to leave out at the beginning."),
             ),
         ),
         Endpoint(
@@ -66,8 +63,8 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "One schedule: when it comes next, what it asks then, and its newest runs.",
             room.one,
             (
-                Number("times", 1, TIMES_MAX, 5, "How many due times."),
-                Number("runs", 1, RUNS_MAX, HISTORY, "How many runs."),
+                Number("times", 1, 50, 5, "How many due times."),
+                Number("runs", 1, 500, HISTORY, "How many runs."),
             ),
         ),
         Endpoint(
@@ -84,10 +81,7 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             room.run,
         ),
         Endpoint(
-            "DELETE",
-            "/api/schedules/{schedule}",
-            "Remove a schedule and its history.",
-            room.remove,
+            "DELETE", "/api/schedules/{schedule}", "Remove a schedule and its history.", room.remove
         ),
     )
 
