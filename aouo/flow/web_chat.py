@@ -103,7 +103,7 @@ class WebChat:
         """
 
         def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
-            row = web_messages.get(tx, address.chat_id, message_id)
+            row = tx.ask(web_messages.one(address.chat_id, message_id))
             shown = self.messenger.shown(address.chat_id, row) if row else None
             buttons = chain.from_iterable(shown.message.buttons if shown else ())
             button = next((one for one in buttons if one.data == data), None)
