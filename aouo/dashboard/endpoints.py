@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, TypeAlias
 
@@ -198,13 +198,8 @@ class Endpoint:
     needs_token: bool = True
     gives: Literal["facts", "file", "frames"] = "facts"
     takes_file: bool = False
-    names: tuple[str, ...] = field(init=False, default=())
-    """The names in the braces of the path."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(_IN_PATH.findall(self.path)))
 
     @property
-    def changes(self) -> bool:
-        """Whether it may change something."""
-        return self.method != "GET"
+    def names(self) -> tuple[str, ...]:
+        """The names in the braces of the path."""
+        return tuple(_IN_PATH.findall(self.path))
