@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, TypeAlias
 
@@ -185,8 +185,8 @@ class Endpoint:
     booleans, and objects that it checks itself. What is uploaded comes as `content`, in pieces, if
     it `takes_file`.
 
-    `needs_bot`: it is refused while none runs. One that gives frames is asked for those after the
-    last id that a browser has seen, if it has the parameter `after`.
+    One that gives frames is asked for those after the last id that a browser has seen, if it has
+    the parameter `after`.
     """
 
     method: Method
@@ -196,16 +196,10 @@ class Endpoint:
     query: tuple[Parameter, ...] = ()
     body: type[Any] | None = None
     needs_token: bool = True
-    needs_bot: bool = False
     gives: Literal["facts", "file", "frames"] = "facts"
     takes_file: bool = False
-    names: tuple[str, ...] = field(init=False, default=())
-    """The names in the braces of the path."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(_IN_PATH.findall(self.path)))
 
     @property
-    def changes(self) -> bool:
-        """Whether it may change something."""
-        return self.method != "GET"
+    def names(self) -> tuple[str, ...]:
+        """The names in the braces of the path."""
+        return tuple(_IN_PATH.findall(self.path))

@@ -10,6 +10,11 @@ MARGIN_CHARS = 10_000
 """What is read beyond the end, for a secret that stands at the cut."""
 
 
+def beginning(redactor: Redactor, text: str, chars: int) -> str:
+    """Return the first characters of a text without secrets."""
+    return redactor.text(text[: chars + MARGIN_CHARS])[:chars]
+
+
 def excerpt(
     redactor: Redactor, text: str, size_bytes: int | None = None, chars: int = SHOWN_CHARS
 ) -> Facts:

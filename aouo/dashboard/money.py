@@ -122,9 +122,8 @@ def _usd(price: Price | float | None) -> Facts | float | None:
     """Return a price as facts: of tokens by the million, else of one unit."""
     if not isinstance(price, Price):
         return price
-    found: Facts = {"input": price.input, "cached": price.cached, "output": price.output}
     dearer = [{"input_tokens": start, **_tokens(above)} for start, above in price.above]
-    return found | ({"above": dearer} if dearer else {})
+    return _tokens(price) | ({"above": dearer} if dearer else {})
 
 
 def _tokens(price: Price) -> Facts:

@@ -80,7 +80,7 @@ def _operation(endpoint: Endpoint) -> Facts:
         },
     }
     if endpoint.body:
-        content = {"application/json": {"schema": body_schema(endpoint.body)}}
+        content = {"application/json": {"schema": _body_schema(endpoint.body)}}
         facts["requestBody"] = {"required": True, "content": content}
     if endpoint.takes_file:
         any_bytes: Facts = {"application/octet-stream": {"schema": {}}}
@@ -92,7 +92,7 @@ _NAME: Facts = {"type": "string", "minLength": 1, "maxLength": NAME_MAX}
 _OBJECT: Facts = {"type": "object"}
 
 
-def body_schema(body: type[Any]) -> Facts:
+def _body_schema(body: type[Any]) -> Facts:
     """Return the schema of a request's dataclass."""
     types = get_type_hints(body)
     return {

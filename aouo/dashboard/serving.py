@@ -46,6 +46,7 @@ async def serve(listener: socket.socket, shown: Shown, access: Access) -> None:
         access,
         f"aouo_{listener.getsockname()[1]}",
         lambda request: connections.taken(request.transport),
+        shown.redactor,
     )
     runner = web.AppRunner(site.application(), handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()

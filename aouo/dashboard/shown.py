@@ -9,10 +9,11 @@ from datetime import date, tzinfo
 from typing import TYPE_CHECKING
 
 from aouo.config.settings import Settings
-from aouo.dashboard.endpoints import Conflict
+from aouo.dashboard.endpoints import Conflict, NotFound
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
 from aouo.packs.library import Library
+from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 class Shown:
     """What the rooms of the page stand on. `snapshot` opens one state of the database, read beside
     the event loop; `environ` is what the configuration is read with; `trusted_keys` are signers by
-    name; `runtime` is None while no
-    bot runs, and all is read only then."""
+    name; `runtime` is None while no bot runs, and all is read only then."""
 
     home: Home
     environ: Mapping[str, str]
@@ -54,3 +54,12 @@ class Shown:
         if self.runtime is None:
             raise Conflict("No bot runs; this is what is stored, to be read only.")
         return self.runtime
+
+    def pack(self, name: str) -> Pack:
+        """Return an installed pack that loads. Raises: NotFound, Conflict."""
+        library = self.library()
+        if pack := library.get(name):
+            return pack
+        if name in library.broken:
+            raise Conflict(f"The pack {name} does not load; About says why.")
+        raise NotFound(f"There is no pack {name!r}.")

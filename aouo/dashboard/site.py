@@ -25,8 +25,9 @@ from aouo.dashboard.endpoints import (
     is_text,
 )
 from aouo.dashboard.openapi import document
-from aouo.dashboard.streaming import downloaded, streamed
+from aouo.dashboard.streaming import downloaded, streamed, without_secrets
 from aouo.facts.errors import Refused, SetupError, TooMuchToRead
+from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import BadRequest, Facts, parsed
 
 log = structlog.get_logger()
@@ -67,7 +68,9 @@ AROUND = {
 
 class Site:
     """The routes, and what stands around each answer. `cookie` is the name of ours: cookies do not
-    tell the ports of a machine apart. `taken` is called when a request has arrived completely."""
+    tell the ports of a machine apart. `taken` is called when a request has arrived completely.
+    No fact and no error leaves with what `redactor` takes out; a room redacts only what it cuts or
+    has saved as a file."""
 
     def __init__(
         self,
@@ -75,11 +78,13 @@ class Site:
         access: Access,
         cookie: str,
         taken: Taken,
+        redactor: Callable[[], Redactor],
     ) -> None:
         self._endpoints = endpoints
         self._access = access
         self._cookie = cookie
         self._taken = taken
+        self._redactor = redactor
         self._free = {one.path for one in endpoints if not one.needs_token}
 
     def application(self) -> web.Application:
@@ -88,7 +93,7 @@ class Site:
         app[_TAKEN] = self._taken
         app.on_response_prepare.append(_protect)
         for endpoint in self._endpoints:
-            answer = _answering(endpoint)
+            answer = self._answering(endpoint)
             app.router.add_route(endpoint.method, endpoint.path, answer)
             if endpoint.method == hdrs.METH_GET and endpoint.gives == "facts":
                 app.router.add_route(hdrs.METH_HEAD, endpoint.path, answer)
@@ -119,30 +124,66 @@ class Site:
         return _REFUSALS[refusal] if refusal else None
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        def refused(status: int, why: str) -> web.Response:
+            return problem(request, status, self._redactor().text(why))
+
         try:
             if not request.body_exists:
                 self._taken(request)
             return await handler(request)
         except web.HTTPException as error:
-            refused = problem(
-                request, error.status, _IN_WORDS.get(error.status, f"{error.reason}.")
-            )
+            response = refused(error.status, _IN_WORDS.get(error.status, f"{error.reason}."))
             if hdrs.ALLOW in error.headers:
-                refused.headers[hdrs.ALLOW] = error.headers[hdrs.ALLOW]
-            return refused
+                response.headers[hdrs.ALLOW] = error.headers[hdrs.ALLOW]
+            return response
         except NotShown as error:
-            return problem(request, error.status, str(error))
+            return refused(error.status, str(error))
         except BadRequest as error:
-            return problem(request, 400, str(error))
+            return refused(400, str(error))
         except TooMuchToRead as error:
-            return problem(request, 413, f"There is too much to show: {error}. Ask for less.")
+            return refused(413, f"There is too much to show: {error}. Ask for less.")
         except (Refused, SetupError) as error:
-            return problem(request, 409, str(error))
+            return refused(409, str(error))
         except ConnectionError:  # they have gone
             raise
         except Exception as error:
             log.exception("dashboard_failed", path=request.path, error=repr(error))
-            return problem(request, 500, "Something broke. The log says what.")
+            return refused(500, "Something broke. The log says what.")
+
+    def _answering(
+        self, endpoint: Endpoint
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def answer(request: web.Request) -> web.StreamResponse:
+            if not endpoint.body:
+                request.app[_TAKEN](request)
+            values: Facts = dict(request.match_info)
+            if any(len(value) > NAME_MAX or not is_text(value) for value in values.values()):
+                return problem(request, 404, "There is nothing of that name.")
+            try:
+                query = _seen(request) if endpoint.gives == "frames" else request.query
+                values |= {one.name: one.of(query) for one in endpoint.query}
+            except ValueError as error:
+                return problem(request, 400, str(error))
+            if endpoint.body:
+                values["body"] = parsed(endpoint.body, await _body(request))
+            if endpoint.takes_file:
+                values["content"] = request.content.iter_any()
+            return await self._response(request, await endpoint.answer(**values))
+
+        return answer
+
+    async def _response(self, request: web.Request, answered: Answered) -> web.StreamResponse:
+        match answered:
+            case Download():
+                return await downloaded(request, answered)
+            case Frames(frames):
+                return await streamed(request, frames, self._redactor)
+            case Answer(status, facts):
+                pass
+            case facts:
+                status = 200
+        text = await without_secrets(facts, self._redactor())
+        return web.json_response(text=text, status=status)
 
     def _asked(self, request: web.Request) -> Asked:
         reads = request.method in (hdrs.METH_GET, hdrs.METH_HEAD)
@@ -180,27 +221,6 @@ class Site:
         return web.FileResponse(_PAGE / "index.html")
 
 
-def _answering(endpoint: Endpoint) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def answer(request: web.Request) -> web.StreamResponse:
-        if not endpoint.body:
-            request.app[_TAKEN](request)
-        values: Facts = dict(request.match_info)
-        if any(len(value) > NAME_MAX or not is_text(value) for value in values.values()):
-            return problem(request, 404, "There is nothing of that name.")
-        try:
-            query = _seen(request) if endpoint.gives == "frames" else request.query
-            values |= {one.name: one.of(query) for one in endpoint.query}
-        except ValueError as error:
-            return problem(request, 400, str(error))
-        if endpoint.body:
-            values["body"] = parsed(endpoint.body, await _body(request))
-        if endpoint.takes_file:
-            values["content"] = request.content.iter_any()
-        return await _response(request, await endpoint.answer(**values))
-
-    return answer
-
-
 def _seen(request: web.Request) -> Mapping[str, str]:
     """Return the query of a browser that comes back, from the last event that it has seen on."""
     last = request.headers.get("Last-Event-ID", "")
@@ -219,18 +239,6 @@ async def _body(request: web.Request) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BadRequest("The body has to be a JSON object.")
     return cast("dict[str, Any]", found)
-
-
-async def _response(request: web.Request, answered: Answered) -> web.StreamResponse:
-    match answered:
-        case Answer(status, facts):
-            return web.json_response(facts, status=status)
-        case Download():
-            return await downloaded(request, answered)
-        case Frames(frames):
-            return await streamed(request, frames)
-        case facts:
-            return web.json_response(facts)
 
 
 async def _protect(request: web.Request, response: web.StreamResponse) -> None:

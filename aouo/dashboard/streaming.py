@@ -1,4 +1,4 @@
-"""Sends files, and events for as long as somebody listens."""
+"""Sends facts without secrets, files, and events for as long as somebody listens."""
 
 from __future__ import annotations
 
@@ -13,15 +13,28 @@ import structlog
 from aiohttp import hdrs, web
 
 from aouo.dashboard.endpoints import Download, Frame
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.verbs import Facts
 
 log = structlog.get_logger()
 HEARTBEAT_S = 15.0
+AT_ONCE_CHARS = 16_000
+"""Of JSON: what is longer is looked through beside the event loop, for it takes milliseconds."""
 PATIENCE_S = 60.0
 """How long somebody may leave unread what is sent: 64 KB here, and what the system holds."""
 Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 
-async def streamed(request: web.Request, frames: AsyncGenerator[Frame]) -> web.StreamResponse:
+async def without_secrets(facts: Facts, redactor: Redactor) -> str:
+    """Return facts as JSON; every text and name in them is redacted."""
+    if len(json.dumps(facts)) <= AT_ONCE_CHARS:
+        return json.dumps(redactor.value(facts))
+    return await asyncio.to_thread(lambda: json.dumps(redactor.value(facts)))
+
+
+async def streamed(
+    request: web.Request, frames: AsyncGenerator[Frame], redactor: Callable[[], Redactor]
+) -> web.StreamResponse:
     """Send frames as server-sent events, and a comment when there was none for a while."""
     response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
     async with _begun(request, response) as write, aclosing(frames):
@@ -32,7 +45,7 @@ async def streamed(request: web.Request, frames: AsyncGenerator[Frame]) -> web.S
                 if not done:
                     await write(b": still here\n\n")
                 elif frame := coming.result():
-                    await write(_written(frame))
+                    await write(await _written(frame, redactor()))
                     coming = asyncio.ensure_future(anext(frames, None))
                 else:
                     break
@@ -42,9 +55,10 @@ async def streamed(request: web.Request, frames: AsyncGenerator[Frame]) -> web.S
     return response
 
 
-def _written(frame: Frame) -> bytes:
+async def _written(frame: Frame, redactor: Redactor) -> bytes:
     number = f"id: {frame.id}\n" if frame.id else ""
-    return f"{number}event: {frame.event}\ndata: {json.dumps(frame.data)}\n\n".encode()
+    data = await without_secrets(frame.data, redactor)
+    return f"{number}event: {frame.event}\ndata: {data}\n\n".encode()
 
 
 async def downloaded(request: web.Request, file: Download) -> web.StreamResponse:

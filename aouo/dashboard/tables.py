@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from aouo.packs.data.browsing import Page
@@ -23,7 +23,7 @@ FORMATS: dict[Format, str] = {
 SHOWN_CHARS = 400
 WHOLE_CHARS = 1_000_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""How a cell begins that a spreadsheet would compute."""
+"""How a cell begins that a spreadsheet would compute. Source: OWASP, "CSV Injection"."""
 
 
 def shown_cell(value: Cell, size: int | None, clean: Callable[[str], str]) -> Facts:
@@ -60,7 +60,7 @@ def head(kind: Format, table: str, columns: Sequence[Column]) -> bytes:
     """Return what stands before the rows."""
     names = [one.name for one in columns]
     if kind == "csv":
-        return _csv([[_safe(name) for name in names]])
+        return csv_lines([[inert(name) for name in names]])
     told = json.dumps({"table": table, "columns": names}, ensure_ascii=False)
     return f'{told[:-1]}, "rows": [\n'.encode()
 
@@ -68,7 +68,7 @@ def head(kind: Format, table: str, columns: Sequence[Column]) -> bytes:
 def lines(kind: Format, page: Page, clean: Callable[[str], str], begun: bool) -> bytes:
     """Return the rows of a page; `begun`: others stand before them."""
     if kind == "csv":
-        return _csv([[_csv_cell(one, clean) for one in row.cells] for row in page.rows])
+        return csv_lines([_csv_cell(one, clean) for one in row.cells] for row in page.rows)
     rows = [
         json.dumps([_json_cell(one, clean) for one in row.cells], ensure_ascii=False)
         for row in page.rows
@@ -81,10 +81,11 @@ def tail(kind: Format, *, cut: bool) -> bytes:
     return b"" if kind == "csv" else f'\n], "complete": {json.dumps(not cut)}}}\n'.encode()
 
 
-def _csv(rows: Sequence[Sequence[str]]) -> bytes:
+def csv_lines(rows: Iterable[Iterable[object]]) -> bytes:
+    """Return rows of cells as CSV."""
     written = io.StringIO()
     csv.writer(written).writerows(rows)
-    return written.getvalue().encode()
+    return written.getvalue().encode("utf-8", "replace")
 
 
 def _csv_cell(value: Cell, clean: Callable[[str], str]) -> str:
@@ -94,7 +95,7 @@ def _csv_cell(value: Cell, clean: Callable[[str], str]) -> str:
         case bytes():
             return _base64(value, clean)
         case str():
-            return _safe(clean(value))
+            return inert(clean(value))
         case _:
             return repr(value)
 
@@ -107,7 +108,7 @@ def _without_secrets(value: bytes, clean: Callable[[str], str]) -> bytes:
     return clean(value.decode("latin-1")).encode("latin-1", "replace")
 
 
-def _safe(text: str) -> str:
+def inert(text: str) -> str:
     """Put a quote before a text that a spreadsheet would compute."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 
 from aouo.dashboard.endpoints import Download
+from aouo.dashboard.tables import FORMATS, Format, csv_lines, inert
 from aouo.plumbing.verbs import Facts
 from aouo.store import usage_days
 from aouo.store.snapshots import Snapshot
 from aouo.store.usage_days import DayRow, Range
 from aouo.store.usage_report import sums
 
-TYPES = ("csv", "json")
 ROWS_AT_ONCE = 1_000
 ROWS_MAX = 1_000_000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula at the beginning of a cell. Source: OWASP, "CSV
-Injection"."""
 _FIELDS = (
     *("day", "pack", "provider", "model", "person", "scope"),
     *("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "unpriced_calls"),
@@ -28,15 +24,17 @@ _FIELDS = (
 
 
 def exported(
-    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]], days: Range, kind: str
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]],
+    days: Range,
+    kind: Format,
+    clean: Callable[[str], str],
 ) -> Download:
-    """Return the file with the rows of these days."""
+    """Return the file with the rows of these days, their names without secrets."""
     last = f"-to-{days[1]}" if days[1] != usage_days.LAST_DAY else ""
     name = f"usage-from-{days[0]}{last}.{kind}"
     pieces = _pieces(snapshot, days)
-    if kind == "csv":
-        return Download(name, "text/csv; charset=utf-8", _csv(pieces))
-    return Download(name, "application/json", _json(pieces))
+    written = _csv if kind == "csv" else _json
+    return Download(name, FORMATS[kind], written(pieces, cache(clean)))
 
 
 async def _pieces(
@@ -55,34 +53,27 @@ async def _pieces(
         after = found[-1]
 
 
-async def _csv(pieces: AsyncGenerator[Sequence[DayRow]]) -> AsyncGenerator[bytes]:
-    yield _lines([_FIELDS])
+async def _csv(
+    pieces: AsyncGenerator[Sequence[DayRow]], clean: Callable[[str], str]
+) -> AsyncGenerator[bytes]:
+    yield csv_lines([_FIELDS])
     async for rows in pieces:
-        yield _lines([_guarded(value) for value in _facts(row).values()] for row in rows)
+        yield csv_lines(_facts(row, lambda name: inert(clean(name))).values() for row in rows)
 
 
-async def _json(pieces: AsyncGenerator[Sequence[DayRow]]) -> AsyncGenerator[bytes]:
+async def _json(
+    pieces: AsyncGenerator[Sequence[DayRow]], clean: Callable[[str], str]
+) -> AsyncGenerator[bytes]:
     begun = False
     async for rows in pieces:
         for row in rows:
-            written = json.dumps(_facts(row), ensure_ascii=False)
+            written = json.dumps(_facts(row, clean), ensure_ascii=False)
             yield f"{',' if begun else '['}\n{written}".encode("utf-8", "replace")
             begun = True
     yield b"\n]\n" if begun else b"[]\n"
 
 
-def _facts(row: DayRow) -> Facts:
-    keys = (row.day, row.pack, row.provider, row.model, row.person, row.scope)
+def _facts(row: DayRow, clean: Callable[[str], str]) -> Facts:
+    names = (row.day, row.pack, row.provider, row.model, row.person, row.scope)
     numbers = (*sums(row.sum).values(), row.sum.unpriced)
-    return dict(zip(_FIELDS, (*keys, *numbers), strict=True))
-
-
-def _guarded(value: object) -> object:
-    """Return a cell that no spreadsheet computes."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-def _lines(rows: Iterable[Sequence[object]]) -> bytes:
-    written = io.StringIO()
-    csv.writer(written).writerows(rows)
-    return written.getvalue().encode("utf-8", "replace")
+    return dict(zip(_FIELDS, (*map(clean, names), *numbers), strict=True))

@@ -10,6 +10,7 @@ from aouo.config.changing import UNSET
 from aouo.config.environment import references
 from aouo.config.keys import unknown
 from aouo.config.tokens import NO_BOT_TOKEN, is_token, names_variable
+from aouo.plumbing.redact import REDACTED
 
 CHANGES_MAX = 500
 BY_HAND = (
@@ -66,6 +67,8 @@ def _trouble(value: object, deepest: int) -> str:
         return "it is nested too deep"
     match value:
         case str():
+            if REDACTED in value:
+                return f"{REDACTED} only stands for a secret that is not shown"
             hint = "only a secret can name an environment variable from here"
             return hint if references(value) else ""
         case dict():

@@ -127,7 +127,7 @@ def _said(gate: Gate, words: str) -> Text:
         raise ValueError("There are no words in it.")
     if len(words) > WORDS_CHARS:
         raise ValueError(f"It is too long: at most {WORDS_CHARS:,} characters are an answer.")
-    return Text(words.encode("utf-8", "replace").decode(), answers=gate.id)
+    return Text(words, answers=gate.id)
 
 
 def _over(gate: Gate, *, off_record: bool) -> str:

@@ -65,7 +65,6 @@ class WebChat:
         Raises:
             NotSaid: there is nothing in it, too much, or a file is not there.
         """
-        text = text.encode("utf-8", "replace").decode()  # half of a pair of surrogates is no text
         text = self.redactor().known(text.strip())
         if not text and not files:
             raise NotSaid("There is nothing in it to send.")
@@ -104,7 +103,7 @@ class WebChat:
         """
 
         def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
-            row = web_messages.get(tx, address.chat_id, message_id)
+            row = tx.ask(web_messages.one(address.chat_id, message_id))
             shown = self.messenger.shown(address.chat_id, row) if row else None
             buttons = chain.from_iterable(shown.message.buttons if shown else ())
             button = next((one for one in buttons if one.data == data), None)

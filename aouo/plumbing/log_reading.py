@@ -88,17 +88,8 @@ def older(log: Path, spot: Spot | None, wanted: Wanted, most: int) -> Piece:
         at = files.end() if spot is None else files.find(spot)
         if at is None:
             return Piece(lost=spot is not None)
-        after, found, looked, told = files.spot(*at), list[Line](), 0, 0
-        while (begin := files.line_before(*at)) and looked < LOOKED_BYTES:
-            index, start, end = begin
-            line = files.line(index, start, end)
-            looked += line.size
-            at = (index, start)
-            if wanted(line):
-                found.append(line)
-                told += len(line.text)
-            if len(found) == most or told > TOLD_BYTES:
-                break
+        after = files.spot(*at)
+        found, at = _looked_through(files, at, wanted, most, on=False)
         before = files.spot(*at) if files.line_before(*at) else None
         return Piece(tuple(reversed(found)), before, after)
 
@@ -111,18 +102,27 @@ def newer(log: Path, spot: Spot, wanted: Wanted, most: int) -> Piece:
         if at is None:
             newest = older(log, None, wanted, most)
             return Piece(newest.lines, newest.before, newest.after, lost=True)
-        found, looked, told = list[Line](), 0, 0
-        while (following := files.line_after(*at)) and looked < LOOKED_BYTES:
-            index, start, end = following
-            line = files.line(index, start, end)
-            looked += line.size
-            at = (index, end)
-            if wanted(line):
-                found.append(line)
-                told += len(line.text)
-            if len(found) == most or told > TOLD_BYTES:
-                break
+        found, at = _looked_through(files, at, wanted, most, on=True)
         return Piece(tuple(found), spot, files.spot(*at), is_all=files.line_after(*at) is None)
+
+
+def _looked_through(
+    files: _Files, at: tuple[int, int], wanted: Wanted, most: int, *, on: bool
+) -> tuple[list[Line], tuple[int, int]]:
+    """Return the lines that are wanted, `on` from a place or back from it, and where they end."""
+    step = files.line_after if on else files.line_before
+    found, looked, told = list[Line](), 0, 0
+    while (following := step(*at)) and looked < LOOKED_BYTES:
+        index, start, end = following
+        line = files.line(index, start, end)
+        looked += line.size
+        at = (index, end if on else start)
+        if wanted(line):
+            found.append(line)
+            told += len(line.text)
+        if len(found) == most or told > TOLD_BYTES:
+            break
+    return found, at
 
 
 class _Files:

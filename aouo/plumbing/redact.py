@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import cast
 from urllib.parse import quote, quote_plus
 
@@ -143,28 +144,7 @@ class Redactor:
 
         Mappings become dicts, exceptions text, frozen sets sets. Other types stay as they are.
         """
-        match value:
-            case str():
-                return self.text(value)
-            case dict():
-                items = cast("dict[object, object]", value).items()
-                return {self.value(key): self.value(item) for key, item in items}
-            case list():
-                return [self.value(item) for item in cast("list[object]", value)]
-            case tuple():
-                return tuple([self.value(item) for item in cast("tuple[object, ...]", value)])
-            case int() | float() | None:
-                return value
-            case set() | frozenset():
-                return {self.value(item) for item in cast("set[object]", value)}
-            case bytes():
-                return self.text(value.decode("utf-8", "backslashreplace")).encode()
-            case Mapping():
-                return self.value(dict(cast("Mapping[object, object]", value)))
-            case BaseException():
-                return self.text(f"{type(value).__name__}: {value}")
-            case _:
-                return value
+        return _redacted(value, cache(self.text))  # names of facts come again and again
 
     def known_in(self, value: object) -> object:
         """Return `value`, a frozen dataclass or a tuple of them, without the configured secrets."""
@@ -180,6 +160,31 @@ class Redactor:
                 )
             case _:
                 return value
+
+
+def _redacted(value: object, clean: Callable[[str], str]) -> object:
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            items = cast("dict[object, object]", value).items()
+            return {_redacted(key, clean): _redacted(item, clean) for key, item in items}
+        case list():
+            return [_redacted(item, clean) for item in cast("list[object]", value)]
+        case tuple():
+            return tuple([_redacted(item, clean) for item in cast("tuple[object, ...]", value)])
+        case int() | float() | None:
+            return value
+        case set() | frozenset():
+            return {_redacted(item, clean) for item in cast("set[object]", value)}
+        case bytes():
+            return clean(value.decode("utf-8", "backslashreplace")).encode()
+        case Mapping():
+            return _redacted(dict(cast("Mapping[object, object]", value)), clean)
+        case BaseException():
+            return clean(f"{type(value).__name__}: {value}")
+        case _:
+            return value
 
 
 class Trickle:

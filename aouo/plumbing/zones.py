@@ -1,13 +1,15 @@
-"""Finds time zones by name, and that of this machine."""
+"""Finds time zones by name, and that of this machine; and when days begin in them."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import os
-from datetime import UTC, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
+
+from aouo.facts.ports import iso
 
 _LOCALTIME = Path("/etc/localtime")
 _SHOWN_CHARS = 60
@@ -22,6 +24,22 @@ def zone_of(name: str, default: str = "") -> tzinfo:
         if wanted and (found := _named(wanted)):
             return found
     return _of_this_machine()
+
+
+def moments(first: date | None, last: date | None, zone: tzinfo) -> tuple[str, str]:
+    """Return the moments at which some local days begin and are over, as they are stored; "" where
+    there is no first or no last one."""
+    over = last + timedelta(days=1) if last and last < date.max else last
+    return _begin(first, zone), _begin(over, zone)
+
+
+def _begin(day: date | None, zone: tzinfo) -> str:
+    if day is None:
+        return ""
+    try:
+        return iso(datetime.combine(day, time(), zone))
+    except OverflowError:  # the first day of the calendar, or the last one
+        return iso(datetime.combine(day, time(), UTC))
 
 
 class NoSuchZone(ValueError):

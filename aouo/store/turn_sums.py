@@ -5,9 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from aouo.facts.ports import iso
 from aouo.facts.recorded import FailedTry
 from aouo.store.snapshots import Query
 
@@ -40,19 +38,6 @@ class RefusedCalls:
     judge: str
     reason: str
     times: int
-
-
-def between(first: date, last: date, zone: tzinfo) -> tuple[str, str]:
-    """Return the moments at which some local days begin and are over, as they are stored."""
-    over = last + timedelta(days=1) if last < date.max else last
-    return _begin(first, zone), _begin(over, zone)
-
-
-def _begin(day: date, zone: tzinfo) -> str:
-    try:
-        return iso(datetime.combine(day, time(), zone))
-    except OverflowError:  # the first day of the calendar, or the last one
-        return iso(datetime.combine(day, time(), UTC))
 
 
 def sums(since: str, until: str) -> Query[TurnSums]:

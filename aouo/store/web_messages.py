@@ -159,11 +159,6 @@ def wipe(tx: Tx, inbound: Inbound) -> None:
             _change(tx, number, "off_record", "")
 
 
-def get(tx: Tx, chat_id: str, message_id: int) -> WebMessage | None:
-    row = tx.one("SELECT * FROM web_messages WHERE id = ? AND chat_id = ?", message_id, chat_id)
-    return _message(row) if row else None
-
-
 def one(chat_id: str, message_id: int) -> Query[WebMessage | None]:
     """Ask for one message of a chat."""
     return Query(

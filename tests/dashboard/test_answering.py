@@ -18,6 +18,7 @@ from aouo.dashboard import streaming
 from aouo.dashboard.access import Access
 from aouo.dashboard.endpoints import Answered, Download, Endpoint, Frame, Frames
 from aouo.dashboard.site import Site
+from aouo.plumbing.redact import Redactor
 
 WAIT_S = 30.0
 TOKEN = {"X-Aouo-Token": "right"}
@@ -88,7 +89,7 @@ async def site(endless: Endless) -> AsyncGenerator[TestClient[Any, Any]]:
         Endpoint("GET", "/broken", "", broken, gives="file"),
         Endpoint("GET", "/stream", "", stream, gives="frames"),
     )
-    made = Site(endpoints, Access("right", "127.0.0.1"), "cookie", lambda _: None)
+    made = Site(endpoints, Access("right", "127.0.0.1"), "cookie", lambda _: None, Redactor)
     async with TestClient(TestServer(made.application()), headers=TOKEN) as client:
         yield client
 

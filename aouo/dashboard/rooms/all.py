@@ -17,7 +17,6 @@ from aouo.dashboard.rooms.security import security
 from aouo.dashboard.rooms.settings import settings
 from aouo.dashboard.rooms.state import state
 from aouo.dashboard.rooms.storage import storage
-from aouo.dashboard.rooms.turn_sums import sums_of_turns
 from aouo.dashboard.rooms.turns import turns
 from aouo.dashboard.rooms.usage import usage
 from aouo.dashboard.shown import Shown
@@ -33,7 +32,6 @@ _ROOMS = (
     settings,
     doctor,
     turns,
-    sums_of_turns,
     approvals,
     audit,
     security,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aouo.dashboard.endpoints import Endpoint, NotFound
-from aouo.dashboard.excerpts import excerpt
+from aouo.dashboard.excerpts import beginning, excerpt
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
@@ -59,7 +59,6 @@ def approvals(shown: Shown) -> Sequence[Endpoint]:
             "Decide as the owner; 409 if it was decided before, or is not the owner's to decide.",
             decide,
             body=Decision,
-            needs_bot=True,
         ),
     )
 
@@ -83,13 +82,14 @@ def _told(shown: Shown, opened: Opened) -> Facts:
         "kind": "approval" if gate.kind == APPROVAL else "question",
         "question": excerpt(redactor, gate.question, opened.question_bytes),
         "pack": opened.pack,
-        "tool": redactor.text(opened.tool),
+        "tool": opened.tool,
         "arguments": excerpt(redactor, opened.arguments, opened.arguments_bytes),
         "turn_id": gate.turn_id,
         "asked": "" if gate.kind == APPROVAL else _name(opened.inbound, gate.person),
         "place": _place(opened.inbound, gate.address),
         "choices": [
-            {"value": value, "label": redactor.text(text)[:_LABEL_CHARS]} for value, text in offered
+            {"value": value, "label": beginning(redactor, text, _LABEL_CHARS)}
+            for value, text in offered
         ],
     }
 

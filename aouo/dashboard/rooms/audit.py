@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date
 from typing import get_args
 
 from aouo.dashboard.endpoints import Choice, Day, Endpoint, Number, Words
@@ -12,8 +12,8 @@ from aouo.dashboard.excerpts import excerpt
 from aouo.dashboard.shown import Shown
 from aouo.facts.accounts import Stage
 from aouo.facts.events import Origin
-from aouo.facts.ports import iso
 from aouo.plumbing.verbs import Facts
+from aouo.plumbing.zones import moments
 from aouo.store import audit_report
 from aouo.store.audit_report import Row, Sought
 
@@ -36,24 +36,16 @@ _PARAMETERS = (
 def audit(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoint of the audit."""
 
-    def begins(day: date | None, days: int = 0) -> str:
-        """Return the moment at which a local day begins, "" without one."""
-        try:
-            local = datetime.combine(day + timedelta(days), time(), shown.zone()) if day else None
-            return iso(local.astimezone(UTC)) if local else ""
-        except OverflowError:  # the calendar ends there
-            return ""
-
     def told(row: Row) -> Facts:
-        reason = excerpt(shown.redactor(), row.reason)
-        return {**asdict(row), "tool": shown.redactor().text(row.tool), "reason": reason}
+        return {**asdict(row), "reason": excerpt(shown.redactor(), row.reason)}
 
     async def rows(
         since: date | None, until: date | None, before: int, limit: int, **sought: str
     ) -> Facts:
         """Return the newest rows that are sought; `older` is the `before` of the next page, 0 =
         there is nothing older."""
-        wanted = Sought(**sought, since=begins(since), until=begins(until, 1))
+        begins, ends = moments(since, until, shown.zone())
+        wanted = Sought(**sought, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
             lowest, highest = await snapshot.ask(audit_report.ids())
             top = min(before or highest + 1, highest + 1)

@@ -23,7 +23,6 @@ from aouo.dashboard.endpoints import (
     TooLarge,
     Words,
 )
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.commands import COMMANDS
@@ -34,6 +33,7 @@ from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
 from aouo.flow.web_chat import NotSaid, WebChat
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
+from aouo.outbound.clean import without_secrets
 from aouo.outbound.web import files_of
 from aouo.plumbing.verbs import Facts
 from aouo.store import web_messages
@@ -67,51 +67,43 @@ class Tap:
 
 def chat(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints of the chats: of each pack by its name, and of no pack by `~`."""
-    talk = _Talk(shown)
+    room = _Room(shown)
     before = Number("before", 0, _HIGHEST, 0, "The id that all have to be below, 0 = the newest.")
     after = Number("after", 0, _HIGHEST, 0, "The number of the last change that is known.")
     name = Words("name", "What the file is called.")
     base = "/api/chats/{chat}"
     return (
-        Endpoint("GET", base, "What was said, the oldest first.", talk.messages, (before,)),
+        Endpoint("GET", base, "What was said, the oldest first.", room.messages, (before,)),
         Endpoint(
             "GET",
             f"{base}/events",
             "The messages that change, from a change on; `anew`: there were too many to tell.",
-            talk.events,
+            room.events,
             (after,),
-            needs_bot=True,
             gives="frames",
         ),
-        Endpoint(
-            "GET",
-            f"{base}/commands",
-            "What can be said with a slash.",
-            talk.commands,
-            needs_bot=True,
-        ),
+        Endpoint("GET", f"{base}/commands", "What can be said with a slash.", room.commands),
         Endpoint(
             "GET",
             base + "/messages/{message}/files/{number}",
             "A file of a message.",
-            talk.file,
+            room.file,
             gives="file",
         ),
-        Endpoint("POST", f"{base}/messages", "Say something.", talk.say, body=Say, needs_bot=True),
-        Endpoint("POST", f"{base}/taps", "Tap a button.", talk.tap, body=Tap, needs_bot=True),
+        Endpoint("POST", f"{base}/messages", "Say something.", room.say, body=Say),
+        Endpoint("POST", f"{base}/taps", "Tap a button.", room.tap, body=Tap),
         Endpoint(
             "POST",
             f"{base}/files",
             "Upload a file, to be said with a message.",
-            talk.upload,
+            room.upload,
             (name,),
-            needs_bot=True,
             takes_file=True,
         ),
     )
 
 
-class _Talk:
+class _Room:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
 
@@ -122,7 +114,7 @@ class _Talk:
     def _address(self, chat: str) -> ConversationAddress:
         """Return the address of a chat. Raises: NotFound."""
         if chat != GENERAL:
-            chat = found(self._shown, chat).name
+            chat = self._shown.pack(chat).name
         return ConversationAddress("web", chat)
 
     async def messages(self, chat: str, before: int) -> Facts:
@@ -242,7 +234,9 @@ class _Talk:
 
     def _facts(self, address: ConversationAddress, row: WebMessage) -> Facts:
         row = self._now(address, row)
-        message = row.message
+        message, redactor = row.message, self._shown.redactor()
+        if redactor.suspects(message.text):  # here, where marks move with the words
+            message = without_secrets(message, redactor)
         return {
             "id": row.id,
             "by": "person" if row.by_person else "bot",

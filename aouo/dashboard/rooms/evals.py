@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import cast
 
 from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
 from aouo.dashboard.eval_runs import EvalRuns
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.packs.evals import cases
 from aouo.packs.evals.cases import Eval
@@ -42,14 +40,12 @@ def evals(shown: Shown) -> Sequence[Endpoint]:
             "Begin to run a pack's evals with a scripted model, in a process of its own.",
             room.run,
             body=RunEvals,
-            needs_bot=True,
         ),
         Endpoint(
             "POST",
             "/api/packs/{pack}/evals/stop",
             "Stop the run of a pack's evals.",
             room.stop,
-            needs_bot=True,
         ),
     )
 
@@ -63,19 +59,18 @@ class _Room:
         return {"running": asdict(self._runs.running) if self._runs.running else None}
 
     async def listed(self, pack: str) -> Facts:
-        one = found(self._shown, pack)
+        one = self._shown.pack(pack)
         there, problems = await asyncio.to_thread(cases.load, one.folder)
         last = self._runs.last(one.name)
-        facts = {
+        return {
             **await self.running(),
             "evals": [self._told(one.name, each) for each in there],
             "problems": [asdict(problem) for problem in problems],
             "last": asdict(last) if last else None,
         }
-        return cast("Facts", await asyncio.to_thread(self._shown.redactor().value, facts))
 
     async def run(self, pack: str, body: RunEvals) -> Facts:
-        bot, one = self._shown.bot, found(self._shown, pack)
+        bot, one = self._shown.bot, self._shown.pack(pack)
         there, _ = await asyncio.to_thread(cases.load, one.folder)
         wanted = [each for each in there if body.name in ("", each.name)]
         if not wanted and body.name:

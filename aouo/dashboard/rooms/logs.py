@@ -19,6 +19,15 @@ _LEVELS = ("debug", "info", "warning", "error", "critical")
 _HEAD = ("event", "level", "timestamp", "exception")
 _BEGUN = re.compile(r'"(event|level|timestamp|pack|turn_id)": "((?:[^"\\]|\\.){0,200})"')
 _SPOT_CHARS = 60
+_PARAMETERS = (
+    Words("pack", "Lines of this pack."),
+    Choice("whose", ("and general", "only"), "Also lines that name no pack, or not."),
+    Choice("level", _LEVELS, "Of this level and above."),
+    Words("text", "Lines that hold this text, in any case."),
+    Words("before", "The spot that the lines end at.", _SPOT_CHARS),
+    Words("after", "The spot that the lines begin at.", _SPOT_CHARS),
+    Number("lines", 1, LINES_MAX, 100, "How many at most."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +59,12 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
         texts = (text.casefold(), written.casefold())
         wanted = _Wanted(pack, whose == "only", level, texts)
         spot = _spot(before or after)
-        file, redactor = shown.home.log_file, shown.redactor()
+        file = shown.home.log_file
 
         def found() -> Facts:
             on = spot if after else None
             piece = newer(file, on, wanted, lines) if on else older(file, spot, wanted, lines)
-            return _facts(piece, redactor.value([asdict(told(line)) for line in piece.lines]))
+            return _facts(piece)
 
         try:
             return await asyncio.to_thread(found)
@@ -69,15 +78,7 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
             "Lines of the log, the newest ones, or those before or after a spot that an answer "
             "named; each answer looks through so many bytes, and may hold fewer lines, or none.",
             read,
-            (
-                Words("pack", "Lines of this pack."),
-                Choice("whose", ("and general", "only"), "Also lines that name no pack, or not."),
-                Choice("level", _LEVELS, "Of this level and above."),
-                Words("text", "Lines that hold this text, in any case."),
-                Words("before", "The spot that the lines end at.", _SPOT_CHARS),
-                Words("after", "The spot that the lines begin at.", _SPOT_CHARS),
-                Number("lines", 1, LINES_MAX, 100, "How many at most."),
-            ),
+            _PARAMETERS,
         ),
     )
 
@@ -147,9 +148,9 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _facts(piece: Piece, lines: object) -> Facts:
+def _facts(piece: Piece) -> Facts:
     return {
-        "lines": lines,
+        "lines": [asdict(told(line)) for line in piece.lines],
         "before": str(piece.before or ""),
         "after": str(piece.after or ""),
         "more": not piece.is_all,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound, NotShown
-from aouo.dashboard.rooms.packs import found
+from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.whose import checked, described
 from aouo.facts.errors import ToolFailed
@@ -45,42 +45,40 @@ class TakeBack:
 
 def memory(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about memory."""
-    remembered = _Remembered(shown)
+    room = _Room(shown)
     address = "/api/packs/{pack}/memory"
     return (
-        Endpoint("GET", address, "Whose memory a pack has.", remembered.people),
+        Endpoint("GET", address, "Whose memory a pack has.", room.people),
         Endpoint(
             "GET",
             f"{address}/{{tenant}}",
             "The memory files of one person or group, and how they changed.",
-            remembered.files,
+            room.files,
         ),
         Endpoint(
             "GET",
             f"{address}/{{tenant}}/versions/{{number}}",
             "One change: what was there, what is new, and where it came from.",
-            remembered.version,
+            room.version,
         ),
         Endpoint(
             "POST",
             f"{address}/{{tenant}}/files/{{file}}",
             "Replace a file's text by the owner's; refused if it is not what they read.",
-            remembered.edit,
+            room.edit,
             body=Edited,
-            needs_bot=True,
         ),
         Endpoint(
             "POST",
             f"{address}/{{tenant}}/undo",
             "Take the newest change back, as `/memory undo` does.",
-            remembered.undo,
+            room.undo,
             body=TakeBack,
-            needs_bot=True,
         ),
     )
 
 
-class _Remembered:
+class _Room:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
 
@@ -135,10 +133,7 @@ class _Remembered:
         there = (await asyncio.to_thread(self._told, files, {}))[files.names.index(name)]
         if there["locked"]:
             raise Conflict(f"{name}: {there['locked']}")
-        try:
-            size = len(body.text.encode())
-        except UnicodeEncodeError as error:
-            raise NotShown(f"This text cannot be stored: {error.reason}.") from error
+        size = len(body.text.encode())
         if size > files.max_bytes:
             raise NotShown(
                 f"{name} would hold {size:,} bytes; at most {files.max_bytes:,} fit. Shorten it."
@@ -182,7 +177,7 @@ class _Remembered:
 
     async def _folders(self, pack: str) -> dict[str, Path]:
         """Return where each tenant's memory lies; a bot that runs has it in order first."""
-        there, runtime = found(self._shown, pack), self._shown.runtime
+        there, runtime = self._shown.pack(pack), self._shown.runtime
         owner = self._shown.owner().data_name
 
         def look() -> dict[str, Path]:
@@ -218,25 +213,27 @@ class _Remembered:
         return [_told(files, name, newest, clean) for name in files.names]
 
     def _version(self, version: Version, words: str, lines: dict[str, str]) -> Facts:
-        clean, cause = self._shown.redactor().text, version.cause
+        redactor, cause = self._shown.redactor(), version.cause
         return {
             "id": version.id,
             "file": version.file,
             "origin": cause.origin,
             "at": version.at,
             "turn": cause.turn_id,
-            "words": clean(words)[:_WORDS_CHARS],
+            "words": beginning(redactor, words, _WORDS_CHARS),
             "sources": [
                 {
-                    "line": clean(one.line),
+                    "line": one.line,
                     "basis": one.basis,
-                    "words": clean(lines.get(one.line, ""))[:_WORDS_CHARS],
+                    "words": beginning(redactor, lines.get(one.line, ""), _WORDS_CHARS),
                 }
                 for one in cause.sources
             ],
             "lines": [
                 {"kind": kind, "text": line}
-                for kind, line in difference(clean(version.before), clean(version.after))
+                for kind, line in difference(
+                    redactor.text(version.before), redactor.text(version.after)
+                )
             ],
         }
 

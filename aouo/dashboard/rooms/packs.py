@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import cast
 
-from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
+from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.shown import Shown
 from aouo.outbound.markdown.render import as_text
 from aouo.outbound.wording.packs import UNREAD, card_sentences, signature_line
@@ -27,25 +26,22 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
     async def every() -> Facts:
         async with shown.snapshot() as snapshot:
             changes = await snapshot.ask(installs.UNSETTLED)
-        return _clean(
-            shown,
-            {
-                **shown.library().listed(),
-                "unread": await folders.unread(),
-                "changes": [asdict(change) for change in changes],
-            },
-        )
+        return {
+            **shown.library().listed(),
+            "unread": await folders.unread(),
+            "changes": [asdict(change) for change in changes],
+        }
 
     async def one(pack: str) -> Facts:
         library = shown.library()
         if pack not in library.packs and pack in library.broken:
             problems = [asdict(problem) for problem in library.broken[pack]]
-            return _clean(shown, {"name": pack, "loads": False, "problems": problems})
-        there = found(shown, pack)
+            return {"name": pack, "loads": False, "problems": problems}
+        there = shown.pack(pack)
         async with shown.snapshot() as snapshot:
             known = await snapshot.ask(installs.KNOWN)
             changes = await snapshot.ask(installs.UNSETTLED)
-        facts = {
+        return {
             **await folders.facts(there),
             "loads": True,
             "warnings": [str(problem) for problem in library.warnings.get(pack, ())],
@@ -54,7 +50,6 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
             "install": asdict(known[pack]) if pack in known else None,
             "changes": [asdict(change) for change in changes if change.pack == pack],
         }
-        return _clean(shown, facts)
 
     return (
         Endpoint(
@@ -65,21 +60,6 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         ),
         Endpoint("GET", "/api/packs/{pack}", "What `aouo pack info --json` says.", one),
     )
-
-
-def found(shown: Shown, name: str) -> Pack:
-    """Return an installed pack that loads. Raises: NotFound, Conflict."""
-    library = shown.library()
-    if pack := library.get(name):
-        return pack
-    if name in library.broken:
-        raise Conflict(f"The pack {name} does not load; About says why.")
-    raise NotFound(f"There is no pack {name!r}.")
-
-
-def _clean(shown: Shown, facts: Facts) -> Facts:
-    """Take secrets out: an address that a pack came from may hold one."""
-    return cast("Facts", shown.redactor().value(facts))
 
 
 def _facts(pack: Pack, trusted: Mapping[str, str]) -> Facts:

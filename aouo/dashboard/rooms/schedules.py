@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import cast
 
 from aouo.commands.schedule_lines import line_of
 from aouo.commands.scheduling import HISTORY
 from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
+from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Triggered
 from aouo.facts.ports import iso
@@ -21,6 +21,7 @@ from aouo.outbound.wording import sentences
 from aouo.outbound.wording.schedules import ALL_OFF, past_state, state
 from aouo.packs.format.manifest import Watch
 from aouo.packs.load import Pack
+from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts, Verb
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
@@ -31,9 +32,6 @@ from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
 
 PAGE = 100
-SKIP_MAX = 1_000_000
-TIMES_MAX = 50
-RUNS_MAX = 500
 ASKED_CHARS = 100_000
 _NO_BOT = "No bot runs, so nothing begins by itself."
 
@@ -56,7 +54,7 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             room.listed,
             (
                 Words("pack", "Of this pack only."),
-                Number("skip", 0, SKIP_MAX, 0, "How many to leave out at the beginning."),
+                Number("skip", 0, 1_000_000, 0, "How many to leave out at the beginning."),
             ),
         ),
         Endpoint(
@@ -65,8 +63,8 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "One schedule: when it comes next, what it asks then, and its newest runs.",
             room.one,
             (
-                Number("times", 1, TIMES_MAX, 5, "How many due times."),
-                Number("runs", 1, RUNS_MAX, HISTORY, "How many runs."),
+                Number("times", 1, 50, 5, "How many due times."),
+                Number("runs", 1, 500, HISTORY, "How many runs."),
             ),
         ),
         Endpoint(
@@ -75,21 +73,15 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "Switch a schedule on or off.",
             room.switch,
             body=Switch,
-            needs_bot=True,
         ),
         Endpoint(
             "POST",
             "/api/schedules/{schedule}/run",
             "File a run of a schedule; when it comes by itself stays as it is.",
             room.run,
-            needs_bot=True,
         ),
         Endpoint(
-            "DELETE",
-            "/api/schedules/{schedule}",
-            "Remove a schedule and its history.",
-            room.remove,
-            needs_bot=True,
+            "DELETE", "/api/schedules/{schedule}", "Remove a schedule and its history.", room.remove
         ),
     )
 
@@ -104,17 +96,21 @@ class _Room:
             watched = await snapshot.ask(schedule_report.watched(pack))
         heartbeat = "" if pack else (await self._shown.status()).get("heartbeat", "")
         packs = [one for one in self._shown.library().packs.values() if pack in ("", one.name)]
-        zones = self._zones()
+        zones, redactor = self._zones(), self._shown.redactor()
 
         def told() -> Facts:
             return {
-                "schedules": [_told(row, zones) for row in rows[:PAGE]],
+                "schedules": [_told(row, zones, redactor) for row in rows[:PAGE]],
                 "more": len(rows) > PAGE,
                 "watches": _watches(packs, watched),
             }
 
-        facts = await self._redacted(await asyncio.to_thread(told))
-        return {"running": not self._why_off, "off": self._why_off, "heartbeat": heartbeat, **facts}
+        return {
+            "running": not self._why_off,
+            "off": self._why_off,
+            "heartbeat": heartbeat,
+            **await asyncio.to_thread(told),
+        }
 
     async def one(self, schedule: str, times: int, runs: int) -> Facts:
         async with self._shown.snapshot() as snapshot:
@@ -122,17 +118,17 @@ class _Room:
             past = await snapshot.ask(schedule_report.runs(schedule, runs + 1))
         if row is None:
             raise _gone()
-        now, zones = self._shown.clock.now(), self._zones()
+        now, zones, redactor = self._shown.clock.now(), self._zones(), self._shown.redactor()
 
         def told() -> Facts:
             return {
-                "schedule": _told(row, zones),
-                **_coming(row, now, zones, times),
+                "schedule": _told(row, zones, redactor),
+                **_coming(row, now, zones, times, redactor),
                 "runs": [_run(one) for one in past[:runs]],
                 "more": len(past) > runs,
             }
 
-        return await self._redacted(await asyncio.to_thread(told))
+        return await asyncio.to_thread(told)
 
     async def switch(self, schedule: str, body: Switch) -> Facts:
         return await self._do("cron_switch", id=schedule, on=body.on)
@@ -150,10 +146,7 @@ class _Room:
         facts = await verb(arguments)
         if facts["schedule"] is None:
             raise _gone()
-        return await self._redacted(facts)
-
-    async def _redacted(self, facts: Facts) -> Facts:
-        return cast("Facts", await asyncio.to_thread(self._shown.redactor().value, facts))
+        return facts
 
     @property
     def _why_off(self) -> str:
@@ -171,11 +164,11 @@ def _gone() -> NotFound:
     return NotFound("There is no schedule of this id.")
 
 
-def _told(row: Scheduled, zones: ZoneOf) -> Facts:
+def _told(row: Scheduled, zones: ZoneOf, redactor: Redactor) -> Facts:
     """Return a schedule as `aouo cron list --json` does, in words, and what may be done with it."""
     line = line_of(row, zones)
     return {
-        **asdict(replace(row, prompt=_cut(row.prompt, changing.PROMPT_CHARS))),
+        **asdict(replace(row, prompt=_cut(redactor, row.prompt, changing.PROMPT_CHARS))),
         "said": {
             "name": line.name,
             "when": line.when,
@@ -190,7 +183,7 @@ def _told(row: Scheduled, zones: ZoneOf) -> Facts:
     }
 
 
-def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
+def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int, redactor: Redactor) -> Facts:
     """Return the next due times, and what is asked then: as if it were on, if it is off."""
     if not row.enabled and is_from_now(row.text):
         row = replace(row, since=iso(now))
@@ -198,7 +191,7 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
     asked = run_of(row, iso(times[0]) if times else "").content
     zone = zones(row.zone)
     assert isinstance(asked, Triggered)
-    asked = replace(asked, prompt=_cut(asked.prompt, ASKED_CHARS))
+    asked = replace(asked, prompt=_cut(redactor, asked.prompt, ASKED_CHARS))
     return {
         "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
         "zone": changing.zone_name(row, zones),
@@ -206,10 +199,10 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int) -> Facts:
     }
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(redactor: Redactor, text: str, most: int) -> str:
     """Return a text of a pack or a backup, which have no limit for it, or its beginning."""
     left = len(text) - most
-    return text if left <= 0 else f"{text[:most]}… ({left:,} characters more)"
+    return text if left <= 0 else f"{beginning(redactor, text, most)}… ({left:,} characters more)"
 
 
 def _run(shown: RunShown) -> Facts:

@@ -9,7 +9,6 @@ from typing import Any
 
 from aouo.dashboard.endpoints import Endpoint, NotFound
 from aouo.dashboard.excerpts import excerpt
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.guard.approval import FOR_GOOD
 from aouo.outbound.markdown.render import render
@@ -35,7 +34,7 @@ def security(shown: Shown) -> Sequence[Endpoint]:
         return await _overview(shown)
 
     async def permissions(pack: str) -> Facts:
-        return await _permissions(shown, await cards.of(found(shown, pack)))
+        return await _permissions(shown, await cards.of(shown.pack(pack)))
 
     async def revoke(grant: str) -> Facts:
         try:
@@ -61,7 +60,6 @@ def security(shown: Shown) -> Sequence[Endpoint]:
             "/api/grants/{grant}/revoke",
             "Take back what was allowed for good.",
             revoke,
-            needs_bot=True,
         ),
     )
 
@@ -91,18 +89,8 @@ async def _permissions(shown: Shown, asked: Facts) -> Facts:
         granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
     return {
         **asked,
-        "uses": [
-            {**row, "tool": redactor.text(row["tool"])}
-            for row in _of_tools(pack, uses, asked["tools"], asked["own"])
-        ],
-        "refusals": [
-            {
-                **asdict(one),
-                "tool": redactor.text(one.tool),
-                "reason": excerpt(redactor, one.reason),
-            }
-            for one in refusals
-        ],
+        "uses": _of_tools(pack, uses, asked["tools"], asked["own"]),
+        "refusals": [{**asdict(one), "reason": excerpt(redactor, one.reason)} for one in refusals],
         "grants": [_told(grant) for grant in granted if grant.pack == pack],
     }
 

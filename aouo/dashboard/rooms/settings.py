@@ -57,7 +57,7 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
             try:
                 return await finish(_save(shown, shown.runtime, body))
             except (ConfigBroken, NotTaken) as refused:
-                return _refused(shown, refused.problems)
+                return _refused(refused.problems)
             except _Loses as lost:
                 why = "This would take something away. Save it anyway?"
                 return Answer(409, {"error": why, "losses": list(lost.args)})
@@ -75,7 +75,6 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
             "Save changes of the configuration, all or none, and take them up.",
             save,
             body=Save,
-            needs_bot=True,
         ),
     )
 
@@ -130,10 +129,9 @@ def _written(shown: Shown, bot: Runtime, body: Save) -> tuple[Change, str]:
     return done, version_of(home)
 
 
-def _refused(shown: Shown, problems: Sequence[str]) -> Answer:
+def _refused(problems: Sequence[str]) -> Answer:
     """Answer with every problem, by its key; nothing was written."""
-    text = shown.redactor().text
-    told = [as_problem(text(problem)) for problem in problems]
+    told = [as_problem(problem) for problem in problems]
     more = "" if len(told) == 1 else f" and {len(told) - 1} more"
     first = ": ".join(filter(None, (told[0]["key"], told[0]["text"])))
     return Answer(400, {"error": f"Nothing was saved: {first}{more}.", "problems": told})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from aouo.dashboard.endpoints import Answer, Endpoint
 from aouo.dashboard.shown import Shown
@@ -18,8 +17,7 @@ def state(shown: Shown) -> Sequence[Endpoint]:
         return Answer(200 if facts["ok"] else 503, facts)
 
     async def status() -> Facts:
-        facts = await shown.status()
-        return cast("Facts", shown.redactor().value(facts))
+        return await shown.status()
 
     return (
         Endpoint(

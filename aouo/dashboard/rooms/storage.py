@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from aouo.dashboard.endpoints import (
     Choice,
@@ -16,7 +17,6 @@ from aouo.dashboard.endpoints import (
     Number,
     Words,
 )
-from aouo.dashboard.rooms.packs import found
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format, head, lines, shown_cell, tail, whole_cell
 from aouo.dashboard.whose import checked, described
@@ -45,21 +45,77 @@ _EXPORT_ROWS = 500
 
 _WHOSE = Words("tenant", "Whose database: a tenant; without one that of everybody together.")
 _TABLE = Words("table", "The name of the table.", NAME_CHARS)
-_FILTER = (
+_KEPT = (
+    _WHOSE,
+    _TABLE,
     Words("column", "The column that is filtered by.", NAME_CHARS),
     Choice("how", ("contains", "equals"), "Whether the text is looked for inside, or is all."),
     Words("text", "The text; without it all rows are there."),
+)
+"""Which rows of a table."""
+_PAGE = (
+    *_KEPT,
+    Words("sort", "The column to sort by; without one, as stored.", NAME_CHARS),
+    Choice("order", ("falling", "rising"), "The order."),
+    Words("after", "The key of the row after which the page begins.", KEY_CHARS),
+    Number("limit", 1, 200, 50, "How many rows."),
+)
+_CELL = (
+    _WHOSE,
+    _TABLE,
+    Words("column", "The column.", NAME_CHARS),
+    Words("key", "The key of the row.", KEY_CHARS),
 )
 
 
 def storage(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about packs' databases."""
-    looks = Looks(shown)
+    room = _Room(shown)
+    address = "/api/packs/{pack}/storage"
+    whole = "All rows, or those that are filtered, as a file: up to a million, as they are stored."
+    return (
+        Endpoint(
+            "GET", address, "The databases of a pack: one, or one of each person.", room.databases
+        ),
+        Endpoint(
+            "GET",
+            f"{address}/tables",
+            "The tables, with columns and counts.",
+            room.tables,
+            (_WHOSE,),
+        ),
+        Endpoint(
+            "GET",
+            f"{address}/rows",
+            "A page of rows; long cells are cut, with their size said.",
+            room.rows,
+            _PAGE,
+        ),
+        Endpoint(
+            "GET", f"{address}/cell", "A whole cell, up to a million characters.", room.cell, _CELL
+        ),
+        Endpoint(
+            "GET",
+            f"{address}/export",
+            whole,
+            room.export,
+            (*_KEPT, Choice("kind", tuple(FORMATS), "The format.")),
+            gives="file",
+        ),
+    )
 
-    async def databases(pack: str) -> Facts:
-        manifest = found(shown, pack).manifest
-        files = await asyncio.to_thread(_sizes, shown, pack)
-        people = await described(shown, files)
+
+class _Room:
+    """Looks into packs' databases in threads, few at the same time."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._free = asyncio.Semaphore(LOOKS)
+
+    async def databases(self, pack: str) -> Facts:
+        manifest = self._shown.pack(pack).manifest
+        files = await asyncio.to_thread(_sizes, self._shown, pack)
+        people = await described(self._shown, files)
         seen = manifest.schema.scope == "person"
         return {
             "scope": manifest.schema.scope,
@@ -69,126 +125,59 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
             ],
         }
 
-    async def tables(pack: str, tenant: str) -> Facts:
-        made = await looks.at(pack, tenant, lambda look: look.tables())
+    async def tables(self, pack: str, tenant: str) -> Facts:
+        made = await self._look(pack, tenant, lambda look: look.tables())
         return {"tables": [_table(one) for one in made]}
 
     async def rows(
+        self,
         pack: str,
         tenant: str,
         table: str,
         column: str,
-        how: str,
+        how: How,
         text: str,
         sort: str,
         order: str,
         after: str,
         limit: int,
     ) -> Facts:
-        kept = Filter(column, cast("How", how), text)
+        kept = Filter(column, how, text)
         wanted = Wanted(table, kept, sort, order == "falling", after, limit, _READ_CHARS)
-        clean = shown.redactor().text
+        clean = self._shown.redactor().text
 
         def read(look: Browsing) -> Facts:
             page = look.page(wanted)
             return {**_page(page, clean), "matching": look.count(table, kept)}
 
-        return await looks.at(pack, tenant, read)
+        return await self._look(pack, tenant, read)
 
-    async def cell(pack: str, tenant: str, table: str, column: str, key: str) -> Facts:
-        clean = shown.redactor().text
-        return await looks.at(
+    async def cell(self, pack: str, tenant: str, table: str, column: str, key: str) -> Facts:
+        clean = self._shown.redactor().text
+        return await self._look(
             pack, tenant, lambda look: whole_cell(look.cell(table, column, key), clean)
         )
 
     async def export(
-        pack: str, tenant: str, table: str, column: str, how: str, text: str, kind: str
+        self, pack: str, tenant: str, table: str, column: str, how: How, text: str, kind: Format
     ) -> Download:
-        kept = Filter(column, cast("How", how), text)
-        number = await looks.at(pack, tenant, lambda look: look.count(table, kept))
+        kept = Filter(column, how, text)
+        number = await self._look(pack, tenant, lambda look: look.count(table, kept))
         if number is None:
             raise TooMuchToRead(
                 f"more than {COUNTED_MAX:,} rows, or they cannot be counted in time"
             )
         wanted = Wanted(table, kept, limit=_EXPORT_ROWS)
-        first = await looks.at(pack, tenant, lambda look: look.page(wanted))
-        as_kind = cast("Format", kind)
-        content = looks.export(pack, tenant, wanted, first, as_kind)
-        return Download(f"{pack}-{table}.{kind}", FORMATS[as_kind], content)
+        first = await self._look(pack, tenant, lambda look: look.page(wanted))
+        content = self._pieces(pack, tenant, wanted, first, kind)
+        return Download(f"{pack}-{table}.{kind}", FORMATS[kind], content)
 
-    address = "/api/packs/{pack}/storage"
-    return (
-        Endpoint("GET", address, "The databases of a pack: one, or one of each person.", databases),
-        Endpoint(
-            "GET", f"{address}/tables", "The tables, with columns and counts.", tables, (_WHOSE,)
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/rows",
-            "A page of rows; long cells are cut, with their size said.",
-            rows,
-            (
-                _WHOSE,
-                _TABLE,
-                *_FILTER,
-                Words("sort", "The column to sort by; without one, as stored.", NAME_CHARS),
-                Choice("order", ("falling", "rising"), "The order."),
-                Words("after", "The key of the row after which the page begins.", KEY_CHARS),
-                Number("limit", 1, 200, 50, "How many rows."),
-            ),
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/cell",
-            "A whole cell, up to a million characters.",
-            cell,
-            (
-                _WHOSE,
-                _TABLE,
-                Words("column", "The column.", NAME_CHARS),
-                Words("key", "The key of the row.", KEY_CHARS),
-            ),
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/export",
-            "All rows, or those that are filtered, as a file: up to a million, as they are stored.",
-            export,
-            (_WHOSE, _TABLE, *_FILTER, Choice("kind", tuple(FORMATS), "The format.")),
-            gives="file",
-        ),
-    )
-
-
-class Looks:
-    """Looks into packs' databases in threads, few at the same time."""
-
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
-        self._room = asyncio.Semaphore(LOOKS)
-
-    async def at(self, pack: str, tenant: str, read: Callable[[Browsing], T]) -> T:
-        """Return what `read` finds in one state of the database, in a thread.
-
-        Raises:
-            NotFound: there is no such pack, database, table, column or row.
-            PackError, TooMuchToRead: as `browsing`.
-        """
-        found(self._shown, pack)
-        file = self._shown.home.pack_database(pack, checked(tenant) if tenant else "")
-        async with self._room:
-            try:
-                return await asyncio.to_thread(_read, file, read)
-            except NotThere as error:
-                raise NotFound(str(error)) from error
-
-    async def export(
-        self, pack: str, tenant: str, wanted: Wanted, first: Page, kind: Format
+    async def _pieces(
+        self, pack: str, tenant: str, wanted: Wanted, page: Page, kind: Format
     ) -> AsyncGenerator[bytes]:
-        """Yield all rows in order; each part is one state of the database, which is free between
-        the parts, however slowly they are fetched."""
+        """Yield all rows in order, from the first `page` on; each part is one state of the
+        database, which is free between the parts, however slowly they are fetched."""
         clean = self._shown.redactor().text
-        page = first
         yield head(kind, wanted.table, page.columns)
         begun = False
         while True:
@@ -196,13 +185,24 @@ class Looks:
             begun = begun or bool(page.rows)
             if not page.more or not page.rows or not page.rows[-1].key:
                 break
-            step = partial(_next, wanted, page.rows[-1].key)
-            page = await self.at(pack, tenant, step)
+            wanted = replace(wanted, after=page.rows[-1].key)
+            page = await self._look(pack, tenant, partial(Browsing.page, wanted=wanted))
         yield tail(kind, cut=page.more)
 
+    async def _look(self, pack: str, tenant: str, read: Callable[[Browsing], T]) -> T:
+        """Return what `read` finds in one state of the database, in a thread.
 
-def _next(wanted: Wanted, after: str, look: Browsing) -> Page:
-    return look.page(Wanted(wanted.table, wanted.filter, after=after, limit=wanted.limit))
+        Raises:
+            NotFound: there is no such pack, database, table, column or row.
+            PackError, TooMuchToRead: as `browsing`.
+        """
+        self._shown.pack(pack)
+        file = self._shown.home.pack_database(pack, checked(tenant) if tenant else "")
+        async with self._free:
+            try:
+                return await asyncio.to_thread(_read, file, read)
+            except NotThere as error:
+                raise NotFound(str(error)) from error
 
 
 def _read(file: Path, read: Callable[[Browsing], T]) -> T:
@@ -239,7 +239,7 @@ def _page(page: Page, clean: Callable[[str], str]) -> Facts:
         "columns": [{"name": one.name, "type": one.type} for one in page.columns],
         "rows": [
             {
-                "key": row.key,
+                "key": row.key if clean(row.key) == row.key else "",
                 "cells": [
                     shown_cell(value, row.sizes.get(index), clean)
                     for index, value in enumerate(row.cells)

@@ -9,36 +9,43 @@ from datetime import date
 from typing import get_args
 
 from aouo.dashboard.endpoints import Choice, Day, Endpoint, NotFound, Number, Words
+from aouo.dashboard.excerpts import MARGIN_CHARS, beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Origin
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
-from aouo.store import prompts, traces, turn_lines, turn_sums, turn_texts
+from aouo.plumbing.zones import moments
+from aouo.store import prompts, traces, turn_lines, turn_texts
 from aouo.store.traces import ToolUse, Trace
 from aouo.store.turn_lines import Wanted
 from aouo.store.turn_texts import CallTexts, Kept
 
 TEXT_CHARS = 2_000
-PROMPT_CHARS = 60_000
-_MARGIN_CHARS = 500
-"""Read beyond a cut, so that no part of a secret stands at it."""
-_ANY = "any"
-_STATES = (_ANY, "ack", "nack", "aborted", "open")
-_ORIGINS = (_ANY, *get_args(Origin))
+PROMPT_CHARS = 50_000
+_PARAMETERS = (
+    Words("pack", "The pack that answered."),
+    Words("person", "Who asked, as the platform's id."),
+    Choice("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
+    Choice("origin", ("", *get_args(Origin)), "What started it; any without it."),
+    Words("model", "A model that answered in it."),
+    Words("reason", "A part of why it has no answer."),
+    Words("session", "Its session."),
+    Day("since", "The first day on which it may have begun."),
+    Day("until", "The last day on which it may have begun."),
+    Words("older", "The id of the turn before which to go on."),
+    Number("limit", 1, 200, 50, "How many."),
+)
 
 
 def turns(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about turns."""
 
     async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
-        begins, ends = _moments(shown, since, until)
-        for name in ("status", "origin"):
-            like[name] = "" if like[name] == _ANY else like[name]
+        begins, ends = moments(since, until, shown.zone())
         wanted = Wanted(**like, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(turn_lines.newest(wanted, limit + 1))
-        redactor = shown.redactor()
-        lines = [asdict(line) | {"reason": redactor.text(line.reason)} for line in found[:limit]]
+        lines = [asdict(line) for line in found[:limit]]
         return {"turns": lines, "older": found[limit - 1].id if len(found) > limit else ""}
 
     async def one(turn: str) -> Facts:
@@ -48,12 +55,12 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
                 raise NotFound("There is no such turn, or it was forgotten with its session.")
             trace = await traces.ask(snapshot, line)
             if line.off_record:
-                return _hidden(trace)
-            read = TEXT_CHARS + _MARGIN_CHARS
+                return _told(trace, (), {}, (), shown.redactor())
+            read = TEXT_CHARS + MARGIN_CHARS
             said = await snapshot.ask(turn_texts.words(line.id, read))
             calls = await snapshot.ask(turn_texts.calls(line.id, read))
             kept = trace.recorded.prompts if said else ()  # a newer turn may have had the same
-            prompt = await snapshot.ask(prompts.texts(kept, PROMPT_CHARS))
+            prompt = await snapshot.ask(prompts.texts(kept, PROMPT_CHARS + MARGIN_CHARS))
         return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
 
     return (
@@ -62,19 +69,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
             "/api/turns",
             "Turns, newest first, with what each used; `older` is where the next ones begin.",
             some,
-            (
-                Words("pack", "The pack that answered."),
-                Words("person", "Who asked, as the platform's id."),
-                Choice("status", _STATES, "How it ended."),
-                Choice("origin", _ORIGINS, "What started it."),
-                Words("model", "A model that answered in it."),
-                Words("reason", "A part of why it has no answer."),
-                Words("session", "Its session."),
-                Day("since", "The first day on which it may have begun."),
-                Day("until", "The last day on which it may have begun."),
-                Words("older", "The id of the turn before which to go on."),
-                Number("limit", 1, 200, 50, "How many."),
-            ),
+            _PARAMETERS,
         ),
         Endpoint(
             "GET",
@@ -85,17 +80,6 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
-def _moments(shown: Shown, since: date | None, until: date | None) -> tuple[str, str]:
-    """The moments that bound some local days, "" = no bound."""
-    begins = turn_sums.between(since, since, shown.zone())[0] if since else ""
-    ends = turn_sums.between(until, until, shown.zone())[1] if until else ""
-    return begins, ends
-
-
-def _hidden(trace: Trace) -> Facts:
-    return traces.facts(trace) | {"prompt": [], "said": []}
-
-
 def _told(
     trace: Trace,
     said: Sequence[Kept],
@@ -103,20 +87,16 @@ def _told(
     prompt: Sequence[str],
     redactor: Redactor,
 ) -> Facts:
-    """A trace with its texts, without secrets."""
+    """A trace with its texts."""
     told = traces.facts(trace)
-    told["reason"] = redactor.text(told["reason"])
     for entry, facts in zip(trace.timeline, told["timeline"], strict=True):
-        for name in ("reason", "error"):
-            if name in facts:
-                facts[name] = redactor.text(facts[name])
         if isinstance(entry, ToolUse) and (texts := calls.get(entry.id)):
             facts["arguments"] = _cut(texts.arguments, redactor)
             facts["result"] = _cut(texts.result, redactor)
-    told["prompt"] = [redactor.text(text) for text in prompt]
+    told["prompt"] = [beginning(redactor, text, PROMPT_CHARS) for text in prompt]
     told["said"] = [_cut(text, redactor) for text in said]
     return told
 
 
 def _cut(kept: Kept, redactor: Redactor) -> Facts:
-    return {"text": redactor.text(kept.text)[:TEXT_CHARS], "chars": kept.chars}
+    return {"text": beginning(redactor, kept.text, TEXT_CHARS), "chars": kept.chars}

@@ -6,14 +6,16 @@ import asyncio
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from aiohttp import ClientSession
 from yarl import URL
 
+from tests.path.dashboard.looking import resting
 from tests.path.looking import settled
-from tests.path.world import ROOT, WAIT_S, World
+from tests.path.world import ADA, ROOT, WAIT_S, World
 
 
 @asynccontextmanager
@@ -63,3 +65,32 @@ async def test_it_prints_the_link_and_nothing_else_until_ctrl_c(world: World) ->
     assert link.query["token"]
     assert (refused, out, errors, process.returncode) == (401, b"", b"", 0)
     assert not world.home.dashboard_token.exists()
+
+
+async def test_no_change_is_taken_and_each_refusal_is_a_sentence(world: World) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await settled(bot)
+    names = {"pack": "notes", "chat": "notes", "tenant": f"tg_{ADA}", "file": "MEMORY.md"}
+    samples = {"string": "a", "integer": 1, "boolean": True, "object": {}}
+    async with resting(world) as shown:
+        before = world.home.database.read_bytes()
+        _, document = await shown.get("/api/openapi.json")
+        told = {}
+        for path, ways in document["paths"].items():
+            for way in {"post", "put", "delete"} & set(ways):
+                named = path.format_map(defaultdict(lambda: "x", names))
+                content = ways[way].get("requestBody", {}).get("content", {})
+                schema = content.get("application/json", {}).get("schema", {})
+                body = {
+                    name: samples[one["type"]] for name, one in schema.get("properties", {}).items()
+                }
+                told[path] = await shown.send(way.upper(), named, body)
+        told.pop("/api/doctor")  # which looks, and changes nothing
+        after = world.home.database.read_bytes()
+
+    assert len(told) > 10
+    assert {path: status for path, (status, _) in told.items()} == dict.fromkeys(told, 409)
+    assert all(facts["error"].endswith(".") for _, facts in told.values())
+    assert before == after

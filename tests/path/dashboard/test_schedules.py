@@ -15,6 +15,7 @@ from aouo.cli.main import aouo
 from aouo.store import schedules, watches
 from aouo.store.watches import WatchKey, WatchState
 from aouo.tools.registry import Arguments, ToolContext, tool
+from aouo.triggers.changing import PROMPT_CHARS
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.looking import said, settled
@@ -188,10 +189,12 @@ async def test_a_secret_of_the_configuration_is_not_shown_in_a_prompt(world: Wor
     secret = world.emulator.token
     async with dashboard(world) as shown:
         row = await made(shown.bot, prompt=f"use {secret}")
+        cut = await made(shown.bot, prompt=f"{'x' * (PROMPT_CHARS - 5)}{secret}")
         _, listed = await shown.get("/api/schedules")
-        one = await of(shown, row.id)
+        ones = [await of(shown, row.id), await of(shown, cut.id)]
 
-    assert secret not in json.dumps([listed, one])
+    assert secret not in json.dumps([listed, ones])
+    assert f"x{secret[:5]}" not in json.dumps([listed, ones])
 
 
 async def test_ten_thousand_schedules_come_in_pages(world: World) -> None:

@@ -10,6 +10,7 @@ import pytest
 from yarl import URL
 
 from aouo.facts.ids import ulid
+from aouo.plumbing.zones import moments
 from aouo.store import turn_sums
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
@@ -130,7 +131,7 @@ async def test_who_judged_a_call_is_told_also_where_the_owner_was_asked(world: W
         await said(world, "Done.")
         await settled(shown.bot)
         told = await newest(shown)
-        since, until = turn_sums.between(date(2000, 1, 1), date(2999, 1, 1), UTC)
+        since, until = moments(date(2000, 1, 1), date(2999, 1, 1), UTC)
         async with shown.bot.app.shared.database.snapshot() as snapshot:
             refused = await snapshot.ask(turn_sums.refused_calls(since, until))
 
@@ -165,7 +166,7 @@ async def test_a_stale_route_is_told_with_the_turn_that_put_it_right(world: Worl
         await shown.bot.ask("buy bread")
         await settled(shown.bot)
         after = await newest(shown)
-        since, until = turn_sums.between(date(2000, 1, 1), date(2999, 1, 1), UTC)
+        since, until = moments(date(2000, 1, 1), date(2999, 1, 1), UTC)
         async with shown.bot.app.shared.database.snapshot() as snapshot:
             sums = await snapshot.ask(turn_sums.sums(since, until))
 
@@ -286,6 +287,7 @@ async def test_a_result_of_two_megabytes_is_cut_and_secrets_are_not_told(world: 
         await settled(shown.bot)
         (line,) = await turns(shown)
         key = "sk-proj-" + "a1B2c3D4" * 6
+        token = ".".join(("eyJhbGciOiJSUzI1NiJ9", "a1B2c3D4" * 100, "sgn"))
 
         def write(tx: Tx) -> None:
             tx.run(
@@ -293,7 +295,7 @@ async def test_a_result_of_two_megabytes_is_cut_and_secrets_are_not_told(world: 
                 "started_at, ended_at) VALUES ('c', ?, '<script>\u202e', ?, 0, 'done', ?, ?, ?)",
                 line["id"],
                 json.dumps({"key": key}),
-                "ä" * 2_000_000,
+                f"{'ä' * 1_900} {token} {'ä' * 2_000_000}",
                 line["started_at"],
                 line["settled_at"],
             )
@@ -304,8 +306,9 @@ async def test_a_result_of_two_megabytes_is_cut_and_secrets_are_not_told(world: 
 
     (use,) = of(told, "tool")
     assert use["name"] == "<script>\u202e"
-    assert (len(use["result"]["text"]), use["result"]["chars"]) == (2_000, 2_000_000)
+    assert len(use["result"]["text"]) == 2_000 < 2_000_000 < use["result"]["chars"]
     assert key not in json.dumps(told)
+    assert "eyJ" not in json.dumps(told)
     assert told["reason"] == "refused [redacted]"
 
 
