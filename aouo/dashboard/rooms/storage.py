@@ -34,6 +34,7 @@ from aouo.packs.data.browsing import (
 )
 from aouo.packs.data.row_keys import KEY_CHARS
 from aouo.packs.databases import databases_of, tenant_in
+from aouo.plumbing.shield import finish
 from aouo.plumbing.verbs import Facts
 
 T = TypeVar("T")
@@ -161,7 +162,8 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
 
 
 class Looks:
-    """Looks into packs' databases in threads, few at the same time."""
+    """Looks into packs' databases in threads, few at the same time; one that nobody waits for any
+    more counts until its thread is free."""
 
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
@@ -178,7 +180,7 @@ class Looks:
         file = self._shown.home.pack_database(pack, checked(tenant) if tenant else "")
         async with self._room:
             try:
-                return await asyncio.to_thread(_read, file, read)
+                return await finish(asyncio.to_thread(_read, file, read))
             except NotThere as error:
                 raise NotFound(str(error)) from error
 
