@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
@@ -19,6 +20,11 @@ HEARTBEAT_S = 15.0
 PATIENCE_S = 60.0
 """How long somebody may leave unread what is sent: 64 KB here, and what the system holds."""
 Write: TypeAlias = Callable[[bytes], Awaitable[None]]
+_HARMLESS = re.compile(
+    r"(?:(?:image|audio|video)/(?!svg)[a-z0-9.+-]+|text/(?:plain|csv)|application/(?:json|pdf))"
+    r"(?:; charset=utf-8)?"
+)
+"""Types that no page runs or takes its looks from, whoever brought the file."""
 
 
 async def streamed(request: web.Request, frames: AsyncGenerator[Frame]) -> web.StreamResponse:
@@ -50,9 +56,10 @@ def _written(frame: Frame) -> bytes:
 async def downloaded(request: web.Request, file: Download) -> web.StreamResponse:
     """Send a file to be saved, never to be shown as a page."""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in file.name)
+    harmless = _HARMLESS.fullmatch(file.media_type)
     response = web.StreamResponse(
         headers={
-            hdrs.CONTENT_TYPE: file.media_type,
+            hdrs.CONTENT_TYPE: file.media_type if harmless else "application/octet-stream",
             hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"; '
             f"filename*=UTF-8''{quote(file.name, safe='', errors='replace')}",
         }

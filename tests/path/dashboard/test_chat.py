@@ -426,6 +426,19 @@ async def test_a_window_that_never_reads_holds_up_nobody(world: World) -> None:
     assert len([one for one in said if one[0] == "person"]) == 5
 
 
+@pytest.mark.parametrize("name", ["a.html", "a.svg", "a.js", "a.mjs", "a.css", "a.xhtml"])
+async def test_no_page_runs_a_file_whoever_brought_it(world: World, name: str) -> None:
+    """A script of `'self'` would be one that lies behind any address here."""
+    async with chatting(world) as chat:
+        _, file = await chat.upload(name, b"<svg onload='alert(1)'>")
+        await chat.say("look", files=file["file"])
+        (message, *_) = (await chat.read())["messages"]
+        status, media_type, content = await chat.download(message)
+
+    assert (status, media_type) == (200, "application/octet-stream")
+    assert content == b"<svg onload='alert(1)'>"
+
+
 async def test_off_the_record_nothing_is_kept_but_that_there_was_something(world: World) -> None:
     world.model.say("a quiet answer")
     async with chatting(world) as chat, chat.window() as window:
