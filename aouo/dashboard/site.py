@@ -109,7 +109,11 @@ class Site:
             refused = problem(request, *status_and_why)
             refused.force_close()  # the rest of the body is not read
             return refused
-        if "token" in request.query and request.method == hdrs.METH_GET:
+        if (
+            "token" in request.query
+            and request.method == hdrs.METH_GET
+            and not self._is_free(request)
+        ):
             return self._signed_in(request)
         return await self._answer(request, handler)
 
@@ -119,9 +123,13 @@ class Site:
             return 400, "A header is there twice."
         asked = self._asked(request)
         refusal = self._access.is_foreign(asked)
-        if not refusal and request.path not in self._free:
+        if not refusal and not self._is_free(request):
             refusal = self._access.refusal(asked, time.monotonic())
         return _REFUSALS[refusal] if refusal else None
+
+    def _is_free(self, request: web.Request) -> bool:
+        """Whether nobody has looked at the token that it brings."""
+        return request.path in self._free
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         def refused(status: int, why: str) -> web.Response:

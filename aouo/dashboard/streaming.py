@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
@@ -23,6 +24,11 @@ AT_ONCE_CHARS = 16_000
 PATIENCE_S = 60.0
 """How long somebody may leave unread what is sent: 64 KB here, and what the system holds."""
 Write: TypeAlias = Callable[[bytes], Awaitable[None]]
+_HARMLESS = re.compile(
+    r"(?:(?:image|audio|video)/(?!svg)[a-z0-9.+-]+|text/(?:plain|csv)|application/(?:json|pdf))"
+    r"(?:; charset=utf-8)?"
+)
+"""Types that no page runs or takes its looks from, whoever brought the file."""
 
 
 async def without_secrets(facts: Facts, redactor: Redactor) -> str:
@@ -64,9 +70,10 @@ async def _written(frame: Frame, redactor: Redactor) -> bytes:
 async def downloaded(request: web.Request, file: Download) -> web.StreamResponse:
     """Send a file to be saved, never to be shown as a page."""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in file.name)
+    harmless = _HARMLESS.fullmatch(file.media_type)
     response = web.StreamResponse(
         headers={
-            hdrs.CONTENT_TYPE: file.media_type,
+            hdrs.CONTENT_TYPE: file.media_type if harmless else "application/octet-stream",
             hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"; '
             f"filename*=UTF-8''{quote(file.name, safe='', errors='replace')}",
         }

@@ -77,8 +77,6 @@ class WebChat:
             for n, one in enumerate(files)
         ]
         found = [item for item in items if item]
-        if len(found) < len(items):
-            raise NotSaid("A file is not there any more. Add it again.")
         message_id = [0]
 
         def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
@@ -86,6 +84,8 @@ class WebChat:
             if known := web_messages.known(tx, name):
                 message_id[:] = [known]
                 return ()
+            if len(found) < len(items):
+                raise NotSaid("A file is not there any more. Add it again.")
             shown = _shown(text, found)
             number = web_messages.add(tx, address.chat_id, name, shown, iso(now), by_person=True)
             message_id[:] = [number]

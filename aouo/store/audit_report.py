@@ -1,7 +1,7 @@
 """Asks for what the audit tells: its rows, newest first, and how often what was used and refused.
 
 What was off the record tells that there was something: its rows have no digest, and neither their
-tool nor their call is told, searched or counted.
+tool and call nor their pack and origin are told, searched or counted.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ ID_CHARS = 26
 USES_MAX = 1_000
 REFUSALS_MAX = 200
 _ROWS: LiteralString = (
-    "SELECT id, at, stage, turn_id, origin, pack, digest = '' AS off_record, "
+    "SELECT id, at, stage, turn_id, digest = '' AS off_record, "
+    "CASE digest WHEN '' THEN '' ELSE origin END AS origin, "
+    "CASE digest WHEN '' THEN '' ELSE pack END AS pack, "
     "CASE digest WHEN '' THEN '' ELSE call_id END AS call_id, "
     "CASE digest WHEN '' THEN '' ELSE tool END AS tool, "
     "CASE digest WHEN '' THEN '' ELSE reason END AS reason FROM audit "
 )
 _SOUGHT: LiteralString = (
     "AND id < ? AND id >= ? AND at >= ? AND (? = '' OR at < ?) "
-    "AND (? = '' OR (tool = ? AND digest <> '')) AND (? = '' OR pack = ?) "
-    "AND (? = '' OR stage = ?) AND (? = '' OR origin = ?) "
-    "AND (? = '' OR pack LIKE ? ESCAPE '\\' OR turn_id LIKE ? ESCAPE '\\' "
-    "OR (digest <> '' AND (tool LIKE ? ESCAPE '\\' OR reason LIKE ? ESCAPE '\\' "
+    "AND (? = '' OR (tool = ? AND digest <> '')) AND (? = '' OR (pack = ? AND digest <> '')) "
+    "AND (? = '' OR stage = ?) AND (? = '' OR (origin = ? AND digest <> '')) "
+    "AND (? = '' OR turn_id LIKE ? ESCAPE '\\' "
+    "OR (digest <> '' AND (pack LIKE ? ESCAPE '\\' OR tool LIKE ? ESCAPE '\\' OR reason LIKE ? ESCAPE '\\' "
     "OR call_id LIKE ? ESCAPE '\\'))) ORDER BY id DESC LIMIT ?"
 )
 
@@ -52,7 +54,7 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the audit; tool, call and reason are "" if it was `off_record`."""
+    """One row of the audit; tool, call, pack, origin and reason are "" if it was `off_record`."""
 
     id: int
     at: str

@@ -62,8 +62,14 @@ def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:
     """Erase the words of a job and its turns; a message still to be sent loses its text once it
     is sent (`deliveries.mark`). A job that `waits` for a pack keeps its own words until it runs."""
     tx.forget()
-    for row in tx.all("SELECT id FROM turns WHERE job_id = ?", job_id):
+    for row in tx.all("SELECT id, session_id FROM turns WHERE job_id = ?", job_id):
         _wipe_turn(tx, row["id"])
+        tx.run(
+            "UPDATE usage_events SET scope = 'tool:unknown' "
+            "WHERE session_id = ? AND turn_id = ? AND scope LIKE 'tool:%'",
+            row["session_id"],
+            row["id"],
+        )
     tx.run("DELETE FROM edits WHERE job_id = ?", job_id)
     if not waits:
         _wipe_job(tx, job_id, inbound)

@@ -60,7 +60,8 @@ def sums(since: str, until: str) -> Query[TurnSums]:
 
 
 def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
-    """Sum up the models' failures in those turns that made another try needed, most first."""
+    """Sum up the models' failures in those turns that made another try needed, most first; none
+    that was off the record."""
     return Query(
         "SELECT json_extract(tries.value, '$[0]') AS failed, "
         "json_extract(tries.value, '$[1]') AS asked, "
@@ -68,6 +69,7 @@ def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
         "sum(json_extract(tries.value, '$[3]')) AS times "
         "FROM turns, json_each(CASE WHEN json_valid(turns.recorded) THEN turns.recorded END, "
         "'$.tries') AS tries WHERE turns.started_at >= ? AND turns.started_at < ? "
+        "AND turns.off_record = 0 "
         "GROUP BY 1, 2, 3 ORDER BY times DESC, 1, 2, 3 LIMIT ?",
         (since, until, _MOST),
         lambda rows: [FailedTry(**dict(row)) for row in rows],

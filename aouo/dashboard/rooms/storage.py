@@ -34,6 +34,7 @@ from aouo.packs.data.browsing import (
 )
 from aouo.packs.data.row_keys import KEY_CHARS
 from aouo.packs.databases import databases_of, tenant_in
+from aouo.plumbing.shield import finish
 from aouo.plumbing.verbs import Facts
 
 T = TypeVar("T")
@@ -200,7 +201,7 @@ class _Room:
         file = self._shown.home.pack_database(pack, checked(tenant) if tenant else "")
         async with self._free:
             try:
-                return await asyncio.to_thread(_read, file, read)
+                return await finish(asyncio.to_thread(_read, file, read))
             except NotThere as error:
                 raise NotFound(str(error)) from error
 

@@ -72,6 +72,21 @@ async def test_the_same_words_with_the_same_key_are_said_once(world: World) -> N
     assert said == [HI, ("bot", "hi")]
 
 
+async def test_words_whose_file_is_gone_since_are_not_said_again(world: World) -> None:
+    """The page asks again if it got no answer; off the record files go with the turn."""
+    world.model.say("a quiet answer")
+    async with chatting(world) as chat, chat.window() as window:
+        _, file = await chat.upload("a.txt", b"quiet words")
+        first = await chat.say("/otr look", key="one", files=file["file"])
+        await window.until("a quiet answer")
+        await idle(chat)
+        again = await chat.say("/otr look", key="one", files=file["file"])
+        left = list(world.home.media.glob("*/*"))
+
+    assert again == first
+    assert left == []
+
+
 async def test_only_its_pack_answers_in_its_chat(world: World) -> None:
     world.install("vocab")
     async with chatting(world) as chat:
@@ -411,6 +426,19 @@ async def test_a_window_that_never_reads_holds_up_nobody(world: World) -> None:
     assert len([one for one in said if one[0] == "person"]) == 5
 
 
+@pytest.mark.parametrize("name", ["a.html", "a.svg", "a.js", "a.mjs", "a.css", "a.xhtml"])
+async def test_no_page_runs_a_file_whoever_brought_it(world: World, name: str) -> None:
+    """A script of `'self'` would be one that lies behind any address here."""
+    async with chatting(world) as chat:
+        _, file = await chat.upload(name, b"<svg onload='alert(1)'>")
+        await chat.say("look", files=file["file"])
+        (message, *_) = (await chat.read())["messages"]
+        status, media_type, content = await chat.download(message)
+
+    assert (status, media_type) == (200, "application/octet-stream")
+    assert content == b"<svg onload='alert(1)'>"
+
+
 async def test_off_the_record_nothing_is_kept_but_that_there_was_something(world: World) -> None:
     world.model.say("a quiet answer")
     async with chatting(world) as chat, chat.window() as window:
@@ -429,6 +457,24 @@ async def test_off_the_record_nothing_is_kept_but_that_there_was_something(world
     assert soon == [("person", ""), ("bot", "a quiet answer")]
     assert later == [("person", ""), ("bot", ""), HI, ("bot", "aloud")]
     assert b"quiet" not in world.home.database.read_bytes()
+
+
+async def test_off_the_record_it_is_not_told_which_tools_were_called(world: World) -> None:
+    world.model.call("memory", {"target": "user", "action": "read"})
+    world.model.say("a quiet answer")
+    async with chatting(world) as chat, chat.window() as window:
+        await chat.say("/otr a quiet word")
+        await window.until("a quiet answer")
+        await idle(chat)
+        _, usage = await chat.page.get("/api/usage?days=1")
+        _, audit = await chat.page.get("/api/audit")
+        _, by_pack = await chat.page.get("/api/audit?pack=notes")
+        _, by_origin = await chat.page.get("/api/audit?origin=web")
+        _, by_text = await chat.page.get("/api/audit?text=note")
+
+    assert [one["scope"] for one in usage["by_scope"]] == ["llm", "tool:unknown"]
+    assert {(row["pack"], row["origin"], row["tool"]) for row in audit["rows"]} == {("", "", "")}
+    assert by_pack["rows"] == by_origin["rows"] == by_text["rows"] == []
 
 
 async def test_what_is_forgotten_leaves_the_page_too(world: World) -> None:
