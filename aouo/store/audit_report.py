@@ -32,7 +32,8 @@ _SOUGHT: LiteralString = (
     "AND (? = '' OR (tool = ? AND digest <> '')) AND (? = '' OR (pack = ? AND digest <> '')) "
     "AND (? = '' OR stage = ?) AND (? = '' OR (origin = ? AND digest <> '')) "
     "AND (? = '' OR turn_id LIKE ? ESCAPE '\\' "
-    "OR (digest <> '' AND (pack LIKE ? ESCAPE '\\' OR tool LIKE ? ESCAPE '\\' OR reason LIKE ? ESCAPE '\\' "
+    "OR (digest <> '' AND (pack LIKE ? ESCAPE '\\' OR tool LIKE ? ESCAPE '\\' "
+    "OR reason LIKE ? ESCAPE '\\' "
     "OR call_id LIKE ? ESCAPE '\\'))) ORDER BY id DESC LIMIT ?"
 )
 
