@@ -228,8 +228,9 @@ def _tools(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
 
     return Query(
         "SELECT c.id, substr(c.name, 1, 100) AS name, c.state, c.effect, c.started_at, c.ended_at, "
-        "last.stage, last.judge, substr(last.reason, 1, 500) AS reason, first.judge AS first_judge, "
-        "substr(first.reason, 1, 500) AS first_reason FROM tool_calls AS c "
+        "last.stage, last.judge, substr(last.reason, 1, 500) AS reason, "
+        "first.judge AS first_judge, substr(first.reason, 1, 500) AS first_reason "
+        "FROM tool_calls AS c "
         "LEFT JOIN audit AS first ON first.call_id = c.id AND first.stage = 'EVALUATED' "
         "LEFT JOIN audit AS last ON last.call_id = c.id "
         "AND last.stage IN ('EXECUTED', 'FAILED', 'BLOCKED') "
