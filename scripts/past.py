@@ -20,7 +20,7 @@ from aouo.store.opening import migrate
 _MODELS = (
     ("anthropic", "claude-sonnet-4-5", 3e-6, 15e-6),
     ("openai", "gpt-5-mini", 0.25e-6, 2e-6),
-    ("groq", "llama-3.3-70b-versatile", 0.59e-6, 0.79e-6),
+    ("mistral", "mistral-small-latest", 0.1e-6, 0.3e-6),
 )
 _SCOPES = ("llm", "llm", "llm", "tool:persist", "title", "summary", "tool:fetch", "judge")
 _SAID = ("Remember that the bees come on Friday", "What did I note about the roof?")
@@ -75,9 +75,12 @@ def _put_turn(
     for _ in range(uses):
         provider, model, input_usd, output_usd = made.choice(_MODELS)
         tokens = Usage(made.randrange(500, 6000), made.randrange(500), made.randrange(20, 600))
+        scope = made.choice(_SCOPES)
+        if scope.startswith("tool:"):
+            tokens = Usage(0, 0, 0)
         cost_usd = tokens.input_tokens * input_usd + tokens.output_tokens * output_usd
         spent = Spent(
-            made.choice(_SCOPES),
+            scope,
             now[:10],
             provider,
             model,

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import Browser, Page, async_playwright
 
@@ -32,10 +33,24 @@ SHOWN = {
 }
 """Addresses of views; TURN is the first link to a turn on #/turns."""
 _WIDTH, _HEIGHT, _HIGHEST = 1200, 760, 1500
+_THOUGHT_S = 0.7
 _NOTES = {
     "The bees come on Friday": "garden",
-    "The roof leaks above the stairs; ask Joan for her ladder": "house,urgent",
-    "Grandmother's plum cake: 3 eggs, 200 g flour, plums from the old tree": "recipe",
+    "Joan has our long ladder": "house,lent",
+    "The roof leaks above the stairs": "house,urgent",
+    "Plum cake: 3 eggs, 200 g flour": "recipe",
+    "Ben needs new boots by winter": "family",
+    "Seed potatoes go in after 10 April": "garden",
+    "The boiler was serviced in March": "house",
+    "Library books are due on the 28th": "family",
+}
+_HOUSE: dict[str, Any] = {
+    "provider": {"backend": "mistral", "model": "mistral-small-latest"},
+    "budgets": {
+        "daily_usd": 2,
+        "prices": {"mistral-small-latest": {"input": 0.1, "output": 0.3}},
+    },
+    "advanced": {"session_tokens_max": 5_000_000},
 }
 
 
@@ -59,6 +74,8 @@ async def _take(folder: Path, shown: dict[str, str]) -> None:
     ):
         world = World(home, emulator, model)
         world.install("notes", "vocab")
+        service = {"base_url": model.base_url, "api_key": "key"}
+        world.config = {**_HOUSE, "providers": {"mistral": service}}
         people = [(ADA, "Ada"), (BEN, "Ben")]
         await asyncio.to_thread(
             put_past, home.database, people, packs=("notes", "vocab"), count=600, uses=4
@@ -73,13 +90,19 @@ async def _show(world: World, lines: Lines, browser: Browser, shown: dict[str, s
         for text, tags in _NOTES.items():
             note = {"text": text, "tags": tags}
             answer = f"I keep it under {tags}."
-            lines.extend((Says(calls=(persist("save", table="entries", data=note),)), Says(answer)))
-            await page.bot.ask(f"Note: {text}")
+            keep = persist("save", table="entries", data=note)
+            lines.append(Says(calls=(keep,), usage=(2_310, 1_920, 46), chunks=4, stall_after=2))
+            lines.append(Says(answer, usage=(2_402, 2_304, 14), chunks=4, stall_after=2))
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_think(world))
+                await page.bot.ask(f"Note: {text}")
             await settled(page.bot)
         async with looking(browser, page, width=_WIDTH, height=_HEIGHT) as window:
             for address, name in shown.items():
                 found = await _turn(window.page) if address == "TURN" else address
                 await window.open(found)
+                if address == "TURN":
+                    await window.page.get_by_role("button", name="Without steps").click()
                 file = IMAGES / f"{name}.png"
                 high = await window.page.evaluate("() => document.documentElement.scrollHeight")
                 await window.page.screenshot(
@@ -88,6 +111,16 @@ async def _show(world: World, lines: Lines, browser: Browser, shown: dict[str, s
                     clip={"x": 0, "y": 0, "width": _WIDTH, "height": min(high, _HIGHEST)},
                 )
                 print(f"{file.relative_to(ROOT)}: {file.stat().st_size // 1000} KB")
+
+
+async def _think(world: World) -> None:
+    """Let the model take its time for the two calls of a turn."""
+    for _ in range(2):
+        await world.model.stalled.wait()
+        world.model.stalled.clear()
+        await asyncio.sleep(_THOUGHT_S)
+        world.model.release.set()
+        world.model.release.clear()
 
 
 async def _turn(page: Page) -> str:

@@ -2,9 +2,9 @@
 
     python -m tests.path.kill_runner        prints the port it listens on; ends with its stdin
 
-One connection is one life: it asks with `{"home": DIR, "kill_at": N, "among": PART}`, reads
-`{"pid": P}`, and ends when the process is gone. Just before a regular end the process says
-`{"ended": true}`.
+One connection is one life: it asks with `{"home": DIR, "kill_at": N, "among": PART,
+"has_page": false}`, reads `{"pid": P}`, and ends when the process is gone. Just before a regular
+end the process says `{"ended": true}`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tempfile import TemporaryDirectory
 from aouo.app.root import open_app
 from aouo.app.serve import start
 from aouo.config.file import load_settings
+from aouo.dashboard.opening import page
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 
@@ -100,7 +101,7 @@ def _live(connection: socket.socket) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         failpoint.arm(wanted["kill_at"], among=wanted["among"])
         _say(connection, pid=os.getpid())
-        start(home, {})
+        start(home, {}, page if wanted["has_page"] else None)
         _say(connection, ended=True)
         code = 0
     except BaseException:  # noqa: BLE001 - told to the test through the home's stderr

@@ -139,11 +139,18 @@ class Place:
         self.home.config.write_text(json.dumps(config))
 
     @asynccontextmanager
-    async def alive(self, *, kill_at: int = 0, among: str = "") -> AsyncGenerator[Life]:
+    async def alive(
+        self, *, kill_at: int = 0, among: str = "", has_page: bool = False
+    ) -> AsyncGenerator[Life]:
         """One life; leave the block when it is over. See `failpoint.arm`."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._runner_port)
         try:
-            request = {"home": str(self.home.path), "kill_at": kill_at, "among": among}
+            request = {
+                "home": str(self.home.path),
+                "kill_at": kill_at,
+                "among": among,
+                "has_page": has_page,
+            }
             writer.write(json.dumps(request).encode() + b"\n")
             pid: int = json.loads(await reader.readline())["pid"]
             life = Life(pid, len(self.emulator.journal.calls))
