@@ -143,24 +143,32 @@ class Redactor:
 
         Mappings become dicts, exceptions text, frozen sets sets. Other types stay as they are.
         """
+        return self._value(value, {})
+
+    def _value(self, value: object, seen: dict[str, str]) -> object:
+        """`seen` has texts that were looked through: rows of a table have the same keys."""
         match value:
             case str():
-                return self.text(value)
+                if (clean := seen.get(value)) is None:
+                    clean = seen[value] = self.text(value)
+                return clean
             case dict():
                 items = cast("dict[object, object]", value).items()
-                return {self.value(key): self.value(item) for key, item in items}
+                return {self._value(key, seen): self._value(item, seen) for key, item in items}
             case list():
-                return [self.value(item) for item in cast("list[object]", value)]
+                return [self._value(item, seen) for item in cast("list[object]", value)]
             case tuple():
-                return tuple([self.value(item) for item in cast("tuple[object, ...]", value)])
+                return tuple(
+                    [self._value(item, seen) for item in cast("tuple[object, ...]", value)]
+                )
             case int() | float() | None:
                 return value
             case set() | frozenset():
-                return {self.value(item) for item in cast("set[object]", value)}
+                return {self._value(item, seen) for item in cast("set[object]", value)}
             case bytes():
                 return self.text(value.decode("utf-8", "backslashreplace")).encode()
             case Mapping():
-                return self.value(dict(cast("Mapping[object, object]", value)))
+                return self._value(dict(cast("Mapping[object, object]", value)), seen)
             case BaseException():
                 return self.text(f"{type(value).__name__}: {value}")
             case _:
