@@ -29,8 +29,9 @@ PATIENCE_S = 2.0
 seconds for readers when it empties its log."""
 ROWS_MAX = 5_000
 """`Query.read` runs on the loop: for this many rows it takes some ten milliseconds."""
-_STEPS = 1_000
-"""Instructions of SQLite between two looks at the clock: some ten microseconds."""
+_STEPS = 50_000
+"""Instructions of SQLite between two looks at the clock: half a millisecond. A look needs the
+interpreter, which a turn then waits for."""
 
 
 @dataclass(frozen=True, slots=True)

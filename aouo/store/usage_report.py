@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -59,9 +59,13 @@ def empty() -> Facts:
 
 def sums(found: Sum) -> Facts:
     """Return the fields that the contract names; calls without a price are told apart."""
-    facts = asdict(found)
-    del facts["unpriced"]
-    return {**facts, "cost_usd": round(found.cost_usd, 9)}
+    return {
+        "calls": found.calls,
+        "input_tokens": found.input_tokens,
+        "cached_tokens": found.cached_tokens,
+        "output_tokens": found.output_tokens,
+        "cost_usd": round(found.cost_usd, 9),
+    }
 
 
 def _told(query: Query[Any], tell: Callable[[Any], Any]) -> Query[Any]:

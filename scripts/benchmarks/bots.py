@@ -40,7 +40,7 @@ class Aouo:
     """Ours, as its owner would start it: `aouo start`, packs/notes, no wait for more text.
 
     With `tools` that many more are registered and shown to the model (`started`); not `paced`, it
-    says more at once than Telegram takes (`unpaced`).
+    says more at once than Telegram takes (`unpaced`); `timed`, it writes each turn's own time.
     """
 
     place: Path
@@ -52,7 +52,17 @@ class Aouo:
     streaming: str = "edits"
     tools: int = 0
     paced: bool = True
+    timed: bool = False
     name: str = "aouo"
+
+    @property
+    def own_ms(self) -> list[float]:
+        """Of each turn so far, if `timed`."""
+        return [float(line) for line in self._times.read_text("utf-8").split()]
+
+    @property
+    def _times(self) -> Path:
+        return self.place / "own_ms"
 
     @property
     def home(self) -> Home:
@@ -84,8 +94,10 @@ class Aouo:
         if self.tools:
             more = ("-m", "scripts.benchmarks.started", str(self.place), str(self.tools))
             return Process(*more, log=log)
-        program = "aouo" if self.paced else "scripts.benchmarks.unpaced"
-        return Process("-m", program, "start", "--home", str(self.place), log=log)
+        program = ["aouo" if self.paced else "scripts.benchmarks.unpaced"]
+        if self.timed:
+            program = ["scripts.benchmarks.timed", str(self._times)]
+        return Process("-m", *program, "start", "--home", str(self.place), log=log)
 
     def _prepare(self) -> None:
         self.home.create()

@@ -1,8 +1,8 @@
 """Looks at the local page as open windows do, until it is told to end.
 
-`python -m scripts.benchmarks.lookers ADDRESS TOKEN FILE`: five windows read Usage and the turns
-each second, one asks for changes and for the longest answer and never reads either. At the end
-FILE has how many milliseconds each answer took, by path, as JSON.
+`python -m scripts.benchmarks.lookers ADDRESS TOKEN FILE`: five windows read each second what the
+views Usage and Turns ask for, one asks for changes and for the longest answer and never reads
+either. At the end FILE has how many milliseconds each answer took, by path, as JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ import aiohttp
 
 WINDOWS = 5
 _EVERY_S = 1.0
-_PATHS = ("/api/usage?days=30", "/api/turns")
+_PATHS = (
+    "/api/usage?days=30",
+    "/api/usage/prices?days=30",
+    "/api/usage/left",
+    "/api/usage/turns?days=30",
+    "/api/turns",
+    "/api/approvals/number",
+    "/healthz",
+)
 
 
 async def look(address: str, token: str, file: Path) -> None:

@@ -53,13 +53,19 @@ class Row:
 
     @classmethod
     def percentile(
-        cls, figure: str, unit: str, values: Mapping[str, Sequence[float]], percent: int
+        cls,
+        figure: str,
+        unit: str,
+        values: Mapping[str, Sequence[float]],
+        percent: int,
+        *,
+        aim: str = "",
     ) -> Row:
         def of(found: Sequence[float]) -> float:
             return statistics.quantiles(found, n=100, method="inclusive")[percent - 1]
 
         low = of(values["floor"]) if "floor" in values else None
-        return cls(figure, unit, of(values["aouo"]), low, n=len(values["aouo"]))
+        return cls(figure, unit, of(values["aouo"]), low, aim, n=len(values["aouo"]))
 
     def cells(self) -> tuple[str, str, str, str, str]:
         ratio = self.aouo / self.floor if self.aouo is not None and self.floor else None
