@@ -124,9 +124,10 @@ def _said(notice: Notice) -> str | Rendered:
             how = f", beginning with “{skill}”" if skill else ""
             return f"“{pack}” answers here {when}{how}.\n{about}".rstrip("\n")
         case notices.StaysWith(pack, wanted):
+            other = f"“{wanted}”" if wanted else "Every other pack"
             return (
-                f"This is the chat of “{pack}”, and only that answers here. “{wanted}” has a chat "
-                "of its own on this page."
+                f"This is the chat of “{pack}”, and only that answers here. {other} has a chat of "
+                "its own on this page."
             )
         case notices.NoSuchPack(name, packs):
             return conversations.no_such_pack(name, packs)

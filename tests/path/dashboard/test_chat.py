@@ -89,6 +89,17 @@ async def test_only_its_pack_answers_in_its_chat(world: World) -> None:
     assert turns == [{"pack": "notes"}]
 
 
+async def test_where_no_other_pack_can_answer_none_is_offered(world: World) -> None:
+    world.install("vocab")
+    async with chatting(world) as chat:
+        await chat.say("/pack")
+        await answered(chat)
+        (said,) = [one for one in (await chat.read())["messages"] if one["by"] == "bot"]
+
+    assert said["text"].endswith("Every other pack has a chat of its own on this page.")
+    assert said["buttons"] == []
+
+
 async def test_the_chat_of_no_pack_asks_which_one_shall_answer(world: World) -> None:
     world.install("vocab")
     world.model.say("Hello!")
