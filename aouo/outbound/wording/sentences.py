@@ -15,6 +15,7 @@ from aouo.facts.notices_install import InstallNotice
 from aouo.facts.notices_media import MediaNotice, MediaRefused
 from aouo.facts.notices_memory import MemoryFileShown, MemoryShown
 from aouo.facts.notices_schedules import ScheduleNotice
+from aouo.facts.people import AT_HOME
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
@@ -105,6 +106,8 @@ def _said(notice: Notice) -> str | Rendered:
             return conversations.whereabouts(notice)
         case notices.Plain.WAITS_TOO:
             return "This message waits, too. Choose a pack above, or with /pack."
+        case notices.YourId(person) if person == AT_HOME:
+            return "You are the owner; you have no Telegram id here."
         case notices.YourId(person):
             return f"Your Telegram id is {person}."
         case notices.Plain.NOT_AUTHORIZED:

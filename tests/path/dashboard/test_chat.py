@@ -100,6 +100,15 @@ async def test_where_no_other_pack_can_answer_none_is_offered(world: World) -> N
     assert said["buttons"] == []
 
 
+async def test_who_has_no_telegram_id_is_told_of_none(world: World) -> None:
+    world.config["telegram"] = {"enabled": False, "allowed_user_ids": []}
+    async with chatting(world) as chat:
+        await chat.say("/id")
+        said = await answered(chat)
+
+    assert said[1] == ("bot", "You are the owner; you have no Telegram id here.")
+
+
 async def test_the_chat_of_no_pack_asks_which_one_shall_answer(world: World) -> None:
     world.install("vocab")
     world.model.say("Hello!")
