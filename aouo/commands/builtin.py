@@ -92,6 +92,8 @@ def whereami(tx: Tx, call: CommandCall, library: Library) -> Result:
 
 
 def pick(tx: Tx, call: CommandCall, library: Library) -> Result:
+    if own := call.inbound.address.pack:
+        return Result(notices.StaysWith(own))
     packs = shown_packs(library, call.inbound.person.language)
     active = _route(tx, call).active_pack
     if active and library.get(active) is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from aouo.dashboard.endpoints import NotFound
 from aouo.dashboard.shown import Shown
-from aouo.facts.people import data_name
+from aouo.facts.people import AT_HOME, data_name, data_of
 from aouo.plumbing.verbs import Facts
 from aouo.store.people import NAMES, TOPICS
 from aouo.store.tenants import is_tenant
@@ -49,6 +49,8 @@ def _kind(tenant: str, names: dict[str, str], titles: dict[str, str]) -> tuple[s
     if person := _PERSON.fullmatch(tenant):
         name = names.get(person[1])
         return "person", f"{name} ({person[1]})" if name else f"person {person[1]}"
+    if tenant == data_of("web", AT_HOME):
+        return "person", "person at this machine"
     if tenant.startswith("cli_"):
         return "terminal", f"terminal {tenant.removeprefix('cli_')}"
     chat = _CHAT.match(tenant)

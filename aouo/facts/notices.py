@@ -101,10 +101,11 @@ class Picker:
 
 @dataclass(frozen=True, slots=True)
 class StaysWith:
-    """This is the chat of `pack` on the local page, so no other pack answers in it."""
+    """This is the chat of `pack` on the local page, so no other pack answers in it; `wanted` is
+    the one that was asked for, "" = none by name."""
 
     pack: str
-    wanted: str
+    wanted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from aouo.facts.notices_install import InstallNotice
 from aouo.facts.notices_media import MediaNotice, MediaRefused
 from aouo.facts.notices_memory import MemoryFileShown, MemoryShown
 from aouo.facts.notices_schedules import ScheduleNotice
+from aouo.facts.people import AT_HOME
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
@@ -105,6 +106,8 @@ def _said(notice: Notice) -> str | Rendered:
             return conversations.whereabouts(notice)
         case notices.Plain.WAITS_TOO:
             return "This message waits, too. Choose a pack above, or with /pack."
+        case notices.YourId(person) if person == AT_HOME:
+            return "You are the owner; you have no Telegram id here."
         case notices.YourId(person):
             return f"Your Telegram id is {person}."
         case notices.Plain.NOT_AUTHORIZED:
@@ -124,9 +127,10 @@ def _said(notice: Notice) -> str | Rendered:
             how = f", beginning with “{skill}”" if skill else ""
             return f"“{pack}” answers here {when}{how}.\n{about}".rstrip("\n")
         case notices.StaysWith(pack, wanted):
+            other = f"“{wanted}”" if wanted else "Every other pack"
             return (
-                f"This is the chat of “{pack}”, and only that answers here. “{wanted}” has a chat "
-                "of its own on this page."
+                f"This is the chat of “{pack}”, and only that answers here. {other} has a chat of "
+                "its own on this page."
             )
         case notices.NoSuchPack(name, packs):
             return conversations.no_such_pack(name, packs)

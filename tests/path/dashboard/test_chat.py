@@ -104,6 +104,26 @@ async def test_only_its_pack_answers_in_its_chat(world: World) -> None:
     assert turns == [{"pack": "notes"}]
 
 
+async def test_where_no_other_pack_can_answer_none_is_offered(world: World) -> None:
+    world.install("vocab")
+    async with chatting(world) as chat:
+        await chat.say("/pack")
+        await answered(chat)
+        (said,) = [one for one in (await chat.read())["messages"] if one["by"] == "bot"]
+
+    assert said["text"].endswith("Every other pack has a chat of its own on this page.")
+    assert said["buttons"] == []
+
+
+async def test_who_has_no_telegram_id_is_told_of_none(world: World) -> None:
+    world.config["telegram"] = {"enabled": False, "allowed_user_ids": []}
+    async with chatting(world) as chat:
+        await chat.say("/id")
+        said = await answered(chat)
+
+    assert said[1] == ("bot", "You are the owner; you have no Telegram id here.")
+
+
 async def test_the_chat_of_no_pack_asks_which_one_shall_answer(world: World) -> None:
     world.install("vocab")
     world.model.say("Hello!")

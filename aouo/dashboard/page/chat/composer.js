@@ -9,8 +9,9 @@ const SHOWN = 200;
 
 const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((one) => one.toString(16).padStart(2, "0")).join("");
 
-// `failed` is told a sentence, "" = all is well; `limit` is how large a file may be.
-export function composer(chat, { failed, limit, signal }) {
+// `failed` is told a sentence, "" = all is well; `told` the id and the words of what was said; `limit` is how large
+// a file may be.
+export function composer(chat, { failed, told, limit, signal }) {
   let files = [];
   let key = fresh();
   let commands = null;
@@ -31,7 +32,8 @@ export function composer(chat, { failed, limit, signal }) {
       el("button", { type: "button", onclick: () => chooser.click() }, "Add files"), chooser, buttons, send));
 
   async function say(text, ids = "", name = fresh()) {
-    await post(at`/api/chats/${chat}/messages`, { text, files: ids, key: name });
+    const { id } = await post(at`/api/chats/${chat}/messages`, { text, files: ids, key: name });
+    told(id, text.trim());
   }
 
   async function submit() {

@@ -12,6 +12,7 @@ const SPOKEN = 600;
 export async function conversation(root, place, chat) {
   const path = at`/api/chats/${chat}`;
   const said = new Map();  // id -> { node, shown }
+  const own = new Map();  // id -> words said in this window, which off the record only it has
   let last = 0;
   let older = 0;
   let stream = null;
@@ -23,7 +24,9 @@ export async function conversation(root, place, chat) {
 
   const list = el("ol", { class: "chat" });
   const more = el("button", { type: "button", hidden: "", onclick: () => loadOlder() }, "Show older messages");
-  const empty = el("p", { class: "empty", hidden: "" }, "Nothing has been said here yet. Write the first message below.");
+  const empty = el("p", { class: "empty", hidden: "" }, 
+    "Nothing has been said here yet. Write the first message below. What is kept and remembered of you is the same as in your "
+    + "other chats, in Telegram too; what was said there is not repeated here.");
   const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Messages" }, more, empty, list);
   const status = el("p", { class: "muted status", role: "status" });
   const notice = el("p", { class: "problem", role: "alert", hidden: "" });
@@ -54,8 +57,11 @@ export async function conversation(root, place, chat) {
   };
   const first = await get(path);
   if (place.signal.aborted) return;
-  const field = composer(chat, { failed, limit: first.upload_bytes, signal: place.signal });
-  const command = (text) => attempt(() => field.say(text));
+  const field = composer(chat, { failed, told, limit: first.upload_bytes, signal: place.signal });
+  const command = async (text) => {
+    await attempt(() => field.say(text));
+    field.field.focus({ preventScroll: true });  // the button goes
+  };
   field.buttons.append(stop, retry);
   root.append(pane, status, notice, aloud,
     first.running ? field.form : el("p", { class: "muted" }, "No bot runs; this is what is stored, to be read only."));
@@ -64,8 +70,20 @@ export async function conversation(root, place, chat) {
     return pane.scrollHeight - pane.scrollTop - pane.clientHeight < 80;
   }
 
+  function toEnd() {
+    pane.scrollTop = pane.scrollHeight;
+    stuck = true;
+  }
+
+  function told(id, text) {
+    own.set(id, text);
+    if (said.has(id)) put(said.get(id).shown);
+    toEnd();
+  }
+
   function put(one) {
     const before = said.get(one.id);
+    if (one.state === "off_record" && !one.text && own.has(one.id)) one = { ...one, text: own.get(one.id), entities: [] };
     if (one.state === "deleted") {
       before?.node.remove();
       said.delete(one.id);
@@ -114,8 +132,7 @@ export async function conversation(root, place, chat) {
     ({ last, older, standing } = facts);
     spoken = Math.max(spoken, ...said.keys(), 0);
     shown();
-    pane.scrollTop = pane.scrollHeight;
-    stuck = true;
+    toEnd();
   }
 
   async function loadOlder() {
@@ -197,5 +214,6 @@ export async function conversation(root, place, chat) {
   document.addEventListener("visibilitychange", () => (document.hidden ? leave() : listen()), { signal: place.signal });
   place.signal.addEventListener("abort", leave);
   begin(first);
+  field.form.scrollIntoView({ block: "nearest" });
   listen();
 }

@@ -26,13 +26,15 @@ function between(text, from, to, entities, literal) {
     const inner = entities.slice(index + 1).filter((other) => other.offset < end);
     nodes.push(...plain(text.slice(at, one.offset), literal));
     nodes.push(wrapped(one, between(text, one.offset, end, inner, literal || isLiteral(one)), text.slice(one.offset, end)));
-    at = end;
+    at = end + Number(isBlock(one) && text[end] === "\n" && end < to);  // a block ends its line itself
   }
   nodes.push(...plain(text.slice(at, to), literal));
   return nodes;
 }
 
 const isLiteral = (one) => ["code", "pre", "text_link", "url"].includes(one.type);
+
+const isBlock = (one) => one.type === "pre" || one.type.endsWith("blockquote");
 
 function wrapped(one, nodes, words) {
   if (one.type === "pre") return el("pre", { tabindex: "0" }, el("code", {}, ...nodes));

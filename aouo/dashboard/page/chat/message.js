@@ -16,10 +16,13 @@ export function message(chat, one, tap, before) {
     words.push(el("p", { class: "muted" }, one.text ? "Off the record: it is not kept." : "Something was said off the record."));
   }
   const node = el("li", { class: `said ${one.by}`, id: `m${one.id}` },
-    el("p", { class: "who muted" }, el("span", {}, who), " ", el("time", { datetime: one.at }, moment(one.at))),
+    el("p", { class: "who muted" }, el("span", {}, who), " ", el("time", { datetime: one.at, title: moment(one.at) }, when(one.at))),
     ...one.files.map((file) => attached(chat, one, file)), ...words, ...keyboard(one, tap));
   return { node, shown: one };
 }
+
+// The time alone of what was said today.
+const when = (iso) => moment(iso, new Date(iso).toDateString() === new Date().toDateString() ? { timeStyle: "short" } : undefined);
 
 function attached(chat, one, file) {
   const href = file.url || at`/api/chats/${chat}/messages/${one.id}/files/${file.number}`;

@@ -9,6 +9,10 @@ const PAGE = 100;
 const RUNS = { few: 10, all: 500 };
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
+const whereabouts = ({ platform, chat_id: chat, thread_id: topic }) => (platform !== "web"
+  ? `in ${[platform === "tg" ? "Telegram" : platform, chat, topic && `topic ${topic}`].filter(Boolean).join(" ")}`
+  : chat === "~" ? "in Chat on this page" : `in the chat of ${chat} on this page`);
+
 export async function show(root, place) {
   const opened = new Map();  // of a schedule: how many of its runs are wanted
   const told = new Map();  // of a schedule: how what was asked for went
@@ -101,7 +105,7 @@ export async function show(root, place) {
         ...(row.next_due ? [`next ${moment(row.next_due)} here`] : []),
         ...(row.said.last ? [`last ${row.said.last}, ${moment(row.last_due)}`] : []),
         ...(place.pack ? [] : [row.pack || "no pack"]),
-        `for ${row.person}, in ${[row.address.platform, row.address.chat_id, row.address.thread_id].filter(Boolean).join(" ")}`,
+        `for ${row.person}, ${whereabouts(row.address)}`,
       ].join(" · ")),
       line(...keys(row)), ...(told.has(row.id) ? [el("p", {}, told.get(row.id))] : []),
       ...(more ? unfolded(row, more) : []));
