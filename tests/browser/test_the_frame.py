@@ -128,7 +128,7 @@ async def test_an_open_page_goes_on_with_the_next_process(world: World, browser:
         )
         async with dashboard(world, port):
             await window.page.wait_for_function(
-                "() => document.getElementById('state').textContent === 'running, and well'"
+                "() => document.getElementById('state').textContent === 'Running'"
             )
             await problem.wait_for(state="hidden")
             text = await window.page.inner_text("#view")

@@ -102,7 +102,7 @@ function navigation(place) {
 async function state() {
   try {
     const health = await get("/healthz");
-    $("state").textContent = health.ok ? "running, and well" : health.reasons.join(" ");
+    $("state").textContent = health.ok ? "Running" : health.reasons.join(" ");
   } catch (error) {
     $("state").textContent = inWords(error);
   }

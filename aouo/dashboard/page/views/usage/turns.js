@@ -17,7 +17,7 @@ export function turnCards(turns) {
     ]),
     el("div", { class: "grid" }, card("Slowest turns, without waits for people", table("Slowest turns", [
       ["Began", (turn) => el("a", { href: at`#/turns/${turn.id}` }, moment(turn.started_at)), "whole"],
-      ["Pack", (turn) => turn.pack || "–", "whole"], ["Model", (turn) => turn.models.join(", ") || "–", "name"],
+      ["Pack", (turn) => turn.pack || "–", "name"], ["Model", (turn) => turn.models.join(", ") || "–", "name"],
       ["Took", (turn) => milliseconds(turn.ms - turn.waited_ms), "number"],
     ], turns.slowest, "No turn has ended on these days.")),
     card("Models that gave no answer", table("Models that gave no answer", [
