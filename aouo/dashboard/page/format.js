@@ -1,6 +1,6 @@
 // Numbers, times and sizes for people.
 
-export const money = (usd, digits = usd && Math.abs(usd) < 1 ? 4 : 2) =>
+export const money = (usd, digits = usd && Math.abs(usd) < 0.01 ? 4 : 2) =>
   `$${usd.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 
 // What calls cost; those without a known price are never shown as free.

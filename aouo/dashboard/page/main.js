@@ -104,7 +104,7 @@ async function state() {
     const health = await get("/healthz");
     $("state").textContent = health.ok ? "Running" : health.reasons.join(" ");
   } catch (error) {
-    $("state").textContent = inWords(error);
+    $("state").textContent = error instanceof TypeError ? "Not reachable" : inWords(error);
   }
 }
 
