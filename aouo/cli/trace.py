@@ -8,6 +8,7 @@ import click
 
 from aouo.cli.context import NotThere, current_home, json_option, print_json
 from aouo.facts.recorded import Recorded
+from aouo.outbound.wording.money import cost, usd
 from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
 from aouo.store import traces
@@ -67,7 +68,7 @@ def _lines(found: Trace) -> Iterator[str]:
     if turn.reason:
         yield turn.reason
     waited = f", {turn.waited_ms:,} ms of them for a person" if turn.waited_ms else ""
-    yield f"{turn.ms:,} ms{waited}, ${turn.cost_usd:,.4f}"
+    yield f"{turn.ms:,} ms{waited}, {cost(turn.cost_usd, turn.unpriced_calls)}"
     yield from _recorded(found.recorded)
     yield "\nWhat happened, in milliseconds from its start"
     for entry in found.timeline:
@@ -108,7 +109,8 @@ def _told(entry: traces.Entry) -> str:
             return (
                 f"{entry.scope} {entry.provider}/{entry.model}: "
                 f"{entry.input_tokens:,} in ({entry.cached_tokens:,} cached), "
-                f"{entry.output_tokens:,} out, ${entry.cost_usd:,.4f}"
+                f"{entry.output_tokens:,} out, "
+                f"{'no known price' if entry.unpriced else usd(entry.cost_usd)}"
             )
         case ToolUse():
             effect = ", took effect" if entry.effect else ""

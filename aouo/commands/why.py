@@ -45,6 +45,7 @@ def _last_turn(told: Trace, page: str, *, owner: bool, reads_on: bool) -> LastTu
         turn.ms,
         turn.waited_ms,
         turn.cost_usd,
+        turn.unpriced_calls,
         _models(told),
         _tools(told, owner=owner),
         told.recorded.tries,

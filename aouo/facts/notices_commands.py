@@ -140,6 +140,7 @@ class LastTurn:
     ms: int
     waited_ms: int
     cost_usd: float
+    unpriced_calls: int
     models: tuple[UsedModel, ...]
     tools: tuple[CalledTool, ...]
     tries: tuple[FailedTry, ...]

@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TracedCall:
-    """One model call, or a call to another service; money in USD."""
+    """One model call, or a call to another service; money in USD, 0 if `unpriced`."""
 
     kind: ClassVar[str] = "call"
     at_ms: int
@@ -49,6 +49,7 @@ class TracedCall:
     output_tokens: int
     reasoning_tokens: int
     cost_usd: float
+    unpriced: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,7 @@ def _calls(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
             row["output_tokens"],
             row["reasoning_tokens"],
             row["cost_usd"],
+            bool(row["unpriced"]),
         )
 
     return Query(

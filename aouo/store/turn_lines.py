@@ -44,6 +44,8 @@ class TurnLine:
     cached_tokens: int
     output_tokens: int
     cost_usd: float
+    unpriced_calls: int
+    """Those that have no known price, so that their cost is not in `cost_usd`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ _USED: LiteralString = (
     "coalesce(sum(u.input_tokens), 0) AS input_tokens, "
     "coalesce(sum(u.cached_tokens), 0) AS cached_tokens, "
     "coalesce(sum(u.output_tokens), 0) AS output_tokens, "
-    "coalesce(sum(u.cost_usd), 0) AS cost_usd "
+    "coalesce(sum(u.cost_usd), 0) AS cost_usd, "
+    "coalesce(sum(u.unpriced * u.calls), 0) AS unpriced_calls "
     "FROM found AS f LEFT JOIN usage_events AS u "
     "ON u.session_id IN (f.session_id, '') AND u.turn_id = f.id GROUP BY f.id "
 )
@@ -224,4 +227,5 @@ def _line(row: sqlite3.Row) -> TurnLine:
         number("cached_tokens"),
         number("output_tokens"),
         0.0 if hidden else row["cost_usd"],
+        number("unpriced_calls"),
     )

@@ -124,14 +124,39 @@ async def test_an_open_page_goes_on_with_the_next_process(world: World, browser:
             port = shown.link.port or 0
         problem = window.page.locator("#problem")
         await window.page.wait_for_function(
-            "() => document.getElementById('state').textContent.startsWith('aouo does not answer')"
+            "() => document.getElementById('state').textContent === 'Not reachable'"
         )
         async with dashboard(world, port):
             await window.page.wait_for_function(
-                "() => document.getElementById('state').textContent === 'running, and well'"
+                "() => document.getElementById('state').textContent === 'Running'"
             )
             await problem.wait_for(state="hidden")
             text = await window.page.inner_text("#view")
         window.problems.clear()
 
     assert "notes" in text
+
+
+async def test_what_is_marked_stays_until_it_is_let_go(world: World, browser: Browser) -> None:
+    marked = "() => getSelection().selectAllChildren(document.querySelector('#view td'))"
+    async with dashboard(world) as shown:
+        await shown.bot.ask("/use notes")
+        await shown.bot.ask("hi")
+        await settled(shown.bot)
+        async with looking(browser, shown) as window:
+            await window.open("#/turns")
+            rows = window.page.locator("#view tbody tr")
+            before = await rows.count()
+            await window.page.evaluate(marked)
+            text = await window.page.evaluate("() => String(getSelection())")
+            async with window.page.expect_response("**/api/turns*"):
+                await shown.bot.ask("again")
+            kept = await window.page.evaluate("() => String(getSelection())"), await rows.count()
+            await settled(shown.bot)
+            await window.page.evaluate("() => getSelection().removeAllRanges()")
+            await window.page.wait_for_function(
+                "least => document.querySelectorAll('#view tbody tr').length > least", arg=before
+            )
+
+    assert text
+    assert kept == (text, before)

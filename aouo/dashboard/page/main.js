@@ -102,9 +102,9 @@ function navigation(place) {
 async function state() {
   try {
     const health = await get("/healthz");
-    $("state").textContent = health.ok ? "running, and well" : health.reasons.join(" ");
+    $("state").textContent = health.ok ? "Running" : health.reasons.join(" ");
   } catch (error) {
-    $("state").textContent = inWords(error);
+    $("state").textContent = error instanceof TypeError ? "Not reachable" : inWords(error);
   }
 }
 

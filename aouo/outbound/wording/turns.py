@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from aouo.facts.notices_commands import CalledTool, LastTurn, NoTurnHere, UsedModel
 from aouo.facts.ports import Rendered
 from aouo.facts.recorded import FailedTry
-from aouo.outbound.wording.money import usd
+from aouo.outbound.wording.money import cost
 from aouo.outbound.wording.saying import cut, one_line, say
 
 _LISTED = 8
@@ -53,7 +53,7 @@ def _lines(told: LastTurn) -> Iterator[str]:
         yield from _listed([_tool(tool) for tool in told.tools])
     else:
         yield "No tool was called."
-    yield f"It cost {usd(told.cost_usd)} by the known prices."
+    yield f"Cost: {cost(told.cost_usd, told.unpriced_calls)}."
     if told.sections:
         yield _prompt(told)
     if told.turn_id:

@@ -415,3 +415,22 @@ async def add_turns(bot: Running, number: int) -> None:
             )
 
     await bot.app.shared.database.transact(write)
+
+
+async def test_what_has_no_known_price_is_free_nowhere(world: World) -> None:
+    world.model.say("Hello.")
+    async with dashboard(world) as shown:
+        await shown.bot.ask("hi")
+        await settled(shown.bot)
+        (line,) = await turns(shown)
+        told = await newest(shown)
+        in_words = (await trace(world)).output
+        why = (await shown.bot.ask("/why")).text
+
+    unpriced = [call["unpriced"] for call in of(told, "call")]
+    assert line["unpriced_calls"] == told["unpriced_calls"] == len(unpriced)
+    assert unpriced == [True] * len(unpriced)
+    assert "without a known price" in in_words
+    assert "no known price" in in_words
+    assert "without a known price" in why
+    assert "$0" not in in_words + why

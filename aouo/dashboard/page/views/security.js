@@ -2,9 +2,9 @@
 
 import { at, get, post, query } from "/page/api.js";
 import { el } from "/page/dom.js";
-import { count, moment } from "/page/format.js";
-import { card, line, table, tabs } from "/page/parts.js";
-import { excerpt, grants, isolated, redrawn, turn } from "/page/views/security/parts.js";
+import { count, moment, WITH_SECONDS } from "/page/format.js";
+import { card, filters, line, ORIGINS, redrawn, table, tabs } from "/page/parts.js";
+import { excerpt, grants, isolated, turn } from "/page/views/security/parts.js";
 
 // The parts in their order; a part draws itself from what its address answers.
 const PARTS = [
@@ -66,7 +66,7 @@ function question(one, decide) {
 }
 
 function inWords(one, decide) {
-  return el("form", { class: "fields", onsubmit: async (event) => {
+  return el("form", { class: "filters", onsubmit: async (event) => {
     event.preventDefault();
     await decide({ words: event.target.elements.words.value });
   } }, el("label", {}, "Answer in words",
@@ -74,8 +74,7 @@ function inWords(one, decide) {
   el("button", { type: "submit" }, "Send"));
 }
 
-const STAGES = ["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"];
-const ORIGINS = ["chat", "web", "cli", "command", "api", "cron", "heartbeat", "watch", "journal", "consolidate"];
+const STAGES = ["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"].map((stage) => [stage, stage.toLowerCase()]);
 const FIELDS = [
   ["text", "Text", "search"], ["tool", "Tool", "text"], ["pack", "Pack", "text"], ["stage", "Stage", STAGES],
   ["origin", "Origin", ORIGINS], ["turn", "Turn", "text"], ["since", "From", "date"], ["until", "To", "date"],
@@ -85,7 +84,7 @@ async function audit(root, place) {
   const sought = Object.fromEntries(FIELDS.map(([name]) => [name, place.query.get(name) ?? ""]));
   const list = el("div");
   const more = el("div", { class: "line" });
-  root.append(filters(sought), list, more);
+  root.append(filters("Which calls", FIELDS, sought, "#/security/audit"), list, more);
   const older = [];
 
   const read = redrawn(list, async () => {
@@ -98,29 +97,17 @@ async function audit(root, place) {
     more.replaceChildren(...(last ? [el("button", { type: "button", id: "older", onclick: async () => {
       older.push(...(older.length ? [] : pages), await get(`/api/audit${query({ ...sought, before: last })}`));
       list.replaceChildren(...drawn(older));
-    } }, "Look further back")] : []));
-    return [table("Audit", [
-      ["When", (row) => moment(row.at, { dateStyle: "short", timeStyle: "medium" })], ["Stage", (row) => row.stage, "short"],
+    } }, "Older")] : []));
+    return [card("", table("Audit", [
+      ["When", (row) => moment(row.at, WITH_SECONDS), "whole"], ["Stage", (row) => row.stage.toLowerCase(), "short"],
       ["Pack", (row) => isolated(row.pack), "short"],
       ["Tool", (row) => (row.off_record ? "off the record" : isolated(row.tool)), "short"],
       ["Reason", (row) => excerpt(row.reason), "words"], ["Origin", (row) => row.origin], ["Turn", (row) => turn(row.turn_id), "short"],
     ], pages.flatMap(({ rows }) => rows), Object.values(sought).some(Boolean)
-      ? `Nothing is like that${last ? " among the newest" : ""}.` : "No tool was called yet.")];
+      ? `Nothing is like that${last ? " among the newest" : ""}.` : "No tool was called yet."))];
   }
 
   await place.follow(read);
-}
-
-function filters(sought) {
-  const field = ([name, label, kind]) => el("label", {}, label, Array.isArray(kind)
-    ? el("select", { name }, ...["", ...kind].map((value) =>
-      el("option", { value, selected: value === sought[name] ? "" : null }, value || "any")))
-    : el("input", { name, type: kind, value: sought[name], maxlength: 300 }));
-  return el("form", { class: "fields", role: "search", onsubmit: (event) => {
-    event.preventDefault();
-    location.hash = `#/security/audit${query(Object.fromEntries(new FormData(event.target)))}`;
-  } }, ...FIELDS.map(field), el("button", { type: "submit", class: "main" }, "Search"),
-  el("a", { href: "#/security/audit" }, "All"));
 }
 
 const MODES = {
@@ -144,20 +131,20 @@ async function allowed(root, place) {
 }
 
 async function packs(root, place) {
-  await place.follow(redrawn(root, () => get("/api/security"), (facts) => [table("Calls by pack", [
+  await place.follow(redrawn(root, () => get("/api/security"), (facts) => [card("", table("Calls by pack", [
     ["Pack", (row) => (row.installed ? el("a", { href: at`#/packs/${row.pack}/permissions` }, row.pack)
       : isolated(row.pack ? `${row.pack} (not installed)` : "no pack"))],
     ["Done", (row) => count(row.done), "number"], ["Failed", (row) => count(row.failed), "number"],
     ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never")],
-  ], facts.packs, "No pack is installed, and no tool was called yet.")]));
+  ], facts.packs, "No pack is installed, and no tool was called yet."))]));
 }
 
 async function off(root, place) {
   await place.follow(redrawn(root, () => get("/api/security"), ({ off_record: { now, times } }) => [
     ...(now.length ? [card("Off the record now", el("ul", {}, ...now.map((where) => el("li", {}, where))))] : []),
-    table("Times off the record", [
+    card("", table("Times off the record", [
       ["Where", (row) => row.where], ["From", (row) => moment(row.since)],
       ["To", (row) => (row.until ? moment(row.until) : "still going on")],
-    ], times, "Nothing was off the record. /otr in a chat begins it, and keeps nothing but the times here."),
+    ], times, "Nothing was off the record. /otr in a chat begins it, and keeps nothing but the times here.")),
   ]));
 }

@@ -1,7 +1,7 @@
 // The configuration, how the bot is, and what the checks find.
 
 import { el } from "/page/dom.js";
-import { tabs } from "/page/parts.js";
+import { line, tabs } from "/page/parts.js";
 
 // A tab is views/settings/<name>.js and shows itself as a view does.
 const TABS = [["keys", "Configuration"], ["state", "State"], ["doctor", "Doctor"]];
@@ -9,7 +9,7 @@ const TABS = [["keys", "Configuration"], ["state", "State"], ["doctor", "Doctor"
 export async function show(root, place) {
   const [tab = TABS[0][0]] = place.rest;
   const body = el("div");
-  root.append(el("h2", {}, "Settings"),
+  root.append(line(el("h2", {}, "Settings")),
     tabs("Parts of the settings", TABS.map(([name, text]) => [`#/settings/${name}`, text]), `#/settings/${tab}`), body);
   if (!TABS.some(([name]) => name === tab)) {
     body.append(el("p", {}, "There is no such part of the settings."));

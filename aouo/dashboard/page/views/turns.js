@@ -2,12 +2,10 @@
 
 import { at, get, query } from "/page/api.js";
 import { el } from "/page/dom.js";
-import { count, milliseconds, moment, money } from "/page/format.js";
-import { card, line, table } from "/page/parts.js";
+import { cost, count, milliseconds, moment, WITH_SECONDS } from "/page/format.js";
+import { card, filters, line, ORIGINS, redrawn, table } from "/page/parts.js";
 
 export const STATES = { ack: "answered", nack: "failed", aborted: "ended early", open: "at work" };
-const ORIGINS = ["chat", "web", "cli", "command", "api", "cron", "heartbeat", "watch", "journal", "consolidate"];
-const WITH_SECONDS = { dateStyle: "medium", timeStyle: "medium" };
 
 export async function show(root, place) {
   const [turn] = place.rest;
@@ -20,53 +18,18 @@ export async function show(root, place) {
 }
 
 const FILTERS = [
-  ["since", "From day", day], ["until", "To day", day],
-  ["status", "Ended", (name) => select(name, Object.entries(STATES))],
-  ["origin", "Began by", (name) => select(name, ORIGINS.map((origin) => [origin, origin]))],
-  ["pack", "Pack", word], ["person", "Person", word], ["model", "Model", word],
-  ["session", "Session", word], ["reason", "Why it has no answer", word],
+  ["since", "From", "date"], ["until", "To", "date"], ["status", "Ended", Object.entries(STATES)], ["origin", "Began by", ORIGINS],
+  ["pack", "Pack", "text"], ["person", "Person", "text"], ["model", "Model", "text"], ["session", "Session", "text"],
+  ["reason", "Why it failed", "text"],
 ];
-
-function day(name) {
-  return el("input", { type: "date", name });
-}
-
-function select(name, rows) {
-  return el("select", { name }, el("option", { value: "" }, "all"),
-    ...rows.map(([value, text]) => el("option", { value }, text)));
-}
-
-function word(name) {
-  return el("input", { type: "text", name, maxlength: "300", autocomplete: "off", list: `known-${name}` });
-}
 
 async function list(root, place) {
   const body = el("div");
-  root.append(line(el("h2", {}, "Turns")), filters(place), body);
-  let shown = "";
-  await place.follow(async () => {
-    const wanted = Object.fromEntries([...FILTERS.map(([name]) => name), "older"].map((name) => [name, place.query.get(name) ?? ""]));
-    const facts = await get(`/api/turns${query(wanted)}`);
-    if (JSON.stringify(facts) === shown) return;  // what is read, or marked, stays as it is
-    shown = JSON.stringify(facts);
-    body.replaceChildren(...rows(facts, wanted));
-  });
-}
-
-function filters(place) {
-  const form = el("form", { class: "filters", "aria-label": "Which turns" });
-  for (const [name, text, made] of FILTERS) {
-    const field = made(name);
-    field.value = place.query.get(name) ?? "";
-    form.append(el("label", {}, el("span", {}, text), field));
-  }
-  form.append(el("button", { type: "submit", class: "main" }, "Show"), el("a", { href: "#/turns" }, "All turns"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    location.hash = `#/turns${query(Object.fromEntries(new FormData(form)))}`;
-  });
+  const wanted = Object.fromEntries([...FILTERS.map(([name]) => name), "older"].map((name) => [name, place.query.get(name) ?? ""]));
+  const form = filters("Which turns", FILTERS, wanted, "#/turns");
+  root.append(line(el("h2", {}, "Turns")), form, body);
   suggest(form);
-  return form;
+  await place.follow(redrawn(body, () => get(`/api/turns${query(wanted)}`), (facts) => rows(facts, wanted)));
 }
 
 // What has been used lately may be meant; without it the fields are as good.
@@ -85,25 +48,28 @@ async function suggest(form) {
 function rows({ turns, older }, wanted) {
   const paged = line();
   if (wanted.older) paged.append(el("a", { href: `#/turns${query({ ...wanted, older: "" })}` }, "Newest"));
-  if (older) paged.append(el("a", { href: `#/turns${query({ ...wanted, older })}` }, "Older turns"));
+  if (older) paged.append(el("a", { href: `#/turns${query({ ...wanted, older })}` }, "Older"));
   return [card("", table("Turns", [
     ["Began", (turn) => el("a", { href: at`#/turns/${turn.id}` }, moment(turn.started_at, WITH_SECONDS)), "whole"],
     ["Ended", ended, "whole"],
-    ["Pack", (turn) => turn.pack || "–", "whole"],
+    ["Pack", (turn) => turn.pack || "–", "name"],
     ["Person", (turn) => turn.person || "–", "whole"],
     ["By", (turn) => turn.origin || "–", "whole"],
     ["Model", (turn) => turn.models.join(", ") || "–", "name"],
     ["Took", (turn) => (turn.settled_at ? milliseconds(turn.ms) : "–"), "number"],
-    ["Calls", (turn) => count(turn.calls), "number"],
-    ["Tools", (turn) => count(turn.tools), "number"],
-    ["In", (turn) => count(turn.input_tokens), "number"],
-    ["Out", (turn) => count(turn.output_tokens), "number"],
-    ["USD", (turn) => money(turn.cost_usd, 4), "number"],
-  ], turns, "No turn is so. Each message that the bot answers makes one.")), paged];
+    ["Calls", told((turn) => count(turn.calls)), "number"],
+    ["Tools", told((turn) => count(turn.tools)), "number"],
+    ["In", told((turn) => count(turn.input_tokens)), "number"],
+    ["Out", told((turn) => count(turn.output_tokens)), "number"],
+    ["Cost", told((turn) => cost(turn.cost_usd, turn.unpriced_calls)), "number"],
+  ], turns, "No turn is like that. Each message that the bot answers makes one.")), paged];
 }
+
+// What is not known of a turn off the record is not shown as none.
+const told = (of) => (turn) => (turn.off_record ? "–" : of(turn));
 
 function ended(turn) {
   const text = STATES[turn.status] ?? turn.status;
-  if (turn.off_record) return el("span", { class: "muted" }, `${text}, off the record`);
+  if (turn.off_record) return el("span", { class: "muted" }, "off the record");
   return el("span", { class: turn.status === "nack" ? "problem" : null, title: turn.reason || null }, text);
 }

@@ -4,7 +4,7 @@ import { get, query } from "/page/api.js";
 import { bars, before, today } from "/page/bars.js";
 import { el } from "/page/dom.js";
 import { count, money } from "/page/format.js";
-import { card, choices, figures, line, table } from "/page/parts.js";
+import { card, choices, figures, line, redrawn, table } from "/page/parts.js";
 import { turnCards } from "/page/views/usage/turns.js";
 import { pricesCard } from "/page/views/usage/prices.js";
 import { leftCard } from "/page/views/usage/left.js";
@@ -36,13 +36,13 @@ export async function show(root, place) {
   }
 
   draw();
-  await place.follow(async () => {
+  await place.follow(redrawn(body, async () => {
     const [used, prices, left, turns] = await Promise.all([
       get(`/api/usage${query(range)}`), get(`/api/usage/prices${query(range)}`), get("/api/usage/left"),
       get(`/api/usage/turns${query(range)}`)]);
     facts = { used, prices, left, turns };
-    body.replaceChildren(...parts(facts, range));
-  });
+    return facts;
+  }, () => parts(facts, range)));
 }
 
 const pressed = (root, text) => [...root.querySelectorAll("button[aria-pressed=true]")].find((button) => button.textContent === text);
@@ -89,10 +89,10 @@ function parts({ used, prices, left, turns }, range) {
     exports(range),
     el("div", { class: "grid" }, ...TABLES.filter(([key]) => used[key].length).map(([key, title, named, none]) =>
       card(title, table(title, [
-        [title.slice(3), (row) => named(row) || none], ["Calls", (row) => count(row.calls), "number"],
+        [title[3].toUpperCase() + title.slice(4), (row) => named(row) || none], ["Calls", (row) => count(row.calls), "number"],
         ["In", (row) => count(row.input_tokens), "number"], ["Cached", (row) => count(row.cached_tokens), "number"],
         ["Out", (row) => count(row.output_tokens), "number"],
-        ["USD", (row) => cost(row, unpricedOf(prices, key, named(row), row)), "number"],
+        ["Cost", (row) => cost(row, unpricedOf(prices, key, named(row), row)), "number"],
       ], used[key])))),
     leftCard(left),
     ...turnCards(turns),

@@ -17,7 +17,7 @@ export async function show(root, place) {
   const controls = line();
   const list = el("div", { class: "log", role: "log", "aria-label": "Lines of the log, the newest first", "aria-live": "off" });
   const told = el("p", { class: "muted", role: "status" });
-  const more = el("button", { type: "button", id: "older", onclick: () => older() }, "Older lines");
+  const more = el("button", { type: "button", id: "older", onclick: () => older() }, "Older");
   const search = el("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search the log", maxlength: 300, oninput: typed });
   let asked = 0;  // counts what was chosen, so that an answer that comes late is left out
   let before = "";
@@ -79,7 +79,7 @@ export async function show(root, place) {
         told.textContent = piece.lost ? "What came before is not in the log any more." : "";
       }
       told.textContent ||= before ? "" : list.childElementCount ? "The log begins here."
-        : "There is no such line. The bot writes here what it does: start it, or choose less.";
+        : "No line is like that. The bot writes here what it does.";
     } catch (error) {
       told.textContent = inWords(error);
     } finally {

@@ -3,15 +3,15 @@
 import { at, get } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { count, moment } from "/page/format.js";
-import { card, table } from "/page/parts.js";
-import { excerpt, grants, isolated, redrawn, turn } from "/page/views/security/parts.js";
+import { card, redrawn, table } from "/page/parts.js";
+import { excerpt, grants, isolated, turn } from "/page/views/security/parts.js";
 
 export async function show(root, place) {
   const told = el("p", { role: "status", tabindex: "-1" });
   const body = el("div");
   root.append(told, body);
   const read = redrawn(body, () => get(at`/api/packs/${place.pack}/permissions`), (facts) => [
-    card("Asked", el("div", { class: "said", dir: "auto" }, facts.card)),
+    card("Asked", el("div", { class: "quoted", dir: "auto" }, facts.card)),
     card("Used", table("Used tools", [
       ["Tool", (row) => isolated(row.tool)], ["Asked for", (row) => (row.asked ? "yes" : "no")],
       ["Done", (row) => count(row.done), "number"], ["Failed", (row) => count(row.failed), "number"],

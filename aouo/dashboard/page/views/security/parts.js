@@ -9,29 +9,10 @@ import { table } from "/page/parts.js";
 export const isolated = (text) => el("bdi", {}, text);
 
 // The beginning of a text, and how long the whole is if there is more; `tag` is "pre" for what a program reads.
-export const excerpt = ({ text, bytes: size, cut }, tag = "div") => el("div", {}, el(tag, { dir: "auto", class: "said" }, text),
+export const excerpt = ({ text, bytes: size, cut }, tag = "div") => el("div", {}, el(tag, { dir: "auto", class: "quoted" }, text),
   ...(cut ? [el("p", { class: "muted" }, `the beginning of ${bytes(size)}`)] : []));
 
 export const turn = (id) => el("a", { href: at`#/turns/${id}`, title: id, "aria-label": `Turn ${id}` }, id.slice(-8));
-
-// Returns what reads facts and draws them in `root`, but only if they changed; the focus stays where it was,
-// what was unfolded stays so, and what was written stays written. Facts that are null change nothing.
-export function redrawn(root, read, draw) {
-  let before = "";
-  return async () => {
-    const facts = await read();
-    const now = JSON.stringify(facts);
-    if (facts === null || now === before) return;
-    before = now;
-    const focused = root.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : "";
-    const unfolded = [...root.querySelectorAll("details[open][id]")].map(({ id }) => id);
-    const written = [...root.querySelectorAll("input[id]")].map(({ id, value }) => [id, value]);
-    root.replaceChildren(...draw(facts));
-    for (const [id, value] of written) if (document.getElementById(id)) document.getElementById(id).value = value;
-    for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
-    if (focused) document.getElementById(focused)?.focus();
-  };
-}
 
 export const grants = (rows, told, read) => table("Allowed for good", [
   ["Pack", (row) => isolated(row.pack)], ["Tool", (row) => isolated(row.tool), "short"],

@@ -2,11 +2,11 @@
 
 import { get } from "/page/api.js";
 import { el } from "/page/dom.js";
-import { count, moment } from "/page/format.js";
-import { card, figures, table } from "/page/parts.js";
+import { count, moment, span } from "/page/format.js";
+import { card, figures, redrawn, table } from "/page/parts.js";
 
 export async function show(root, place) {
-  await place.follow(async () => root.replaceChildren(...parts(await get("/api/status"))));
+  await place.follow(redrawn(root, () => get("/api/status"), parts));
 }
 
 function parts(facts) {
@@ -19,7 +19,7 @@ function parts(facts) {
     ...troubles(facts),
     el("div", { class: "grid" },
       card("Models", table("Models", [
-        ["", (one) => `${one.provider} ${one.model}`], ["Failures", (one) => count(one.failures), "number"],
+        ["Model", (one) => `${one.provider} ${one.model}`], ["Failures", (one) => count(one.failures), "number"],
         ["Last failure", (one) => one.last_failure],
         ["Not asked until", (one) => (one.cooling_until ? moment(one.cooling_until, { timeStyle: "medium" }) : "")],
       ], facts.models.length ? facts.models : [{ ...facts.model, failures: 0, last_failure: facts.model.note, cooling_until: "" }])),
@@ -48,12 +48,4 @@ function troubles(facts) {
     ...facts.unfinished.map((problem) => ["unfinished", problem]),
   ];
   return rows.length ? [card("Needs you", table("What needs you", [["", ([name]) => name], ["", ([, why]) => why]], rows))] : [];
-}
-
-function span(seconds) {
-  const days = Math.floor(seconds / 86400);
-  const hours = Math.floor((seconds % 86400) / 3600);
-  const minutes = Math.floor((seconds % 3600) / 60);
-  if (days) return `${days} d ${hours} h`;
-  return hours ? `${hours} h ${minutes} min` : `${minutes} min`;
 }

@@ -2,7 +2,7 @@
 
 import { at, get, query } from "/page/api.js";
 import { el, svg } from "/page/dom.js";
-import { bytes, count, milliseconds, moment, money } from "/page/format.js";
+import { bytes, cost, count, milliseconds, moment, money } from "/page/format.js";
 import { card, choices, figures, line, table } from "/page/parts.js";
 import { STATES } from "/page/views/turns.js";
 
@@ -64,7 +64,7 @@ function about(turn) {
 const numbers = (turn) => figures([
   ["Took", turn.settled_at ? milliseconds(turn.ms) : "still at work"],
   ...(turn.waited_ms ? [["of it waiting for a person", milliseconds(turn.waited_ms)]] : []),
-  ["Money", money(turn.cost_usd, 4)], ["Tokens in", count(turn.input_tokens)],
+  ["Money", cost(turn.cost_usd, turn.unpriced_calls)], ["Tokens in", count(turn.input_tokens)],
   ["of them cached", count(turn.cached_tokens)], ["Tokens out", count(turn.output_tokens)],
   ...(turn.edits ? [["Live edits", count(turn.edits)]] : []),
 ]);
@@ -109,7 +109,8 @@ function tries(turn) {
 }
 
 function timeline(turn, open, view, draw) {
-  const end = Math.max(1, turn.ms, ...turn.timeline.map((entry) => entry.at_ms + entry.ms));
+  // What came after its end, as a title, is drawn at its edge.
+  const end = Math.max(1, turn.ms, ...(turn.settled_at ? [] : turn.timeline.map((entry) => entry.at_ms + entry.ms)));
   const entries = turn.timeline.filter((entry) => view.steps === "all" || entry.kind !== "step");
   const shown = choices("What is shown", [["all", "Everything"], ["less", "Without steps"]], view.steps, (chosen) => {
     view.steps = chosen;
@@ -125,7 +126,7 @@ function timeline(turn, open, view, draw) {
 }
 
 function bar(from, length, whole, kind) {
-  const width = Math.max(LEAST_WIDTH, (100 * length) / whole);
+  const width = Math.min(100, Math.max(LEAST_WIDTH, (100 * length) / whole));
   const x = Math.min(100 - width, (100 * from) / whole);
   return svg("svg", { class: `span ${kind}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { x: Math.max(0, x), y: 1, width, height: 8 }));
@@ -134,7 +135,7 @@ function bar(from, length, whole, kind) {
 const TOLD = {
   step: (entry) => `${entry.name}${entry.calls > 1 ? ` × ${entry.calls}` : ""}`,
   call: (entry) => el("span", {}, el("strong", {}, entry.scope), ` ${[entry.provider, entry.model].filter(Boolean).join("/")}: `
-    + `${count(entry.input_tokens)} tokens in (${count(entry.cached_tokens)} cached), ${count(entry.output_tokens)} out, ${money(entry.cost_usd, 4)}`),
+    + `${count(entry.input_tokens)} tokens in (${count(entry.cached_tokens)} cached), ${count(entry.output_tokens)} out, ${entry.unpriced ? "no known price" : money(entry.cost_usd, 4)}`),
   tool: (entry) => el("span", {}, el("strong", {}, `tool ${entry.name}`), entry.verdict === "refused" ? " " : ` ${entry.state}${entry.effect ? ", took effect" : ""}; `,
     el("span", { class: entry.verdict === "refused" ? "problem" : null }, judged(entry))),
   wait: (entry) => `waited for ${entry.person}: ${entry.wait}, ${entry.state}`,

@@ -15,12 +15,12 @@ export function turnCards(turns) {
       ["Live edits", count(turns.edits)],
       ["per 1,000 tokens shown so", perThousand.toLocaleString("en", { maximumFractionDigits: 1 })],
     ]),
-    el("div", { class: "grid" }, card("Slowest turns, without waits for people", table("Slowest turns", [
+    card("Slowest turns, without waits for people", table("Slowest turns", [
       ["Began", (turn) => el("a", { href: at`#/turns/${turn.id}` }, moment(turn.started_at)), "whole"],
-      ["Pack", (turn) => turn.pack || "–", "whole"], ["Model", (turn) => turn.models.join(", ") || "–", "name"],
+      ["Pack", (turn) => turn.pack || "–", "name"], ["Model", (turn) => turn.models.join(", ") || "–", "name"],
       ["Took", (turn) => milliseconds(turn.ms - turn.waited_ms), "number"],
     ], turns.slowest, "No turn has ended on these days.")),
-    card("Models that gave no answer", table("Models that gave no answer", [
+    el("div", { class: "grid" }, card("Models that gave no answer", table("Models that gave no answer", [
       ["Model", (one) => one.failed], ["Why", (one) => one.error],
       ["Then", (one) => (one.failed === one.asked ? "asked again" : one.asked)], ["Times", (one) => count(one.times), "number"],
     ], turns.tries, "Each answered when it was first asked, or nothing could be asked in its place.")),
