@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 
@@ -15,7 +14,7 @@ from yarl import URL
 from tests.browser.chatting import Chatting, chatting
 from tests.fakes.model_server import Body, CallPart, Says
 from tests.path.dashboard.looking import Dashboard
-from tests.path.lives import Place, kill_runner
+from tests.path.lives import Place, kill_runner, lasting_port
 from tests.path.looking import eventually
 from tests.path.world import World
 
@@ -64,8 +63,7 @@ async def told(chat: Chatting, text: str) -> None:
 async def test_an_open_chat_goes_on_over_two_kills_and_shows_each_thing_once(
     world: World, browser: Browser, runner_port: int
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = lasting_port()
     link = URL(f"http://127.0.0.1:{port}/?token={TOKEN}")
     world.config = {"dashboard": {"token": TOKEN, "port": port}}
     world.configure()

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -31,6 +33,14 @@ T = TypeVar("T")
 WAIT_S = 60.0
 _TOGETHER_S = 0.02  # changes come in swarms, and a look costs more than they do
 _LOOK_EVERY_S = 0.1  # the last commit of a life changes nothing that the emulator could tell
+
+
+def lasting_port() -> int:
+    """A free port that the kernel gives to nobody by chance while no life listens there."""
+    for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 @contextmanager

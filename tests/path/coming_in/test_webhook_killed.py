@@ -7,11 +7,10 @@ Telegram brings an update again until it has read a 200. The rest of the matrix 
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 
 from tests.path.killing import Scenario, killed, killed_at
-from tests.path.lives import Place
+from tests.path.lives import Place, lasting_port
 
 KILLED_AT = range(2, 32, 3)
 
@@ -21,9 +20,7 @@ class BehindAWebhook(Scenario):
 
     def prepare(self, here: Place) -> None:
         """A free port, and the owner's proxy that leads there."""
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            listen = "{}:{}".format(*taken.getsockname())
+        listen = f"127.0.0.1:{lasting_port()}"
         here.emulator.webhook.tls_ends_at = f"http://{listen}"
         here.emulator.webhook.first_wait_s = 0.01
         config = json.loads(here.home.config.read_text())
