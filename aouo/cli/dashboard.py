@@ -17,7 +17,7 @@ from aouo.plumbing.logs import get_logger
 @click.command()
 @json_option
 def dashboard(as_json: bool) -> None:
-    """Print the link to the local page: what is used and what it costs.
+    """Print the link to the local page: what is done, what it costs, and a chat.
 
     The running bot serves it. While none runs, this command does, read only, until Ctrl-C.
     """
