@@ -89,7 +89,8 @@ class Wait:
 @dataclass(frozen=True, slots=True)
 class Sent:
     """One message that the turn queued, and what became of it: `error` is what the platform said.
-    `edits` is the message that it replaces, 0 = none."""
+    `edits` is the message that it replaces, 0 = none. A `live` one is `ended` once the answer took
+    its place, or it was taken away."""
 
     kind: ClassVar[str] = "message"
     at_ms: int
@@ -262,7 +263,7 @@ def _messages(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
             _ms(turn.started_at, row["created_at"]),
             _ms(row["created_at"], row["settled_at"]),
             row["kind"],
-            row["state"],
+            "ended" if (row["kind"], row["state"]) == ("live", "dropped") else row["state"],
             row["message_id"],
             row["edits"],
             row["attempts"],

@@ -9,8 +9,9 @@ from typing import Any
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from tests.path.looking import settled
-from tests.path.world import World
+from tests.fakes.model_server import Says
+from tests.path.looking import said, settled
+from tests.path.world import ADA, World
 
 
 async def trace(world: World, *arguments: str) -> Any:
@@ -51,6 +52,24 @@ async def test_the_newest_turn_is_shown_with_its_steps_calls_tools_and_messages(
     assert sections["Words"]["bytes"] == len("remember tea")
     assert "turn_output.safety" in shown
     assert "tool memory: done, took effect; allowed by guard" in shown
+
+
+async def test_the_message_in_which_an_answer_grew_has_ended_when_the_answer_is_there(
+    world: World,
+) -> None:
+    """Nothing of it was lost, so it is not told as if it were."""
+    words = "word " * 100
+    world.model.reply(Says(words, chunks=4, stall_after=2))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="word")
+        world.model.release.set()
+        await said(world, words.strip())
+        await settled(bot)
+        told = json.loads((await trace(world, "--json")).output)
+
+    messages = [(sent["message"], sent["state"]) for sent in of(told, "message")]
+    assert messages == [("live", "ended"), ("reply", "sent")]
 
 
 async def test_a_turn_that_is_not_there_is_said(world: World) -> None:
