@@ -15,12 +15,14 @@ def beginning(redactor: Redactor, text: str, chars: int) -> str:
     return redactor.text(text[: chars + MARGIN_CHARS])[:chars]
 
 
-def excerpt(
-    redactor: Redactor, text: str, size_bytes: int | None = None, chars: int = SHOWN_CHARS
-) -> Facts:
+def excerpt(redactor: Redactor, text: str, size_bytes: int | None = None) -> Facts:
     """Return the beginning of a text without secrets, the bytes of the whole, and whether it is
     `cut`; with `size_bytes` the text is the beginning of a longer one."""
     given = len(text.encode("utf-8", "surrogatepass"))
     whole = given if size_bytes is None else size_bytes
-    clean = redactor.text(text[: chars + MARGIN_CHARS])
-    return {"text": clean[:chars], "bytes": whole, "cut": len(clean) > chars or whole > given}
+    clean = redactor.text(text[: SHOWN_CHARS + MARGIN_CHARS])
+    return {
+        "text": clean[:SHOWN_CHARS],
+        "bytes": whole,
+        "cut": len(clean) > SHOWN_CHARS or whole > given,
+    }

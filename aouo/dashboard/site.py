@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import time
@@ -190,7 +191,7 @@ class Site:
                 pass
             case facts:
                 status = 200
-        text = await without_secrets(facts, self._redactor())
+        text = await asyncio.to_thread(without_secrets, facts, self._redactor())
         return web.json_response(text=text, status=status)
 
     def _asked(self, request: web.Request) -> Asked:

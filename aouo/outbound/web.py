@@ -76,11 +76,6 @@ class WebMessenger:
         finally:
             windows.remove(window)
 
-    @property
-    def watching(self) -> int:
-        """How many windows are open."""
-        return sum(map(len, self._windows.values()))
-
     def shown(self, chat_id: str, row: WebMessage) -> WebMessage:
         """Return a row as the page shows it now: off the record with the words that are still in
         memory."""

@@ -65,7 +65,7 @@ _HINTS = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     *("PRIVATE KEY", "://", "earer", "EARER", "="),
 )
-_TELEGRAM_HINT = re.compile(r"[0-9]{6}:")
+_TELEGRAM_HINT = re.compile(r":(?<=[0-9]{6}:)")  # colons are rarer than digits
 
 
 def _begun(lead: str, rest: str) -> str:

@@ -57,13 +57,14 @@ class Snapshot:
             TooMuchToRead: it takes too long, or finds too many rows.
         """
         try:
-            async with self._connection.execute(query.sql, query.values) as cursor:
-                rows = list(await cursor.fetchmany(self._rows_max + 1))
+            cursor = await self._connection.execute(query.sql, query.values)
+            rows = list(await cursor.fetchmany(self._rows_max + 1))
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise TooMuchToRead("it took too long") from error
             raise
         if len(rows) > self._rows_max:
+            await cursor.close()
             raise TooMuchToRead(f"more than {self._rows_max} rows")
         return query.read(rows)
 

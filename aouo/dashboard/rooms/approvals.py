@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,11 +33,14 @@ class Decision:
 def approvals(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about open questions."""
 
+    def told(found: Sequence[Opened]) -> list[Facts]:
+        return [_told(shown, opened) for opened in found]
+
     async def every() -> Facts:
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(open_gates.open_gates(_MOST))
             number = await snapshot.ask(open_gates.how_many())
-        return {"number": number, "open": [_told(shown, opened) for opened in found]}
+        return {"number": number, "open": await asyncio.to_thread(told, found)}
 
     async def count() -> Facts:
         async with shown.snapshot() as snapshot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
@@ -36,8 +37,9 @@ _PARAMETERS = (
 def audit(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoint of the audit."""
 
-    def told(row: Row) -> Facts:
-        return {**asdict(row), "reason": excerpt(shown.redactor(), row.reason)}
+    def told(rows: Sequence[Row]) -> list[Facts]:
+        redactor = shown.redactor()
+        return [{**asdict(row), "reason": excerpt(redactor, row.reason)} for row in rows]
 
     async def rows(
         since: date | None, until: date | None, before: int, limit: int, **sought: str
@@ -55,7 +57,7 @@ def audit(shown: Shown) -> Sequence[Endpoint]:
         else:
             reaches = audit_report.reaches(wanted, top)
             older = reaches if reaches > lowest else 0
-        return {"rows": [told(row) for row in found[:limit]], "older": older}
+        return {"rows": await asyncio.to_thread(told, found[:limit]), "older": older}
 
     return (
         Endpoint(

@@ -34,14 +34,13 @@ from aouo.flow.web_chat import NotSaid, WebChat
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
 from aouo.outbound.clean import without_secrets
-from aouo.outbound.web import files_of
+from aouo.outbound.web import WebMessenger, files_of
 from aouo.plumbing.verbs import Facts
 from aouo.store import web_messages
 from aouo.store.web_messages import WebMessage
 
 PAGE = 50
 """Messages that are read at once; a window that missed more reads the newest anew."""
-WINDOWS = 30
 _CHUNK = 256 * 1024
 _HIGHEST = 2**53 - 1
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -128,25 +127,25 @@ class _Room:
             "messages": [self._facts(address, row) for row in rows],
             "older": rows[0].id if more else 0,
             "last": last,
-            "standing": asdict(standing),
+            "standing": standing,
             "upload_bytes": UPLOAD_BYTES,
             "running": self._shown.runtime is not None,
         }
 
     async def events(self, chat: str, after: int) -> Frames:
         address, messenger = self._address(chat), self._chat.messenger
-        if messenger.watching >= WINDOWS:
-            raise Conflict(f"{WINDOWS} windows show a chat already. Close one and reload this.")
-        return Frames(self._frames(address, after))
+        return Frames(self._frames(address, messenger, after))
 
-    async def _frames(self, address: ConversationAddress, known: int) -> AsyncGenerator[Frame]:
+    async def _frames(
+        self, address: ConversationAddress, messenger: WebMessenger, known: int
+    ) -> AsyncGenerator[Frame]:
         """Yield what changed since the change `known`, for ever.
 
         Nothing waits here for a slow window: it reads the rows when it can, and if they are too
         many then, it is told to begin anew.
         """
         standing = None
-        with self._chat.messenger.watch(address.chat_id) as window:
+        with messenger.watch(address.chat_id) as window:
             while True:
                 async with self._shown.snapshot() as snapshot:
                     rows = await snapshot.ask(
@@ -243,7 +242,7 @@ class _Room:
             "state": row.state,
             "at": row.created_at,
             "text": message.text,
-            "entities": [asdict(entity) for entity in message.entities],
+            "entities": message.entities,
             "buttons": [[_button(one.label, one.data) for one in row] for row in message.buttons],
             "files": [_file(number, one) for number, one in enumerate(files_of(message))],
         }
@@ -286,7 +285,7 @@ def _opened(file: Path, media: Media) -> Download:
         raise NotFound("The file is not kept any more.") from error
 
     async def chunks() -> AsyncGenerator[bytes]:
-        with file.open("rb") as content:
+        with await asyncio.to_thread(file.open, "rb") as content:
             while chunk := await asyncio.to_thread(content.read, _CHUNK):
                 yield chunk
 

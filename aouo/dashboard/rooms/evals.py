@@ -56,7 +56,7 @@ class _Room:
         self._runs = EvalRuns(shown.home.path, shown.clock)
 
     async def running(self) -> Facts:
-        return {"running": asdict(self._runs.running) if self._runs.running else None}
+        return {"running": self._runs.running}
 
     async def listed(self, pack: str) -> Facts:
         one = self._shown.pack(pack)
@@ -65,8 +65,8 @@ class _Room:
         return {
             **await self.running(),
             "evals": [self._told(one.name, each) for each in there],
-            "problems": [asdict(problem) for problem in problems],
-            "last": asdict(last) if last else None,
+            "problems": problems,
+            "last": last,
         }
 
     async def run(self, pack: str, body: RunEvals) -> Facts:
@@ -95,5 +95,5 @@ class _Room:
             "steps": len(each.steps),
             "not_run": _REAL if each.model == "real" else "",
             "at": ended[0] if ended else "",
-            "result": asdict(ended[1]) if ended else None,
+            "result": ended[1] if ended else None,
         }

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from aouo.dashboard.endpoints import Choice, Conflict, Endpoint, NotShown, Number, Words
@@ -150,7 +150,7 @@ def _text(value: object) -> str:
 
 def _facts(piece: Piece) -> Facts:
     return {
-        "lines": [asdict(told(line)) for line in piece.lines],
+        "lines": [told(line) for line in piece.lines],
         "before": str(piece.before or ""),
         "after": str(piece.after or ""),
         "more": not piece.is_all,

@@ -29,14 +29,13 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         return {
             **shown.library().listed(),
             "unread": await folders.unread(),
-            "changes": [asdict(change) for change in changes],
+            "changes": changes,
         }
 
     async def one(pack: str) -> Facts:
         library = shown.library()
         if pack not in library.packs and pack in library.broken:
-            problems = [asdict(problem) for problem in library.broken[pack]]
-            return {"name": pack, "loads": False, "problems": problems}
+            return {"name": pack, "loads": False, "problems": library.broken[pack]}
         there = shown.pack(pack)
         async with shown.snapshot() as snapshot:
             known = await snapshot.ask(installs.KNOWN)
@@ -45,10 +44,10 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
             **await folders.facts(there),
             "loads": True,
             "warnings": [str(problem) for problem in library.warnings.get(pack, ())],
-            "problems": [asdict(problem) for problem in library.broken.get(pack, ())],
+            "problems": library.broken.get(pack, ()),
             "unread": (await folders.unread()).get(pack, ""),
-            "install": asdict(known[pack]) if pack in known else None,
-            "changes": [asdict(change) for change in changes if change.pack == pack],
+            "install": known.get(pack),
+            "changes": [change for change in changes if change.pack == pack],
         }
 
     return (

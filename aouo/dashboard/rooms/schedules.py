@@ -195,7 +195,7 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int, redactor: R
     return {
         "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
         "zone": changing.zone_name(row, zones),
-        "asks": asdict(asked),
+        "asks": asked,
     }
 
 

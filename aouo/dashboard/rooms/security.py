@@ -16,9 +16,10 @@ from aouo.outbound.wording.packs import permissions_card
 from aouo.packs.format.names import GROUP_TOOLS
 from aouo.packs.load import Pack
 from aouo.packs.summary import summarize
+from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.store import audit_report, grants, off_record
-from aouo.store.audit_report import Use
+from aouo.store.audit_report import Refusal, Use
 from aouo.store.grants import Grant
 
 _MOST = 200
@@ -76,13 +77,13 @@ async def _overview(shown: Shown) -> Facts:
         "asking": {"wait_s": rules.approvals.wait_s, "per_hour": rules.approvals.per_hour},
         "grants": [_told(grant) for grant in granted],
         "packs": _of_packs(uses, shown.library().names),
-        "off_record": {"now": modes, "times": [asdict(one) for one in times]},
+        "off_record": {"now": modes, "times": times},
     }
 
 
 async def _permissions(shown: Shown, asked: Facts) -> Facts:
     """Return what a pack asks for, what it used of it, and what it was refused."""
-    pack, redactor = asked["pack"], shown.redactor()
+    pack = asked["pack"]
     async with shown.snapshot() as snapshot:
         uses = await snapshot.ask(audit_report.uses_of(pack))
         refusals = await snapshot.ask(audit_report.refusals_of(pack))
@@ -90,9 +91,13 @@ async def _permissions(shown: Shown, asked: Facts) -> Facts:
     return {
         **asked,
         "uses": _of_tools(pack, uses, asked["tools"], asked["own"]),
-        "refusals": [{**asdict(one), "reason": excerpt(redactor, one.reason)} for one in refusals],
+        "refusals": await asyncio.to_thread(_refused, refusals, shown.redactor()),
         "grants": [_told(grant) for grant in granted if grant.pack == pack],
     }
+
+
+def _refused(refusals: Iterable[Refusal], redactor: Redactor) -> list[Facts]:
+    return [{**asdict(one), "reason": excerpt(redactor, one.reason)} for one in refusals]
 
 
 class _Cards:

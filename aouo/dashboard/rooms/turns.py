@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from typing import get_args
 
@@ -45,8 +44,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
         wanted = Wanted(**like, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(turn_lines.newest(wanted, limit + 1))
-        lines = [asdict(line) for line in found[:limit]]
-        return {"turns": lines, "older": found[limit - 1].id if len(found) > limit else ""}
+        return {"turns": found[:limit], "older": found[limit - 1].id if len(found) > limit else ""}
 
     async def one(turn: str) -> Facts:
         async with shown.snapshot() as snapshot:

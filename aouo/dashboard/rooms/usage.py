@@ -99,9 +99,9 @@ class _Room:
         return {
             **named,
             **asdict(sums),
-            "slowest": [asdict(line) for line in slowest],
-            "tries": [asdict(one) for one in tries],
-            "refused": [asdict(one) for one in refused],
+            "slowest": slowest,
+            "tries": tries,
+            "refused": refused,
         }
 
     async def export(
