@@ -116,7 +116,10 @@ class Site:
             and not self._is_free(request)
         ):
             return self._signed_in(request)
-        return await self._answer(request, handler)
+        response = await self._answer(request, handler)
+        if self._is_free(request):
+            response.force_close()  # who has no token holds no connection
+        return response
 
     def _refusal(self, request: web.Request) -> tuple[int, str] | None:
         """Return why they are not let in, None = they are."""

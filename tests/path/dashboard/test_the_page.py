@@ -81,7 +81,7 @@ async def test_after_twenty_wrong_tokens_a_minute_has_to_pass(world: World) -> N
     assert wrong == [*[401] * 20, 429]
 
 
-async def test_whether_it_is_well_needs_no_token(world: World) -> None:
+async def test_whether_it_is_well_needs_no_token_and_holds_no_connection(world: World) -> None:
     async with (
         dashboard(world) as shown,
         ClientSession() as stranger,
@@ -90,6 +90,7 @@ async def test_whether_it_is_well_needs_no_token(world: World) -> None:
         facts = await answer.json()
 
     assert (answer.status, facts["ok"]) == (200, True)
+    assert answer.headers["Connection"] == "close"
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "3651", "x", "1e3", "٣", ""])
