@@ -1,4 +1,4 @@
-"""Clocks for tests: one that skips the pauses between messages, and one that runs fast."""
+"""Clocks for tests: they run fast, skip pauses between messages, or go as far as a test says."""
 
 from __future__ import annotations
 
@@ -72,3 +72,57 @@ class SkippingClock(FastClock):
         await asyncio.sleep(SKIPPED_S)
         if (left_s := until_s - self.monotonic_s()) > 0:
             self.jump(left_s)
+
+
+class HandClock:
+    """A wall clock that a test sets, and a monotonic one that only goes forward.
+
+    `sleep` returns when the monotonic clock has come so far.
+    """
+
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+        self._passed_s = 0.0
+        self._sleeping: list[tuple[float, asyncio.Future[None]]] = []
+
+    @property
+    def is_slept_by(self) -> bool:
+        """Whether somebody sleeps, and has longer to sleep."""
+        return any(not future.done() for _, future in self._sleeping)
+
+    def now(self) -> datetime:
+        return self.at
+
+    def monotonic_s(self) -> float:
+        return self._passed_s
+
+    async def sleep(self, seconds: float) -> None:
+        sleeping = (self._passed_s + seconds, asyncio.get_running_loop().create_future())
+        self._sleeping.append(sleeping)
+        try:
+            await sleeping[1]
+        finally:
+            self._sleeping.remove(sleeping)
+
+    def go_on(self, seconds: float, *, wall_s: float | None = None) -> None:
+        """Let time pass; `wall_s` = by how much the wall clock changes, if not by as much."""
+        self._passed_s += seconds
+        self.at += timedelta(seconds=seconds if wall_s is None else wall_s)
+        for until_s, future in self._sleeping:
+            if until_s <= self._passed_s and not future.done():
+                future.set_result(None)
+
+
+class LeapingClock(HandClock):
+    """It is later at once for whoever sleeps; `over` is set at the end of the time there is."""
+
+    def __init__(self, at: datetime, end: datetime) -> None:
+        super().__init__(at)
+        self.over = asyncio.Event()
+        self._end = end
+
+    async def sleep(self, seconds: float) -> None:
+        if self.at + timedelta(seconds=seconds) > self._end:
+            self.over.set()
+            await asyncio.Event().wait()
+        self.go_on(seconds)

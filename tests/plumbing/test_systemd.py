@@ -9,12 +9,13 @@ import socket
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from aouo.plumbing.systemd import Systemd
-from tests.fakes.clock import FastClock
+from tests.fakes.clock import START, LeapingClock
 
 WAIT_S = 10.0
 NOBODY = "/nowhere/at/all.sock"
@@ -86,7 +87,7 @@ async def report(
     environ: dict[str, str], *, alive: list[bool], lines: list[str], for_s: float
 ) -> None:
     """Report for so long; `alive` and `lines` are found look by look, and the last one stays."""
-    clock = FastClock(speed=200)
+    clock = LeapingClock(START, START + timedelta(seconds=for_s))
 
     def lives() -> bool:
         return alive.pop(0) if len(alive) > 1 else alive[0]
@@ -96,7 +97,7 @@ async def report(
 
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
         task = group.create_task(Systemd(environ).report(clock, alive=lives, status=line))
-        await clock.sleep(for_s)
+        await clock.over.wait()
         task.cancel()
 
 

@@ -20,8 +20,9 @@ from aouo.store import jobs, journal
 from aouo.store.database import Database, Tx
 from aouo.triggers.consolidating import Consolidating
 from aouo.triggers.journaling import Due
+from tests.fakes.clock import HandClock
 from tests.fakes.databases import put_database
-from tests.triggers.ticks import HERE, HandClock
+from tests.triggers.ticks import HERE
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LONG_AGO = "2026-01-01T00:00:00.000+00:00"

@@ -25,7 +25,8 @@ from aouo.store.database import Tx
 from aouo.triggers import changing
 from aouo.triggers.changing import Wish
 from aouo.triggers.ticking import Ticking
-from tests.triggers.ticks import HandClock, Ticks, due_times, ticks_in, zone_of
+from tests.fakes.clock import HandClock
+from tests.triggers.ticks import Ticks, due_times, ticks_in, zone_of
 
 START = datetime(2026, 10, 24, 12, tzinfo=UTC)
 """The day before Berlin sets its clocks back."""

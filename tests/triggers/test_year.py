@@ -14,10 +14,11 @@ from zoneinfo import ZoneInfo
 
 from aouo.facts.ports import iso
 from aouo.facts.work import Scheduled
-from tests.triggers.ticks import LeapingClock, let_run, ticks_in
+from tests.fakes.clock import LeapingClock
+from tests.triggers.ticks import let_run, ticks_in
 
 BEGIN, END = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
-LIMIT_S = 30
+LIMIT_S = 120
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
 """The last one lies in the south and changes its clock by half an hour."""
 Day: TypeAlias = Callable[[datetime], bool]
