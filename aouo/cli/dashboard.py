@@ -43,5 +43,6 @@ def dashboard(as_json: bool) -> None:
 
         from aouo.dashboard.opening import show_at_rest
 
+        click.echo("No bot runs. This shows what is stored, read only, until Ctrl-C.", err=True)
         with suppress(KeyboardInterrupt):
             asyncio.run(show_at_rest(home, loaded, show))

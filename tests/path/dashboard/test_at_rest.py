@@ -54,7 +54,7 @@ async def test_what_is_stored_is_shown_and_nothing_is_changed(world: World) -> N
     assert world.home.database.read_bytes() == before
 
 
-async def test_it_prints_the_link_and_nothing_else_until_ctrl_c(world: World) -> None:
+async def test_it_prints_the_link_and_beside_it_that_no_bot_runs_until_ctrl_c(world: World) -> None:
     async with at_rest(world) as (process, link), ClientSession() as client:
         async with client.get(link.with_path("/nothing")) as answer:
             refused = answer.status
@@ -63,7 +63,8 @@ async def test_it_prints_the_link_and_nothing_else_until_ctrl_c(world: World) ->
             out, errors = await process.communicate()
 
     assert link.query["token"]
-    assert (refused, out, errors, process.returncode) == (401, b"", b"", 0)
+    beside = b"No bot runs. This shows what is stored, read only, until Ctrl-C.\n"
+    assert (refused, out, errors, process.returncode) == (401, b"", beside, 0)
     assert not world.home.dashboard_token.exists()
 
 
