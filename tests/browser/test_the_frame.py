@@ -9,6 +9,7 @@ from playwright.async_api import Browser
 from tests.browser.looking import PHONE, looking
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import settled
+from tests.path.schedules.scheduled import made
 from tests.path.world import World
 
 
@@ -151,8 +152,10 @@ async def test_what_is_marked_stays_until_it_is_let_go(world: World, browser: Br
             text = await window.page.evaluate("() => String(getSelection())")
             async with window.page.expect_response("**/api/turns*"):
                 await shown.bot.ask("again")
-            kept = await window.page.evaluate("() => String(getSelection())"), await rows.count()
             await settled(shown.bot)
+            async with window.page.expect_request("**/api/turns*"):  # what was read before is drawn
+                (world.home.path / "config.json").touch()
+            kept = await window.page.evaluate("() => String(getSelection())"), await rows.count()
             await window.page.evaluate("() => getSelection().removeAllRanges()")
             await window.page.wait_for_function(
                 "least => document.querySelectorAll('#view tbody tr').length > least", arg=before
@@ -160,3 +163,17 @@ async def test_what_is_marked_stays_until_it_is_let_go(world: World, browser: Br
 
     assert text
     assert kept == (text, before)
+
+
+async def test_what_is_pressed_shows_what_it_changed_whatever_is_marked(
+    world: World, browser: Browser
+) -> None:
+    async with dashboard(world) as shown:
+        await made(shown.bot, in_s=86_400, pack="notes")
+        async with looking(browser, shown) as window:
+            await window.open("#/schedules")
+            await window.page.evaluate(
+                "() => getSelection().selectAllChildren(document.querySelector('#view .card'))"
+            )
+            await window.page.get_by_role("button", name="Switch off: plants").click()
+            await window.page.get_by_role("button", name="Switch on: plants").wait_for()
