@@ -37,9 +37,9 @@ function all({ packs, broken, unread, changes }) {
 
 function loaded(pack, unread, problems) {
   const skills = pack.skills.length;
-  return card("", el("h3", {}, el("a", { href: at`#/packs/${pack.name}` }, el("bdi", {}, pack.display_name || pack.name))),
+  return card("", el("h3", {}, el("a", { href: at`#/packs/${pack.name}` }, el("bdi", {}, pack.name))),
     el("p", { dir: "auto" }, pack.description),
-    el("p", { class: "muted" }, `${pack.name} ${pack.version} · ${skills === 1 ? "1 skill" : `${skills} skills`}`),
+    el("p", { class: "muted" }, el("bdi", {}, pack.display_name || pack.name), ` ${pack.version} · ${skills === 1 ? "1 skill" : `${skills} skills`}`),
     ...(unread ? [el("p", { class: "problem" }, `${unread}.`)] : []),
     ...said("warning", pack.warnings), ...said("error", (problems ?? []).map(inWords)));
 }
