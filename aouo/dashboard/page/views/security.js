@@ -60,7 +60,7 @@ function question(one, decide) {
   }, isolated(label)));
   return card(title, excerpt(one.question),
     el("details", { id: `call-${one.id}` }, el("summary", {}, `The call of ${one.tool}`), excerpt(one.arguments, "pre")),
-    el("p", { class: "muted" }, one.pack ? `${one.pack}, ` : "", "in ", isolated(one.place), `, ${until}, in turn `, turn(one.turn_id)),
+    el("p", { class: "muted" }, one.pack ? `${one.pack}, ` : "", "from ", isolated(one.place), `, ${until}, in turn `, turn(one.turn_id)),
     ...(buttons.length ? [el("div", { class: "line", role: "group", "aria-label": title }, ...buttons)] : []),
     ...(one.why_not ? [el("p", {}, one.why_not)] : one.kind === "question" ? [inWords(one, decide)] : []));
 }
@@ -99,9 +99,9 @@ async function audit(root, place) {
       list.replaceChildren(...drawn(older));
     } }, "Older")] : []));
     return [card("", table("Audit", [
-      ["When", (row) => moment(row.at, WITH_SECONDS), "whole"], ["Stage", (row) => row.stage.toLowerCase(), "short"],
-      ["Pack", (row) => isolated(row.pack), "short"],
+      ["When", (row) => moment(row.at, WITH_SECONDS), "whole"],
       ["Tool", (row) => (row.off_record ? "off the record" : isolated(row.tool)), "short"],
+      ["Stage", (row) => row.stage.toLowerCase(), "short"], ["Pack", (row) => isolated(row.pack), "short"],
       ["Reason", (row) => excerpt(row.reason), "words"], ["Origin", (row) => row.origin], ["Turn", (row) => turn(row.turn_id), "short"],
     ], pages.flatMap(({ rows }) => rows), Object.values(sought).some(Boolean)
       ? `Nothing is like that${last ? " among the newest" : ""}.` : "No tool was called yet."))];
@@ -135,7 +135,7 @@ async function packs(root, place) {
     ["Pack", (row) => (row.installed ? el("a", { href: at`#/packs/${row.pack}/permissions` }, row.pack)
       : isolated(row.pack ? `${row.pack} (not installed)` : "no pack"))],
     ["Done", (row) => count(row.done), "number"], ["Failed", (row) => count(row.failed), "number"],
-    ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never")],
+    ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never"), "short"],
   ], facts.packs, "No pack is installed, and no tool was called yet."))]));
 }
 
