@@ -50,7 +50,7 @@ function question(one, decide) {
   if (one.off_record) {
     return card("Something off the record", el("p", {}, one.why_not), el("p", { class: "muted" }, until));
   }
-  const title = one.kind === "approval" ? "Your yes is needed" : `A question to ${one.asked}`;
+  const title = one.kind === "approval" ? "Your yes is needed" : `A question to ${one.why_not ? one.asked : "you"}`;
   const buttons = one.choices.map(({ value, label }) => el("button", {
     type: "button", id: `choice-${one.id}-${value}`, onclick: async (event) => {
       for (const button of event.target.parentElement.children) button.disabled = true;
