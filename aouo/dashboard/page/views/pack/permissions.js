@@ -15,7 +15,7 @@ export async function show(root, place) {
     card("Used", table("Used tools", [
       ["Tool", (row) => isolated(row.tool)], ["Asked for", (row) => (row.asked ? "yes" : "no")],
       ["Done", (row) => count(row.done), "number"], ["Failed", (row) => count(row.failed), "number"],
-      ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never"), "short"],
+      ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never"), "whole"],
     ], facts.uses, "It asks for no tool, and called none.")),
     card("Refused", table("Refused calls", [
       ["Tool", (row) => isolated(row.tool)], ["Why", (row) => excerpt(row.reason), "words"],
