@@ -7,10 +7,12 @@ from contextlib import AsyncExitStack
 from playwright.async_api import Browser
 
 from tests.browser.looking import PHONE, looking
+from tests.fakes.model_server import CallPart, Says
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import settled
 from tests.path.schedules.scheduled import made
-from tests.path.world import World
+from tests.path.scripted import Lines
+from tests.path.world import ADA, World
 
 
 async def test_the_token_is_in_no_address_title_or_script(world: World, browser: Browser) -> None:
@@ -177,3 +179,21 @@ async def test_what_is_pressed_shows_what_it_changed_whatever_is_marked(
             )
             await window.page.get_by_role("button", name="Switch off: plants").click()
             await window.page.get_by_role("button", name="Switch on: plants").wait_for()
+
+
+async def test_a_press_that_reaches_nobody_says_so(world: World, browser: Browser) -> None:
+    ask = CallPart("clarify", {"message": "Which colour?", "options": ["red", "green"]})
+    async with dashboard(world) as shown:
+        await shown.bot.ask("/use notes")
+        world.model.script = Lines([Says(calls=(ask,))])
+        await shown.bot.people.say(ADA, ADA, "paint it")
+        async with looking(browser, shown) as window:
+            await window.open("#/security")
+            green = window.page.get_by_role("button", name="green")
+            await green.wait_for()
+            await window.page.route("**/api/approvals**", lambda route: route.abort())
+            await window.page.route("**/api/approvals/*", lambda route: route.abort())
+            await green.click()
+            told = window.page.locator("#view [role=status]", has_text="aouo does not answer")
+            await told.wait_for()
+            window.problems = [one for one in window.problems if not one.startswith("console:")]

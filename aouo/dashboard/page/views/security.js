@@ -1,6 +1,6 @@
 // What waits for the owner, what tools did, what is allowed, and when nothing was kept.
 
-import { at, get, post, query } from "/page/api.js";
+import { at, get, inWords, post, query } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { count, moment, WITH_SECONDS } from "/page/format.js";
 import { card, filters, line, ORIGINS, redrawn, table, tabs } from "/page/parts.js";
@@ -32,9 +32,9 @@ async function waiting(root, place) {
         const { outcome } = await post(at`/api/approvals/${one.id}`, answer);
         told.textContent = `Decided: ${outcome}.`;
       } catch (error) {
-        told.textContent = error.message;
+        told.textContent = inWords(error);
       }
-      await read();
+      await place.follow(read);
       told.focus();  // its button is gone
     })),
     ...(facts.number > facts.open.length
@@ -62,10 +62,10 @@ function question(one, decide) {
     el("details", { id: `call-${one.id}` }, el("summary", {}, `The call of ${one.tool}`), excerpt(one.arguments, "pre")),
     el("p", { class: "muted" }, one.pack ? `${one.pack}, ` : "", "from ", isolated(one.place), `, ${until}, in turn `, turn(one.turn_id)),
     ...(buttons.length ? [el("div", { class: "line", role: "group", "aria-label": title }, ...buttons)] : []),
-    ...(one.why_not ? [el("p", {}, one.why_not)] : one.kind === "question" ? [inWords(one, decide)] : []));
+    ...(one.why_not ? [el("p", {}, one.why_not)] : one.kind === "question" ? [answerInWords(one, decide)] : []));
 }
 
-function inWords(one, decide) {
+function answerInWords(one, decide) {
   return el("form", { class: "filters", onsubmit: async (event) => {
     event.preventDefault();
     await decide({ words: event.target.elements.words.value });
@@ -125,7 +125,7 @@ async function allowed(root, place) {
         : [el("li", { class: "empty" }, "nothing; security.allowed_paths opens some")])),
       el("p", {}, MODES[facts.fence.mode]),
       el("p", { class: "muted" }, `A question waits ${facts.asking.wait_s} s, then it is a no; at most ${facts.asking.per_hour} are asked within an hour.`)),
-    card("Allowed for good", grants(facts.grants, told, () => read())),
+    card("Allowed for good", grants(facts.grants, told, () => place.follow(read))),
   ]);
   await place.follow(read);
 }

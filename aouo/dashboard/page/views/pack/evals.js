@@ -4,6 +4,7 @@ import { at, get, inWords, post } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { count, milliseconds, moment, money } from "/page/format.js";
 import { card, key, line, redrawn } from "/page/parts.js";
+import { problemText } from "/page/views/packs.js";
 
 const EVERY_MS = 1000;
 const OUTCOMES = { passed: "✓ passed", failed: "✗ failed", skipped: "– skipped" };
@@ -68,7 +69,7 @@ export async function show(root, place) {
   function parts() {
     return [
       el("p", { class: "muted" }, "Each eval runs in a home of its own, with a model that answers as the eval says: it costs no money, and touches nothing of yours. Results are kept until the bot ends."),
-      ...facts.problems.map((one) => el("p", { class: "problem" }, `${one.file}${one.line ? `:${one.line}` : ""}: ${[one.field, one.message].filter(Boolean).join(" ")}`)),
+      ...facts.problems.map((one) => el("p", { class: "problem" }, problemText(one))),
       ...(facts.evals.length ? facts.evals.map(shown) : [el("p", { class: "empty" },
         "This pack has no evals. They are conversations that it has to pass, in evals/*.yml.")]),
     ];

@@ -22,7 +22,7 @@ export async function show(root, place) {
       ["Times", (row) => count(row.times), "number"], ["Last", (row) => moment(row.last), "short"],
       ["In turn", (row) => turn(row.turn_id), "short"],
     ], facts.refusals, "No call was refused.")),
-    card("Allowed for good", grants(facts.grants, told, () => read())),
+    card("Allowed for good", grants(facts.grants, told, () => place.follow(read))),
   ]);
   await place.follow(read);
 }

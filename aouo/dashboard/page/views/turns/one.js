@@ -5,8 +5,9 @@ import { el, svg } from "/page/dom.js";
 import { bytes, cost, count, milliseconds, moment, money } from "/page/format.js";
 import { card, choices, figures, line, person, redrawn, table } from "/page/parts.js";
 import { STATES } from "/page/views/turns.js";
+import { triesCard } from "/page/views/usage/turns.js";
 
-const WITH_SECONDS = { dateStyle: "medium", timeStyle: "medium" };
+const EXACTLY = { dateStyle: "medium", timeStyle: "medium" };
 const JUDGES = {
   guard: "nothing spoke against it", protection: "the protection of the runtime's own files",
   fence: "the owner's fence", permissions: "the pack's permissions", tools: "what the turn may call",
@@ -31,13 +32,13 @@ export async function show(root, place) {
 
 function parts({ turn, people, steps }, choose) {
   const head = [
-    line(el("h2", {}, `Turn of ${moment(turn.started_at, WITH_SECONDS)}`), el("a", { href: "#/turns" }, "All turns")),
+    line(el("h2", {}, `Turn of ${moment(turn.started_at, EXACTLY)}`), el("a", { href: "#/turns" }, "All turns")),
   ];
   if (turn.off_record) {
     return [...head, card("", el("p", {}, `${STATES[turn.status] ?? turn.status}, off the record: nothing else is told of it.`))];
   }
   return [
-    ...head, about(turn, people), numbers(turn), ...words(turn), ...prompt(turn), ...tries(turn),
+    ...head, about(turn, people), numbers(turn), ...words(turn), ...prompt(turn), ...(turn.tries.length ? [triesCard(turn.tries)] : []),
     timeline(turn, people, steps, choose),
   ];
 }
@@ -90,15 +91,6 @@ function prompt(turn) {
     ["Share", (section) => bar(0, section.tokens, most, "call"), "bar lesser"],
   ], turn.sections),
   ...turn.prompt.map((kept, index) => folded(`prompt-${index}`, index ? "What changes in it, as it was" : "Its text", el("pre", { dir: "auto" }, kept))))];
-}
-
-function tries(turn) {
-  if (!turn.tries.length) return [];
-  return [card("Models that gave no answer", table("Models that gave no answer", [
-    ["Model", (one) => one.failed], ["Why", (one) => one.error],
-    ["Then", (one) => (one.failed === one.asked ? "it was asked again" : `${one.asked} was asked`)],
-    ["Times", (one) => count(one.times), "number"],
-  ], turn.tries))];
 }
 
 function timeline(turn, people, steps, choose) {
