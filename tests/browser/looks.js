@@ -79,9 +79,9 @@ window.looks = (() => {
         .map(named).slice(0, 5);
     },
 
-    // Heads of columns that are seen only by who scrolls a table aside.
-    cutOff: () => [...document.querySelectorAll(".scroll th")]
-      .filter((node) => node.getBoundingClientRect().right > node.closest(".scroll").getBoundingClientRect().right + 1)
+    // Heads of columns that are seen without scrolling a table aside.
+    columns: () => [...document.querySelectorAll(".scroll th")]
+      .filter((node) => seen(node) && node.getBoundingClientRect().right <= node.closest(".scroll").getBoundingClientRect().right + 1)
       .map((node) => node.textContent),
 
     // Controls that say nothing of themselves.
