@@ -36,6 +36,11 @@ async def described(shown: Shown, tenants: Iterable[str]) -> list[Facts]:
     return sorted(known, key=lambda one: (not one["is_owner"], one["kind"] != "person"))
 
 
+def called(person: str, name: str) -> str:
+    """Return how the page names a person, by whose id others of the same name differ."""
+    return f"{name} ({person})"
+
+
 def checked(tenant: str) -> str:
     """Return what can be a tenant's name, and so is no path. Raises: NotFound."""
     if is_tenant(tenant):
@@ -48,7 +53,7 @@ def _kind(tenant: str, names: dict[str, str], titles: dict[str, str]) -> tuple[s
         return "all", "everybody together"
     if person := _PERSON.fullmatch(tenant):
         name = names.get(person[1])
-        return "person", f"{name} ({person[1]})" if name else f"person {person[1]}"
+        return "person", called(person[1], name) if name else f"person {person[1]}"
     if tenant == data_of("web", AT_HOME):
         return "person", "person at this machine"
     if tenant.startswith("cli_"):

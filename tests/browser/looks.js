@@ -79,6 +79,11 @@ window.looks = (() => {
         .map(named).slice(0, 5);
     },
 
+    // Heads of columns that are seen without scrolling a table aside.
+    columns: () => [...document.querySelectorAll(".scroll th")]
+      .filter((node) => seen(node) && node.getBoundingClientRect().right <= node.closest(".scroll").getBoundingClientRect().right + 1)
+      .map((node) => node.textContent),
+
     // Controls that say nothing of themselves.
     nameless: () => controls().filter((node) => !(node.getAttribute("aria-label") || node.labels?.length
       || document.getElementById(node.getAttribute("aria-labelledby") ?? "")

@@ -71,6 +71,17 @@ async def test_it_can_be_read(world: World, browser: Browser, width: int, dark: 
     assert faults == {}
 
 
+@pytest.mark.parametrize("address", ["#/usage", "#/turns"])
+async def test_money_is_in_view_on_a_phone(world: World, browser: Browser, address: str) -> None:
+    async with dashboard(world) as shown:
+        await seeded(world, shown)
+        async with looking(browser, shown, width=PHONE) as window:
+            await window.open(address)
+            columns = await window.look("columns")
+
+    assert "Cost" in columns
+
+
 async def test_the_keyboard_alone_reaches_everything(world: World, browser: Browser) -> None:
     async with dashboard(world) as shown:
         await seeded(world, shown)

@@ -7,9 +7,12 @@ from contextlib import AsyncExitStack
 from playwright.async_api import Browser
 
 from tests.browser.looking import PHONE, looking
+from tests.fakes.model_server import CallPart, Says
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import settled
-from tests.path.world import World
+from tests.path.schedules.scheduled import made
+from tests.path.scripted import Lines
+from tests.path.world import ADA, World
 
 
 async def test_the_token_is_in_no_address_title_or_script(world: World, browser: Browser) -> None:
@@ -151,8 +154,10 @@ async def test_what_is_marked_stays_until_it_is_let_go(world: World, browser: Br
             text = await window.page.evaluate("() => String(getSelection())")
             async with window.page.expect_response("**/api/turns*"):
                 await shown.bot.ask("again")
-            kept = await window.page.evaluate("() => String(getSelection())"), await rows.count()
             await settled(shown.bot)
+            async with window.page.expect_request("**/api/turns*"):  # what was read before is drawn
+                (world.home.path / "config.json").touch()
+            kept = await window.page.evaluate("() => String(getSelection())"), await rows.count()
             await window.page.evaluate("() => getSelection().removeAllRanges()")
             await window.page.wait_for_function(
                 "least => document.querySelectorAll('#view tbody tr').length > least", arg=before
@@ -160,3 +165,35 @@ async def test_what_is_marked_stays_until_it_is_let_go(world: World, browser: Br
 
     assert text
     assert kept == (text, before)
+
+
+async def test_what_is_pressed_shows_what_it_changed_whatever_is_marked(
+    world: World, browser: Browser
+) -> None:
+    async with dashboard(world) as shown:
+        await made(shown.bot, in_s=86_400, pack="notes")
+        async with looking(browser, shown) as window:
+            await window.open("#/schedules")
+            await window.page.evaluate(
+                "() => getSelection().selectAllChildren(document.querySelector('#view .card'))"
+            )
+            await window.page.get_by_role("button", name="Switch off: plants").click()
+            await window.page.get_by_role("button", name="Switch on: plants").wait_for()
+
+
+async def test_a_press_that_reaches_nobody_says_so(world: World, browser: Browser) -> None:
+    ask = CallPart("clarify", {"message": "Which colour?", "options": ["red", "green"]})
+    async with dashboard(world) as shown:
+        await shown.bot.ask("/use notes")
+        world.model.script = Lines([Says(calls=(ask,))])
+        await shown.bot.people.say(ADA, ADA, "paint it")
+        async with looking(browser, shown) as window:
+            await window.open("#/security")
+            green = window.page.get_by_role("button", name="green")
+            await green.wait_for()
+            await window.page.route("**/api/approvals**", lambda route: route.abort())
+            await window.page.route("**/api/approvals/*", lambda route: route.abort())
+            await green.click()
+            told = window.page.locator("#view [role=status]", has_text="aouo does not answer")
+            await told.wait_for()
+            window.problems = [one for one in window.problems if not one.startswith("console:")]

@@ -231,9 +231,35 @@ async def test_the_audit_is_searched(world: World, browser: Browser) -> None:
             await page.get_by_label("Tool").fill("persist")
             await page.get_by_role("button", name="Show").click()
             await page.locator("#view[data-shows*='stage=EXECUTED'] tbody tr").nth(1).wait_for()
-            stages = await page.locator("tbody tr td:nth-child(2)").all_inner_texts()
+            stages = await page.locator("tbody tr td:nth-child(3)").all_inner_texts()
             await page.get_by_label("Tool").fill("nobody")
             await page.get_by_role("button", name="Show").click()
             await page.get_by_text("Nothing is like that").wait_for()
 
     assert stages == ["executed", "executed"]
+
+
+async def test_people_are_called_by_their_names(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown:
+        await told(world, shown)
+        await made(shown.bot, in_s=86_400, pack="notes")
+        async with looking(browser, shown) as window:
+            page, ada = window.page, f"Ada ({ADA})"
+            await page.get_by_role("region", name="By person").get_by_text(ada).wait_for()
+            await window.open("#/schedules")
+            await page.get_by_text(f"for {ada}, in Telegram").wait_for()
+            await window.open(f"#/turns?person={ADA}")
+            await page.locator("tbody tr", has_text=ada).first.locator("a").click()
+            await page.get_by_role("link", name=ada).click()
+            await page.wait_for_url(f"**person={ADA}")
+
+
+async def test_a_secret_is_not_read_over_the_shoulder(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        await window.open("#/settings")
+        await window.page.get_by_label("Find a key").fill("dashboard.token")
+        field = window.page.get_by_label("dashboard.token", exact=True)
+        await field.fill("of the owner")
+        shows = await field.evaluate("node => getComputedStyle(node).webkitTextSecurity")
+
+    assert shows == "disc"

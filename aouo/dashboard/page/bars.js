@@ -3,7 +3,7 @@
 import { el, svg } from "/page/dom.js";
 
 const WIDE = 1000;
-const HIGH = 180;
+const HIGH = 162;
 const FLOOR = 160;
 const DAY_MS = 86400000;
 

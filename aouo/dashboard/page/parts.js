@@ -2,6 +2,7 @@
 
 import { query } from "/page/api.js";
 import { el } from "/page/dom.js";
+import { count, money } from "/page/format.js";
 
 // What may begin a turn.
 export const ORIGINS = ["chat", "web", "cli", "command", "api", "cron", "heartbeat", "watch", "journal", "consolidate"]
@@ -32,16 +33,17 @@ export const figures = (rows) => el("dl", { class: "figures" }, ...rows.map(([na
 export const tabs = (label, rows, here) => el("nav", { class: "tabs", "aria-label": label }, el("ul", {},
   ...rows.map(([href, text]) => el("li", {}, el("a", { href, "aria-current": href === here ? "page" : null }, text)))));
 
+// How a person is named: `people` is what /api/people says; whose name is not known has an id.
+export const person = ({ labels }, id) => el("bdi", {}, Object.hasOwn(labels, id) ? labels[id] : id);
+
 export const line = (...children) => el("div", { class: "line" }, ...children);
 
-// Fills `root` anew; who was at something with an id is there again.
-export function refill(root, ...children) {
-  const id = root.contains(document.activeElement) ? document.activeElement.id : "";
-  root.replaceChildren(...children);
-  if (id) document.getElementById(id)?.focus({ preventScroll: true });
-}
+// What calls cost, in a cell; those without a known price are never shown as free.
+export const costCell = (usd, unpriced) => (!unpriced ? money(usd, 4) : el("span", {},
+  ...(usd ? [money(usd, 4), el("br")] : []),
+  el("span", { class: "muted" }, `${count(unpriced)} without`, el("br"), "a price")));
 
-// A button with an id, by which `refill` finds it again.
+// A button with an id, by which `redrawn` finds it again.
 export const key = (id, text, onclick, attributes = {}) =>
   el("button", { type: "button", id, onclick, ...attributes }, text);
 
@@ -57,6 +59,9 @@ export function filters(label, fields, wanted, address) {
     location.hash = address + query(Object.fromEntries(new FormData(event.target)));
   } }, ...fields.map(field), el("button", { type: "submit", class: "main" }, "Show"), el("a", { href: address }, "Clear"));
 }
+
+// What is pressed shows what it changed, whatever was marked.
+document.addEventListener("click", ({ target }) => { if (target.closest("button")) getSelection().removeAllRanges(); }, true);
 
 const isMarked = (root) => {
   const marked = getSelection();

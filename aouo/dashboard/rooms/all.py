@@ -12,6 +12,7 @@ from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.logs import logs
 from aouo.dashboard.rooms.memory import memory
 from aouo.dashboard.rooms.packs import packs
+from aouo.dashboard.rooms.people import people
 from aouo.dashboard.rooms.schedules import schedules
 from aouo.dashboard.rooms.security import security
 from aouo.dashboard.rooms.settings import settings
@@ -24,6 +25,7 @@ from aouo.dashboard.shown import Shown
 _ROOMS = (
     state,
     live,
+    people,
     usage,
     packs,
     schedules,

@@ -17,13 +17,11 @@ import pytest
 from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
-from aouo.config.file import load_settings
-from aouo.dashboard.opening import show_at_rest
 from aouo.dashboard.rooms.chat import PAGE
 from aouo.flow.files.uploads import UPLOAD_BYTES
 from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.path.dashboard.chatting import STATUS, WebChat, idle
-from tests.path.dashboard.looking import Dashboard, dashboard
+from tests.path.dashboard.looking import Dashboard, dashboard, resting
 from tests.path.looking import eventually, settled
 from tests.path.media.test_media_pictures import PICTURE
 from tests.path.world import ADA, ROOT, World
@@ -557,22 +555,14 @@ async def test_while_no_bot_runs_what_was_said_can_be_read_and_nothing_said(worl
     async with chatting(world) as chat:
         await chat.say("hi")
         await answered(chat)
-    opened: asyncio.Queue[str] = asyncio.Queue()
-    loaded = load_settings(world.home.path, {})
-    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as client:
-        resting = asyncio.ensure_future(show_at_rest(world.home, loaded, opened.put_nowait))
-        try:
-            page = Dashboard(world.bot, URL(await opened.get()), client)  # pyright: ignore[reportArgumentType]
-            chat = WebChat(page, "notes")
-            read, texts = await chat.read(), await chat.texts()
-            refused = [
-                await page.send("POST", f"{chat.path}/messages", {"text": "hi", "key": "k"}),
-                await page.get(f"{chat.path}/events"),
-                await chat.upload("a", b"a"),
-            ]
-        finally:
-            resting.cancel()
-            await asyncio.wait([resting])
+    async with resting(world) as page:
+        chat = WebChat(page, "notes")
+        read, texts = await chat.read(), await chat.texts()
+        refused = [
+            await page.send("POST", f"{chat.path}/messages", {"text": "hi", "key": "k"}),
+            await page.get(f"{chat.path}/events"),
+            await chat.upload("a", b"a"),
+        ]
 
     assert texts == [HI, ("bot", "hi")]
     assert read["running"] is False

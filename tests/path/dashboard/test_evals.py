@@ -32,6 +32,7 @@ steps:
     model: [{say: "Hello <b>you</b>."}]
     expect: {reply: Goodbye}
 """
+LONG = "name: long\nsteps:\n" + '  - {say: "hello", model: [{say: "Hello."}]}\n' * 100
 PAID = """\
 name: a real one
 model: real
@@ -105,7 +106,7 @@ async def test_one_is_run_by_its_name_whatever_it_is(world: World, notes: Path) 
 async def test_while_one_run_goes_on_another_is_refused_and_it_can_be_stopped(
     world: World, notes: Path
 ) -> None:
-    put(notes, kept=KEPT)
+    put(notes, long=LONG)
     async with dashboard(world) as shown:
         await shown.send("POST", "/api/packs/notes/evals/run", {})
         again = await shown.send("POST", "/api/packs/notes/evals/run", {})
@@ -121,8 +122,7 @@ async def test_while_one_run_goes_on_another_is_refused_and_it_can_be_stopped(
 
 async def test_a_run_ends_with_the_bot(world: World, notes: Path) -> None:
     """By itself this one would take minutes."""
-    long = "name: long\nsteps:\n" + '  - {say: "hello", model: [{say: "Hello."}]}\n' * 100
-    put(notes, **{f"long{number}": long for number in range(50)})
+    put(notes, **{f"long{number}": LONG for number in range(50)})
     before = asyncio.all_tasks()
     async with dashboard(world) as shown:
         await shown.send("POST", "/api/packs/notes/evals/run", {})

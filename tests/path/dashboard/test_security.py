@@ -14,8 +14,6 @@ import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
-from aouo.config.file import load_settings
-from aouo.dashboard.opening import show_at_rest
 from tests.path.buttons.test_approvals import (
     asked,
     button,
@@ -26,7 +24,7 @@ from tests.path.buttons.test_approvals import (
     names,
     writes,
 )
-from tests.path.dashboard.looking import Dashboard, dashboard
+from tests.path.dashboard.looking import Dashboard, dashboard, resting
 from tests.path.looking import cut_off, eventually, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -427,20 +425,10 @@ async def test_without_a_bot_what_waits_is_shown_and_nothing_decided(
     writes(world, docs / "a.txt")
     async with dashboard(world) as shown:
         await asked(shown.bot)
-    told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    async with asyncio.TaskGroup() as group:
-        at_rest = show_at_rest(world.home, load_settings(world.home.path, {}), told.set_result)
-        serving = group.create_task(at_rest)
-        link = URL(await told)
-        async with ClientSession(headers={"X-Aouo-Token": link.query["token"]}) as client:
-            async with client.get(link.join(URL("/api/approvals"))) as answer:
-                (found,) = (await answer.json())["open"]
-            address = link.join(URL(f"/api/approvals/{found['id']}"))
-            async with client.post(address, json={"choice": "allow"}) as answer:
-                refused = answer.status
-            async with client.get(link.join(URL("/api/security"))) as answer:
-                overview = await answer.json()
-        serving.cancel()
+    async with resting(world) as shown:
+        found = await opened(shown)
+        refused, _ = await decide(shown, found["id"], "allow")
+        _, overview = await shown.get("/api/security")
 
     assert (found["tool"], found["choices"]) == ("write_file", [])
     assert found["why_not"] == "No bot runs that could take the answer."

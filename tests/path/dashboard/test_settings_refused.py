@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession
-from yarl import URL
 
-from aouo.config.file import load_settings
-from aouo.dashboard.opening import show_at_rest
 from tests.path.dashboard.configured import SECRETS, keys, save
-from tests.path.dashboard.looking import Dashboard, dashboard
-from tests.path.looking import eventually, settled
+from tests.path.dashboard.looking import dashboard, resting
+from tests.path.looking import settled
 from tests.path.world import ADA, BEN, World, texts
 
 
@@ -163,29 +156,11 @@ async def test_a_body_that_is_none_gets_a_sentence(world: World, body: Any) -> N
     assert before == world.home.config.read_bytes()
 
 
-@asynccontextmanager
-async def at_rest(world: World) -> AsyncGenerator[Dashboard]:
-    """The page of a home in which no bot runs."""
-    world.configure()
-    links: list[str] = []
-    config = world.home.config.read_text()
-    world.home.config.write_text(json.dumps(json.loads(config) | {"dashboard": {"port": 0}}))
-    showing = asyncio.ensure_future(
-        show_at_rest(world.home, load_settings(world.home.path, {}), links.append)
-    )
-
-    async def link() -> str:
-        return next(iter(links), "")
-
-    async with ClientSession() as client:
-        yield Dashboard(None, URL(await eventually(link)), client)  # pyright: ignore[reportArgumentType]
-    showing.cancel()
-    await asyncio.wait([showing])
-
-
 async def test_at_rest_all_is_shown_and_nothing_saved(world: World) -> None:
     world.config = SECRETS
-    async with at_rest(world) as shown:
+    async with dashboard(world):
+        pass
+    async with resting(world) as shown:
         found = await keys(shown)
         before = world.home.config.read_bytes()
         status, told = await save(shown, {"telegram.max_parts": 3})

@@ -58,9 +58,11 @@ async def test_the_list_finds_turns_by_what_they_were(world: World) -> None:
         here = await turns(shown, session=every[0]["session_id"], pack="notes", origin="chat")
         later = await turns(shown, since="2999-01-01")
         until = await turns(shown, until="9999-12-31", since="0001-01-01")
+        _, people = await shown.get("/api/people")
 
     ids = [line["id"] for line in every]
     assert ids == sorted(ids, reverse=True)
+    assert people == {"labels": {str(ADA): f"Ada ({ADA})", str(BEN): f"Ben ({BEN})"}}
     assert [line["person"] for line in every] == [str(ADA), str(BEN), str(ADA)]
     assert [line["id"] for line in ada] == [ids[0], ids[2]]
     assert [line["id"] for line in failed] == [ids[0]]

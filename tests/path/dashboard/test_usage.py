@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
 import random
-from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession
 from click.testing import CliRunner
 from yarl import URL
 
 from aouo.cli.main import aouo
-from aouo.dashboard.opening import show_at_rest
 from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Usage
 from aouo.store import usage
 from aouo.store.database import Tx
-from tests.path.dashboard.looking import Dashboard, dashboard
+from tests.path.dashboard.looking import Dashboard, dashboard, resting
 from tests.path.looking import settled
-from tests.path.world import ADA, BEN, WAIT_S, Running, World
+from tests.path.world import ADA, BEN, Running, World
 
 TOKENS = Usage(1_000, 400, 50)
 
@@ -266,21 +262,9 @@ async def test_at_rest_the_same_limits_and_prices_are_told(world: World) -> None
         await shown.bot.ask("hello")
         await settled(shown.bot)
         _, running = await shown.get("/api/usage/left")
-        loaded = shown.bot.runtime.loaded
-
-    opening = asyncio.get_running_loop().create_future()
-    serving = asyncio.ensure_future(show_at_rest(world.home, loaded, opening.set_result))
-    async with asyncio.timeout(WAIT_S):
-        link = URL(await opening)
-    headers = {"X-Aouo-Token": link.query["token"]}
-    async with ClientSession(headers=headers) as client:
-        async with client.get(link.join(URL("/api/usage/left"))) as response:
-            left = await response.json()
-        async with client.get(link.join(URL("/api/usage/prices"))) as response:
-            prices = await response.json()
-    serving.cancel()
-    with suppress(asyncio.CancelledError):
-        await serving
+    async with resting(world) as shown:
+        _, left = await shown.get("/api/usage/left")
+        _, prices = await shown.get("/api/usage/prices")
 
     def told(facts: Any) -> list[tuple[str, ...]]:
         return [(one["unit"], one["of"], one["cap"], one["key"]) for one in facts["limits"]]

@@ -37,22 +37,22 @@ function all({ packs, broken, unread, changes }) {
 
 function loaded(pack, unread, problems) {
   const skills = pack.skills.length;
-  return card("", el("h3", {}, el("a", { href: at`#/packs/${pack.name}` }, el("bdi", {}, pack.display_name || pack.name))),
+  return card("", el("h3", {}, el("a", { href: at`#/packs/${pack.name}` }, el("bdi", {}, pack.name))),
     el("p", { dir: "auto" }, pack.description),
-    el("p", { class: "muted" }, `${pack.name} ${pack.version} · ${skills === 1 ? "1 skill" : `${skills} skills`}`),
+    el("p", { class: "muted" }, el("bdi", {}, pack.display_name || pack.name), ` ${pack.version} · ${skills === 1 ? "1 skill" : `${skills} skills`}`),
     ...(unread ? [el("p", { class: "problem" }, `${unread}.`)] : []),
-    ...said("warning", pack.warnings), ...said("error", (problems ?? []).map(inWords)));
+    ...said("warning", pack.warnings), ...said("error", (problems ?? []).map(problemText)));
 }
 
 const lost = (name, problems) => card("",
   el("h3", {}, el("a", { href: at`#/packs/${name}` }, el("bdi", {}, name))),
-  el("p", { class: "problem" }, "It does not load."), ...said("error", problems.map(inWords)));
+  el("p", { class: "problem" }, "It does not load."), ...said("error", problems.map(problemText)));
 
 const said = (kind, lines) => (lines.length ? [el("ul", { class: kind === "error" ? "problem" : "muted" },
   ...lines.slice(0, 5).map((line) => el("li", { dir: "auto" }, line)),
   ...(lines.length > 5 ? [el("li", {}, `and ${lines.length - 5} more`)] : []))] : []);
 
-export const inWords = (problem) => [
+export const problemText = (problem) => [
   problem.line ? `${problem.file}:${problem.line}` : problem.file, problem.field, problem.message,
 ].filter(Boolean).join(": ");
 

@@ -1,6 +1,6 @@
 // What waits for the owner, what tools did, what is allowed, and when nothing was kept.
 
-import { at, get, post, query } from "/page/api.js";
+import { at, get, inWords, post, query } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { count, moment, WITH_SECONDS } from "/page/format.js";
 import { card, filters, line, ORIGINS, redrawn, table, tabs } from "/page/parts.js";
@@ -32,9 +32,9 @@ async function waiting(root, place) {
         const { outcome } = await post(at`/api/approvals/${one.id}`, answer);
         told.textContent = `Decided: ${outcome}.`;
       } catch (error) {
-        told.textContent = error.message;
+        told.textContent = inWords(error);
       }
-      await read();
+      await place.follow(read);
       told.focus();  // its button is gone
     })),
     ...(facts.number > facts.open.length
@@ -50,7 +50,7 @@ function question(one, decide) {
   if (one.off_record) {
     return card("Something off the record", el("p", {}, one.why_not), el("p", { class: "muted" }, until));
   }
-  const title = one.kind === "approval" ? "Your yes is needed" : `A question to ${one.asked}`;
+  const title = one.kind === "approval" ? "Your yes is needed" : `A question to ${one.why_not ? one.asked : "you"}`;
   const buttons = one.choices.map(({ value, label }) => el("button", {
     type: "button", id: `choice-${one.id}-${value}`, onclick: async (event) => {
       for (const button of event.target.parentElement.children) button.disabled = true;
@@ -60,12 +60,12 @@ function question(one, decide) {
   }, isolated(label)));
   return card(title, excerpt(one.question),
     el("details", { id: `call-${one.id}` }, el("summary", {}, `The call of ${one.tool}`), excerpt(one.arguments, "pre")),
-    el("p", { class: "muted" }, one.pack ? `${one.pack}, ` : "", "in ", isolated(one.place), `, ${until}, in turn `, turn(one.turn_id)),
+    el("p", { class: "muted" }, one.pack ? `${one.pack}, ` : "", "from ", isolated(one.place), `, ${until}, in turn `, turn(one.turn_id)),
     ...(buttons.length ? [el("div", { class: "line", role: "group", "aria-label": title }, ...buttons)] : []),
-    ...(one.why_not ? [el("p", {}, one.why_not)] : one.kind === "question" ? [inWords(one, decide)] : []));
+    ...(one.why_not ? [el("p", {}, one.why_not)] : one.kind === "question" ? [answerInWords(one, decide)] : []));
 }
 
-function inWords(one, decide) {
+function answerInWords(one, decide) {
   return el("form", { class: "filters", onsubmit: async (event) => {
     event.preventDefault();
     await decide({ words: event.target.elements.words.value });
@@ -99,9 +99,9 @@ async function audit(root, place) {
       list.replaceChildren(...drawn(older));
     } }, "Older")] : []));
     return [card("", table("Audit", [
-      ["When", (row) => moment(row.at, WITH_SECONDS), "whole"], ["Stage", (row) => row.stage.toLowerCase(), "short"],
-      ["Pack", (row) => isolated(row.pack), "short"],
+      ["When", (row) => moment(row.at, WITH_SECONDS), "whole"],
       ["Tool", (row) => (row.off_record ? "off the record" : isolated(row.tool)), "short"],
+      ["Stage", (row) => row.stage.toLowerCase(), "short"], ["Pack", (row) => isolated(row.pack), "short"],
       ["Reason", (row) => excerpt(row.reason), "words"], ["Origin", (row) => row.origin], ["Turn", (row) => turn(row.turn_id), "short"],
     ], pages.flatMap(({ rows }) => rows), Object.values(sought).some(Boolean)
       ? `Nothing is like that${last ? " among the newest" : ""}.` : "No tool was called yet."))];
@@ -125,7 +125,7 @@ async function allowed(root, place) {
         : [el("li", { class: "empty" }, "nothing; security.allowed_paths opens some")])),
       el("p", {}, MODES[facts.fence.mode]),
       el("p", { class: "muted" }, `A question waits ${facts.asking.wait_s} s, then it is a no; at most ${facts.asking.per_hour} are asked within an hour.`)),
-    card("Allowed for good", grants(facts.grants, told, () => read())),
+    card("Allowed for good", grants(facts.grants, told, () => place.follow(read))),
   ]);
   await place.follow(read);
 }
@@ -135,7 +135,7 @@ async function packs(root, place) {
     ["Pack", (row) => (row.installed ? el("a", { href: at`#/packs/${row.pack}/permissions` }, row.pack)
       : isolated(row.pack ? `${row.pack} (not installed)` : "no pack"))],
     ["Done", (row) => count(row.done), "number"], ["Failed", (row) => count(row.failed), "number"],
-    ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never")],
+    ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never"), "short"],
   ], facts.packs, "No pack is installed, and no tool was called yet."))]));
 }
 

@@ -2,8 +2,8 @@
 
 import { at, get, query } from "/page/api.js";
 import { el } from "/page/dom.js";
-import { cost, count, milliseconds, moment, WITH_SECONDS } from "/page/format.js";
-import { card, filters, line, ORIGINS, redrawn, table } from "/page/parts.js";
+import { count, milliseconds, moment, WITH_SECONDS } from "/page/format.js";
+import { card, costCell, filters, line, ORIGINS, person, redrawn, table } from "/page/parts.js";
 
 export const STATES = { ack: "answered", nack: "failed", aborted: "ended early", open: "at work" };
 
@@ -29,39 +29,43 @@ async function list(root, place) {
   const form = filters("Which turns", FILTERS, wanted, "#/turns");
   root.append(line(el("h2", {}, "Turns")), form, body);
   suggest(form);
-  await place.follow(redrawn(body, () => get(`/api/turns${query(wanted)}`), (facts) => rows(facts, wanted)));
+  await place.follow(redrawn(body, async () => {
+    const [found, people] = await Promise.all([get(`/api/turns${query(wanted)}`), get("/api/people")]);
+    return { ...found, people };
+  }, (facts) => rows(facts, wanted)));
 }
 
 // What has been used lately may be meant; without it the fields are as good.
 async function suggest(form) {
-  const facts = await get("/api/usage?days=365").catch(() => null);
+  const [facts, people] = await Promise.all([get("/api/usage?days=365"), get("/api/people")]).catch(() => []);
   if (!facts) return;
   const known = {
     pack: facts.by_pack.map((row) => row.pack), person: facts.by_person.map((row) => row.person),
     model: facts.by_model.map((row) => `${row.provider}/${row.model}`),
   };
   for (const [name, values] of Object.entries(known)) {
-    form.append(el("datalist", { id: `known-${name}` }, ...values.filter(Boolean).map((value) => el("option", { value }))));
+    form.append(el("datalist", { id: `known-${name}` }, ...values.filter(Boolean).map((value) =>
+      el("option", { value }, name === "person" ? person(people, value).textContent : ""))));
   }
 }
 
-function rows({ turns, older }, wanted) {
+function rows({ turns, older, people }, wanted) {
   const paged = line();
   if (wanted.older) paged.append(el("a", { href: `#/turns${query({ ...wanted, older: "" })}` }, "Newest"));
   if (older) paged.append(el("a", { href: `#/turns${query({ ...wanted, older })}` }, "Older"));
   return [card("", table("Turns", [
-    ["Began", (turn) => el("a", { href: at`#/turns/${turn.id}` }, moment(turn.started_at, WITH_SECONDS)), "whole"],
+    ["Began", (turn) => el("a", { href: at`#/turns/${turn.id}` }, moment(turn.started_at, WITH_SECONDS)), "whole narrow"],
+    ["Cost", told((turn) => costCell(turn.cost_usd, turn.unpriced_calls)), "number"],
     ["Ended", ended, "whole"],
-    ["Pack", (turn) => turn.pack || "–", "name"],
-    ["Person", (turn) => turn.person || "–", "whole"],
-    ["By", (turn) => turn.origin || "–", "whole"],
-    ["Model", (turn) => turn.models.join(", ") || "–", "name"],
-    ["Took", (turn) => (turn.settled_at ? milliseconds(turn.ms) : "–"), "number"],
-    ["Calls", told((turn) => count(turn.calls)), "number"],
-    ["Tools", told((turn) => count(turn.tools)), "number"],
-    ["In", told((turn) => count(turn.input_tokens)), "number"],
-    ["Out", told((turn) => count(turn.output_tokens)), "number"],
-    ["Cost", told((turn) => cost(turn.cost_usd, turn.unpriced_calls)), "number"],
+    ["Pack", (turn) => turn.pack || "–", "whole"],
+    ["Person", (turn) => (turn.person ? person(people, turn.person) : "–"), "short lesser"],
+    ["By", (turn) => turn.origin || "–", "whole lesser"],
+    ["Model", (turn) => turn.models.join(", ") || "–", "name lesser"],
+    ["Took", (turn) => (turn.settled_at ? milliseconds(turn.ms) : "–"), "number lesser"],
+    ["Calls", told((turn) => count(turn.calls)), "number lesser"],
+    ["Tools", told((turn) => count(turn.tools)), "number lesser"],
+    ["In", told((turn) => count(turn.input_tokens)), "number lesser"],
+    ["Out", told((turn) => count(turn.output_tokens)), "number lesser"],
   ], turns, "No turn is like that. Each message that the bot answers makes one.")), paged];
 }
 

@@ -4,7 +4,7 @@ import { get, query } from "/page/api.js";
 import { bars, before, today } from "/page/bars.js";
 import { el } from "/page/dom.js";
 import { count, money } from "/page/format.js";
-import { card, choices, figures, line, redrawn, table } from "/page/parts.js";
+import { card, choices, costCell, figures, line, person, redrawn, table } from "/page/parts.js";
 import { turnCards } from "/page/views/usage/turns.js";
 import { pricesCard } from "/page/views/usage/prices.js";
 import { leftCard } from "/page/views/usage/left.js";
@@ -17,7 +17,7 @@ const MEASURES = {
 const TABLES = [
   ["by_pack", "By pack", (row) => row.pack, "no pack"],
   ["by_model", "By model", (row) => `${row.provider} ${row.model}`, ""],
-  ["by_person", "By person", (row) => row.person, "nobody"],
+  ["by_person", "By person", (row) => row.person, "nobody", person],
   ["by_scope", "By use", (row) => row.scope, ""],
 ];
 let measure = "cost";
@@ -37,10 +37,10 @@ export async function show(root, place) {
 
   draw();
   await place.follow(redrawn(body, async () => {
-    const [used, prices, left, turns] = await Promise.all([
+    const [used, prices, left, turns, people] = await Promise.all([
       get(`/api/usage${query(range)}`), get(`/api/usage/prices${query(range)}`), get("/api/usage/left"),
-      get(`/api/usage/turns${query(range)}`)]);
-    facts = { used, prices, left, turns };
+      get(`/api/usage/turns${query(range)}`), get("/api/people")]);
+    facts = { used, prices, left, turns, people };
     return facts;
   }, () => parts(facts, range)));
 }
@@ -61,21 +61,16 @@ function between({ days, from, to }) {
   } }, el("span", {}, "From"), first, el("span", {}, "to"), last, el("button", { type: "submit" }, "Show"));
 }
 
-// What a row cost; calls without a known price are never shown as free.
-const cost = (row, unpriced) => (!unpriced ? money(row.cost_usd, 4) : el("span", {},
-  ...(row.cost_usd ? [money(row.cost_usd, 4), el("br")] : []),
-  el("span", { class: "muted" }, `${count(unpriced)} without`, el("br"), "a price")));
-
 function unpricedOf(prices, key, name, row) {
   if (key !== "by_model") return prices.unpriced[key]?.[name] ?? 0;
   return prices.prices.filter((one) => one.provider === row.provider && one.name === row.model)
     .reduce((sum, one) => sum + one.unpriced_calls, 0);
 }
 
-function parts({ used, prices, left, turns }, range) {
+function parts({ used, prices, left, turns, people }, range) {
   const { totals } = used;
   const unpriced = prices.unpriced.totals ?? 0;
-  if (!totals.calls) return [el("p", { class: "empty" }, "Nothing was used on these days. A message to the bot is the first that shows here."), leftCard(left), pricesCard(prices)];
+  if (!totals.calls) return [el("p", { class: "empty" }, "Nothing was used on these days. A message to the bot is the first that shows here."), leftCard(left, people), pricesCard(prices)];
   const [name, of, told] = MEASURES[measure];
   const [first, last] = daysOf(used, range);
   return [
@@ -87,14 +82,14 @@ function parts({ used, prices, left, turns }, range) {
     ]),
     el("figure", {}, bars(`${name} by day`, first, last, used.by_day, of, told)),
     exports(range),
-    el("div", { class: "grid" }, ...TABLES.filter(([key]) => used[key].length).map(([key, title, named, none]) =>
+    el("div", { class: "grid" }, ...TABLES.filter(([key]) => used[key].length).map(([key, title, named, none, shown = (_, name) => name]) =>
       card(title, table(title, [
-        [title[3].toUpperCase() + title.slice(4), (row) => named(row) || none], ["Calls", (row) => count(row.calls), "number"],
+        [title[3].toUpperCase() + title.slice(4), (row) => (named(row) ? shown(people, named(row)) : none)],
+        ["Cost", (row) => costCell(row.cost_usd, unpricedOf(prices, key, named(row), row)), "number"], ["Calls", (row) => count(row.calls), "number"],
         ["In", (row) => count(row.input_tokens), "number"], ["Cached", (row) => count(row.cached_tokens), "number"],
         ["Out", (row) => count(row.output_tokens), "number"],
-        ["Cost", (row) => cost(row, unpricedOf(prices, key, named(row), row)), "number"],
       ], used[key])))),
-    leftCard(left),
+    leftCard(left, people),
     ...turnCards(turns),
     pricesCard(prices),
   ];

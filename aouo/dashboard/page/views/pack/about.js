@@ -4,7 +4,7 @@ import { at, get } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { bytes, moment } from "/page/format.js";
 import { card, table } from "/page/parts.js";
-import { inWords, waiting } from "/page/views/packs.js";
+import { problemText, waiting } from "/page/views/packs.js";
 
 export async function show(root, place) {
   await place.follow(async () => {
@@ -17,7 +17,7 @@ const list = (lines) => el("ul", {}, ...lines.map((line) => el("li", { dir: "aut
 
 const broken = (pack) => [card("It does not load",
   el("p", {}, "What it kept stays where it is. When this is mended, `aouo reload` takes it up."),
-  list(pack.problems.map(inWords)))];
+  list(pack.problems.map(problemText)))];
 
 function about(pack) {
   return [
@@ -28,7 +28,7 @@ function about(pack) {
       el("p", { class: "muted", dir: "auto" }, installed(pack.install), " ", pack.signed),
       ...(pack.unread ? [el("p", { class: "problem" }, `${pack.unread}. \`aouo reload\` takes it up.`)] : [])),
     ...(pack.warnings.length || pack.problems.length
-      ? [card("Warnings", list([...pack.problems.map(inWords), ...pack.warnings]))] : []),
+      ? [card("Warnings", list([...pack.problems.map(problemText), ...pack.warnings]))] : []),
     el("div", { class: "grid" },
       card("It may", list(pack.may)),
       card("It brings", list(pack.brings)),

@@ -3,7 +3,8 @@
 import { at, get, inWords, post } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { count, milliseconds, moment, money } from "/page/format.js";
-import { card, key, line, refill } from "/page/parts.js";
+import { card, key, line, redrawn } from "/page/parts.js";
+import { problemText } from "/page/views/packs.js";
 
 const EVERY_MS = 1000;
 const OUTCOMES = { passed: "✓ passed", failed: "✗ failed", skipped: "– skipped" };
@@ -17,9 +18,11 @@ export async function show(root, place) {
   let facts = null;
   root.append(head, told, body);
 
+  const draw = redrawn(body, () => ({ ...facts, opened: [...opened] }), parts);
+
   async function read() {
     facts = await get(at`/api/packs/${pack}/evals`);
-    draw();
+    await draw();
   }
 
   async function change(what, sent) {
@@ -40,7 +43,7 @@ export async function show(root, place) {
     } catch (error) {
       told.textContent = inWords(error);
     }
-    if (!place.signal.aborted) state();
+    if (!place.signal.aborted) await state();
   }
 
   async function followed() {
@@ -48,16 +51,14 @@ export async function show(root, place) {
     if (!place.signal.aborted) setTimeout(followed, EVERY_MS);
   }
 
-  function state() {
-    const { running, last } = facts;
-    const since = running && Math.max(0, Math.round((Date.now() - Date.parse(running.since)) / 1000));
-    refill(head, line(
-      ...(running?.pack === pack ? [key("run", "Stop", () => change("stop"))] : []),
-      ...(running?.pack !== pack && facts.evals.length ? [key("run", "Run all", () => change("run", {}), { class: "main" })] : []),
-      el("span", { class: "muted" }, running
-        ? `${count(running.evals)} of ${running.pack} under way, ${since} s so far. The results come together at the end.`
-        : [sum(), ...(last ? [`The last run ended ${moment(last.at)}.`, last.problem] : [])].join(" ").trim())));
-  }
+  const state = redrawn(head, () => ({
+    ...facts, lasts_s: facts.running && Math.max(0, Math.round((Date.now() - Date.parse(facts.running.since)) / 1000)),
+  }), ({ running, last, lasts_s: lasts }) => [line(
+    ...(running?.pack === pack ? [key("run", "Stop", () => change("stop"))] : []),
+    ...(running?.pack !== pack && facts.evals.length ? [key("run", "Run all", () => change("run", {}), { class: "main" })] : []),
+    el("span", { class: "muted" }, running
+      ? `${count(running.evals)} of ${running.pack} under way, ${lasts} s so far. The results come together at the end.`
+      : [sum(), ...(last ? [`The last run ended ${moment(last.at)}.`, last.problem] : [])].join(" ").trim()))]);
 
   function sum() {
     const outcomes = facts.evals.filter((one) => one.result).map((one) => one.result.outcome);
@@ -65,13 +66,13 @@ export async function show(root, place) {
       .filter(([number]) => number).map((pair) => pair.join(" ")).join(", ").replace(/.$/, "$&.");
   }
 
-  function draw() {
-    state();
-    refill(body,
+  function parts() {
+    return [
       el("p", { class: "muted" }, "Each eval runs in a home of its own, with a model that answers as the eval says: it costs no money, and touches nothing of yours. Results are kept until the bot ends."),
-      ...facts.problems.map((one) => el("p", { class: "problem" }, `${one.file}${one.line ? `:${one.line}` : ""}: ${[one.field, one.message].filter(Boolean).join(" ")}`)),
+      ...facts.problems.map((one) => el("p", { class: "problem" }, problemText(one))),
       ...(facts.evals.length ? facts.evals.map(shown) : [el("p", { class: "empty" },
-        "This pack has no evals. They are conversations that it has to pass, in evals/*.yml.")]));
+        "This pack has no evals. They are conversations that it has to pass, in evals/*.yml.")]),
+    ];
   }
 
   function shown(one) {
@@ -92,6 +93,7 @@ export async function show(root, place) {
   }
 
   await read();
+  await state();
   setTimeout(followed, EVERY_MS);
 }
 

@@ -2,7 +2,7 @@
 
 import { at, get, inWords, query } from "/page/api.js";
 import { el } from "/page/dom.js";
-import { bytes, moment } from "/page/format.js";
+import { bytes, moment, WITH_SECONDS } from "/page/format.js";
 import { choices, line } from "/page/parts.js";
 
 const EVERY_MS = 1000;
@@ -10,7 +10,6 @@ const SHOWN_MAX = 2000;
 const ENOUGH = 50;
 const TYPED_MS = 300;
 const LEVELS = [["debug", "All"], ["info", "From info"], ["warning", "From warning"], ["error", "Errors"]];
-const TIME = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" };
 
 export async function show(root, place) {
   const chosen = { level: "debug", whose: "and general", text: "", follows: true };
@@ -130,7 +129,7 @@ function shown(said) {
   const size = said.is_cut ? ` (${bytes(said.size)}; its beginning is shown)` : "";
   return el("details", { class: ["error", "critical"].includes(said.level) ? "problem" : null },
     el("summary", {},
-      el("time", {}, moment(said.timestamp, TIME)), " ", el("span", { class: "level" }, said.level), " ",
+      el("time", {}, moment(said.timestamp, WITH_SECONDS)), " ", el("span", { class: "level" }, said.level), " ",
       el("strong", {}, said.event), `${size} `, el("span", { class: "rest" }, rest || said.text.slice(0, 500))),
     el("dl", {}, ...Object.entries(said.fields).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
     ...[said.exception, said.text].filter(Boolean).map((text) => el("pre", {}, text)),

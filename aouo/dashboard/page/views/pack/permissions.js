@@ -15,14 +15,14 @@ export async function show(root, place) {
     card("Used", table("Used tools", [
       ["Tool", (row) => isolated(row.tool)], ["Asked for", (row) => (row.asked ? "yes" : "no")],
       ["Done", (row) => count(row.done), "number"], ["Failed", (row) => count(row.failed), "number"],
-      ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never"), "short"],
+      ["Refused", (row) => count(row.refused), "number"], ["Last", (row) => (row.last ? moment(row.last) : "never"), "whole"],
     ], facts.uses, "It asks for no tool, and called none.")),
     card("Refused", table("Refused calls", [
       ["Tool", (row) => isolated(row.tool)], ["Why", (row) => excerpt(row.reason), "words"],
       ["Times", (row) => count(row.times), "number"], ["Last", (row) => moment(row.last), "short"],
       ["In turn", (row) => turn(row.turn_id), "short"],
     ], facts.refusals, "No call was refused.")),
-    card("Allowed for good", grants(facts.grants, told, () => read())),
+    card("Allowed for good", grants(facts.grants, told, () => place.follow(read))),
   ]);
   await place.follow(read);
 }

@@ -3,14 +3,14 @@
 import { at, get, inWords, post, query, send } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { moment } from "/page/format.js";
-import { card, key, line, refill, table } from "/page/parts.js";
+import { card, key, line, person, redrawn, table } from "/page/parts.js";
 
 const PAGE = 100;
 const RUNS = { few: 10, all: 500 };
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-const whereabouts = ({ platform, chat_id: chat, thread_id: topic }) => (platform !== "web"
-  ? `in ${[platform === "tg" ? "Telegram" : platform, chat, topic && `topic ${topic}`].filter(Boolean).join(" ")}`
+const whereabouts = ({ platform, chat_id: chat, thread_id: topic }, whose) => (platform !== "web"
+  ? `in ${[platform === "tg" ? "Telegram" : platform, chat !== whose && chat, topic && `topic ${topic}`].filter(Boolean).join(" ")}`
   : chat === "~" ? "in Chat on this page" : `in the chat of ${chat} on this page`);
 
 export async function show(root, place) {
@@ -18,19 +18,17 @@ export async function show(root, place) {
   const told = new Map();  // of a schedule: how what was asked for went
   let asking = "";  // the schedule that may be removed
   let skip = 0;
-  let facts = null;
-  let details = new Map();
   const body = el("div");
   const spoken = el("p", { class: "skip", role: "status" });
   root.append(body, spoken);
 
-  async function read() {
-    const found = await get(`/api/schedules${query({ pack: place.pack, skip: skip || "" })}`);
-    const ids = found.schedules.map((row) => row.id).filter((id) => opened.has(id));
-    details = new Map(await Promise.all(ids.map(async (id) => [id, await one(id)])));
-    facts = found;
-    draw();
-  }
+  const read = redrawn(body, async () => {
+    const [facts, people] = await Promise.all([
+      get(`/api/schedules${query({ pack: place.pack, skip: skip || "" })}`), get("/api/people")]);
+    const schedules = await Promise.all(facts.schedules.map(async (row) =>
+      ({ ...row, said_here: told.get(row.id), more: opened.has(row.id) ? await one(row.id) : null })));
+    return { ...facts, schedules, people, asking };
+  }, draw);
 
   async function one(id) {
     try {
@@ -70,9 +68,9 @@ export async function show(root, place) {
     return "Removed.";
   });
 
-  function ask(id, where) {
+  async function ask(id, where) {
     asking = id;
-    draw();
+    await place.follow(read);
     document.getElementById(where)?.focus();
   }
 
@@ -98,17 +96,15 @@ export async function show(root, place) {
     ];
   }
 
-  function schedule(row) {
-    const more = details.get(row.id);
+  function schedule(row, people) {
     return card(row.said.name, el("p", {}, `${row.said.when}: ${row.said.state}`),
       el("p", { class: "muted" }, [
         ...(row.next_due ? [`next ${moment(row.next_due)} here`] : []),
         ...(row.said.last ? [`last ${row.said.last}, ${moment(row.last_due)}`] : []),
-        ...(place.pack ? [] : [row.pack || "no pack"]),
-        `for ${row.person}, ${whereabouts(row.address)}`,
-      ].join(" · ")),
-      line(...keys(row)), ...(told.has(row.id) ? [el("p", {}, told.get(row.id))] : []),
-      ...(more ? unfolded(row, more) : []));
+        ...(place.pack ? [] : [row.pack || "no pack"]), "for ",
+      ].join(" · "), person(people, row.person), `, ${whereabouts(row.address, row.person)}`),
+      line(...keys(row)), ...(row.said_here ? [el("p", {}, row.said_here)] : []),
+      ...(row.more ? unfolded(row, row.more) : []));
   }
 
   function unfolded(row, more) {
@@ -140,18 +136,19 @@ export async function show(root, place) {
     ];
   }
 
-  function draw() {
-    refill(body,
+  function draw(facts) {
+    return [
       ...(place.pack ? [] : [line(el("h2", {}, "Schedules"))]),
       ...(facts.off ? [el("p", { class: "problem" }, facts.off)] : []),
       ...(facts.heartbeat ? [card("Heartbeat", el("p", {}, facts.heartbeat))] : []),
-      ...facts.schedules.map(schedule),
+      ...facts.schedules.map((row) => schedule(row, facts.people)),
       ...(facts.schedules.length ? [] : [el("p", { class: "empty" },
         "There are no schedules. Say in the chat what you want when, or use `aouo cron add`.")]),
       ...(skip || facts.more ? [line(
         key("newer", "Earlier", () => turn(-PAGE), skip ? {} : { disabled: "" }),
         key("older", "Later", () => turn(PAGE), facts.more ? {} : { disabled: "" }))] : []),
-      ...(facts.watches.length ? [card("Watches", ...facts.watches.map(watch))] : []));
+      ...(facts.watches.length ? [card("Watches", ...facts.watches.map(watch))] : []),
+    ];
   }
 
   const watch = (one) => el("p", {}, `${one.id}${place.pack ? "" : ` of ${one.pack}`}, at ${one.looks_at}, every ${one.every}: `,

@@ -1,6 +1,6 @@
 // Parts of what is shown of tool calls, in Security and in a pack's Permissions.
 
-import { at, post } from "/page/api.js";
+import { at, inWords, post } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { bytes, count, moment } from "/page/format.js";
 import { table } from "/page/parts.js";
@@ -24,7 +24,7 @@ export const grants = (rows, told, read) => table("Allowed for good", [
         await post(at`/api/grants/${row.id}/revoke`);
         told.textContent = `Taken back: ${row.tool} of ${row.pack} in ${row.folder}.`;
       } catch (error) {
-        told.textContent = error.message;
+        told.textContent = inWords(error);
       }
       await read();
       told.focus();  // its button is gone

@@ -24,7 +24,7 @@ export function control(key, value, attributes, changed) {
 
 function secret(made, value, changed) {
   const input = made("input", {
-    type: "password", value: value ?? "", autocomplete: "new-password", spellcheck: "false", placeholder: "write a new one",
+    type: "text", class: "secret", value: value ?? "", autocomplete: "off", spellcheck: "false", placeholder: "write a new one",
     oninput: () => changed(() => (input.value ? input.value : undefined)),
   });
   return input;

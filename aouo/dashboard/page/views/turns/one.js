@@ -3,10 +3,11 @@
 import { at, get, query } from "/page/api.js";
 import { el, svg } from "/page/dom.js";
 import { bytes, cost, count, milliseconds, moment, money } from "/page/format.js";
-import { card, choices, figures, line, table } from "/page/parts.js";
+import { card, choices, figures, line, person, redrawn, table } from "/page/parts.js";
 import { STATES } from "/page/views/turns.js";
+import { triesCard } from "/page/views/usage/turns.js";
 
-const WITH_SECONDS = { dateStyle: "medium", timeStyle: "medium" };
+const EXACTLY = { dateStyle: "medium", timeStyle: "medium" };
 const JUDGES = {
   guard: "nothing spoke against it", protection: "the protection of the runtime's own files",
   fence: "the owner's fence", permissions: "the pack's permissions", tools: "what the turn may call",
@@ -18,38 +19,35 @@ const LEAST_WIDTH = 0.4;
 export async function show(root, place) {
   const body = el("div");
   root.append(body);
-  const open = new Set();
-  const view = { steps: "all" };
-  let shown = "";
-  let facts = null;
-  const draw = () => body.replaceChildren(...parts(facts, open, view, draw));
-  await place.follow(async () => {
-    const found = await get(at`/api/turns/${place.turn}`);
-    if (JSON.stringify(found) === shown) return;
-    shown = JSON.stringify(found);
-    facts = found;
-    draw();
-  });
+  let steps = "all";
+  const read = redrawn(body, async () => {
+    const [turn, people] = await Promise.all([get(at`/api/turns/${place.turn}`), get("/api/people")]);
+    return { turn, people, steps };
+  }, (facts) => parts(facts, (chosen) => {
+    steps = chosen;
+    place.follow(read);
+  }));
+  await place.follow(read);
 }
 
-function parts(turn, open, view, draw) {
+function parts({ turn, people, steps }, choose) {
   const head = [
-    line(el("h2", {}, `Turn of ${moment(turn.started_at, WITH_SECONDS)}`), el("a", { href: "#/turns" }, "All turns")),
+    line(el("h2", {}, `Turn of ${moment(turn.started_at, EXACTLY)}`), el("a", { href: "#/turns" }, "All turns")),
   ];
   if (turn.off_record) {
     return [...head, card("", el("p", {}, `${STATES[turn.status] ?? turn.status}, off the record: nothing else is told of it.`))];
   }
   return [
-    ...head, about(turn), numbers(turn), ...words(turn, open), ...prompt(turn, open), ...tries(turn),
-    timeline(turn, open, view, draw),
+    ...head, about(turn, people), numbers(turn), ...words(turn), ...prompt(turn), ...(turn.tries.length ? [triesCard(turn.tries)] : []),
+    timeline(turn, people, steps, choose),
   ];
 }
 
-function about(turn) {
+function about(turn, people) {
   const rows = [
     ["Ended", el("span", { class: turn.status === "nack" ? "problem" : null }, STATES[turn.status] ?? turn.status)],
     ["Pack", turn.pack ? el("a", { href: at`#/packs/${turn.pack}` }, turn.pack) : "none"],
-    ["Skill", turn.skill], ["Person", turn.person && el("a", { href: `#/turns${query({ person: turn.person })}` }, turn.person)],
+    ["Skill", turn.skill], ["Person", turn.person && el("a", { href: `#/turns${query({ person: turn.person })}` }, person(people, turn.person))],
     ["Began by", turn.origin],
     ["Session", el("a", { href: `#/turns${query({ session: turn.session_id })}` }, turn.session_id)],
     ["Turn", turn.id],
@@ -69,24 +67,20 @@ const numbers = (turn) => figures([
   ...(turn.edits ? [["Live edits", count(turn.edits)]] : []),
 ]);
 
-// Open parts stay open when the turn is drawn anew.
-function folded(open, key, summary, ...children) {
-  const details = el("details", { open: open.has(key) ? "" : null }, el("summary", {}, summary), ...children);
-  details.addEventListener("toggle", () => (details.open ? open.add(key) : open.delete(key)));
-  return details;
-}
+// By its id it stays unfolded when the turn is drawn anew.
+const folded = (id, summary, ...children) => el("details", { id }, el("summary", {}, summary), ...children);
 
 function text({ text: shown, chars }) {
   const more = chars > shown.length ? [el("p", { class: "muted" }, `The first ${count(shown.length)} of ${count(chars)} characters.`)] : [];
   return [el("pre", { dir: "auto" }, shown), ...more];
 }
 
-function words(turn, open) {
+function words(turn) {
   const names = ["What was said", "The answer"];
-  return turn.said.length ? [card("", ...turn.said.map((said, index) => folded(open, `said ${index}`, names[index], ...text(said))))] : [];
+  return turn.said.length ? [card("", ...turn.said.map((said, index) => folded(`said-${index}`, names[index], ...text(said))))] : [];
 }
 
-function prompt(turn, open) {
+function prompt(turn) {
   if (!turn.sections.length) return [];
   const most = Math.max(...turn.sections.map((section) => section.tokens));
   const total = turn.sections.reduce((sum, section) => sum + section.tokens, 0);
@@ -94,32 +88,20 @@ function prompt(turn, open) {
     ["Section", (section) => section.name],
     ["Bytes", (section) => bytes(section.bytes), "number"],
     ["Tokens, estimated", (section) => count(section.tokens), "number"],
-    ["Share", (section) => bar(0, section.tokens, most, "call"), "bar"],
+    ["Share", (section) => bar(0, section.tokens, most, "call"), "bar lesser"],
   ], turn.sections),
-  ...turn.prompt.map((kept, index) => folded(open, `prompt ${index}`, index ? "What changes in it, as it was" : "Its text", el("pre", { dir: "auto" }, kept))))];
+  ...turn.prompt.map((kept, index) => folded(`prompt-${index}`, index ? "What changes in it, as it was" : "Its text", el("pre", { dir: "auto" }, kept))))];
 }
 
-function tries(turn) {
-  if (!turn.tries.length) return [];
-  return [card("Models that gave no answer", table("Models that gave no answer", [
-    ["Model", (one) => one.failed], ["Why", (one) => one.error],
-    ["Then", (one) => (one.failed === one.asked ? "it was asked again" : `${one.asked} was asked`)],
-    ["Times", (one) => count(one.times), "number"],
-  ], turn.tries))];
-}
-
-function timeline(turn, open, view, draw) {
+function timeline(turn, people, steps, choose) {
   // What came after its end, as a title, is drawn at its edge.
   const end = Math.max(1, turn.ms, ...(turn.settled_at ? [] : turn.timeline.map((entry) => entry.at_ms + entry.ms)));
-  const entries = turn.timeline.filter((entry) => view.steps === "all" || entry.kind !== "step");
-  const shown = choices("What is shown", [["all", "Everything"], ["less", "Without steps"]], view.steps, (chosen) => {
-    view.steps = chosen;
-    draw();
-  });
+  const entries = turn.timeline.filter((entry) => steps === "all" || entry.kind !== "step");
+  const shown = choices("What is shown", [["all", "Everything"], ["less", "Without steps"]], steps, choose);
   return card("What happened", line(shown), table("What happened, in time", [
     ["After", (entry) => milliseconds(entry.at_ms), "number"],
-    ["What", (entry) => described(entry, open), "what"],
-    ["In time", (entry) => bar(entry.at_ms, entry.ms, end, entry.kind), "bar"],
+    ["What", (entry) => described(entry, people), "what"],
+    ["In time", (entry) => bar(entry.at_ms, entry.ms, end, entry.kind), "bar lesser"],
     ["Took", (entry) => milliseconds(entry.ms), "number"],
   ], entries, "Nothing is recorded of it."),
   ...(turn.cut ? [el("p", { class: "muted" }, "There is more of it than is shown.")] : []));
@@ -138,7 +120,7 @@ const TOLD = {
     + `${count(entry.input_tokens)} tokens in (${count(entry.cached_tokens)} cached), ${count(entry.output_tokens)} out, ${entry.unpriced ? "no known price" : money(entry.cost_usd, 4)}`),
   tool: (entry) => el("span", {}, el("strong", {}, `tool ${entry.name}`), entry.verdict === "refused" ? " " : ` ${entry.state}${entry.effect ? ", took effect" : ""}; `,
     el("span", { class: entry.verdict === "refused" ? "problem" : null }, judged(entry))),
-  wait: (entry) => `waited for ${entry.person}: ${entry.wait}, ${entry.state}`,
+  wait: (entry, people) => el("span", {}, "waited for ", person(people, entry.person), `: ${entry.wait}, ${entry.state}`),
   message: (entry) => el("span", {}, `message (${entry.message}) `,
     el("span", { class: ["refused", "unknown"].includes(entry.state) ? "problem" : null }, entry.state),
     entry.message_id ? ` as ${entry.message_id}` : "", entry.attempts > 1 ? ` after ${entry.attempts} tries` : "",
@@ -151,10 +133,10 @@ function judged(entry) {
   return entry.verdict ? `${entry.verdict}${by ? `: ${by}` : ""}${asked}` : `not judged${asked}`;
 }
 
-function described(entry, open) {
-  const told = TOLD[entry.kind](entry);
+function described(entry, people) {
+  const told = TOLD[entry.kind](entry, people);
   if (entry.kind !== "tool" || !entry.arguments) return told;
-  return folded(open, entry.id, told,
+  return folded(`call-${entry.id}`, told,
     ...(entry.reason && entry.judge !== "guard" ? [el("p", { class: "muted" }, entry.reason)] : []),
     el("h4", {}, "Called with"), ...text(entry.arguments), el("h4", {}, "Returned"), ...text(entry.result));
 }

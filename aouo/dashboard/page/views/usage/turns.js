@@ -5,6 +5,11 @@ import { el } from "/page/dom.js";
 import { count, milliseconds, moment } from "/page/format.js";
 import { card, figures, table } from "/page/parts.js";
 
+export const triesCard = (tries) => card("Models that gave no answer", table("Models that gave no answer", [
+  ["Model", (one) => one.failed], ["Why", (one) => one.error],
+  ["Then", (one) => (one.failed === one.asked ? "asked again" : one.asked)], ["Times", (one) => count(one.times), "number"],
+], tries, "Each answered when it was first asked, or nothing could be asked in its place."));
+
 export function turnCards(turns) {
   if (!turns.turns) return [];
   const perThousand = turns.edited_tokens ? (1000 * turns.edits) / turns.edited_tokens : 0;
@@ -20,10 +25,7 @@ export function turnCards(turns) {
       ["Pack", (turn) => turn.pack || "–", "name"], ["Model", (turn) => turn.models.join(", ") || "–", "name"],
       ["Took", (turn) => milliseconds(turn.ms - turn.waited_ms), "number"],
     ], turns.slowest, "No turn has ended on these days.")),
-    el("div", { class: "grid" }, card("Models that gave no answer", table("Models that gave no answer", [
-      ["Model", (one) => one.failed], ["Why", (one) => one.error],
-      ["Then", (one) => (one.failed === one.asked ? "asked again" : one.asked)], ["Times", (one) => count(one.times), "number"],
-    ], turns.tries, "Each answered when it was first asked, or nothing could be asked in its place.")),
+    el("div", { class: "grid" }, triesCard(turns.tries),
     card("Tool calls that were refused", table("Tool calls that were refused", [
       ["Tool", (one) => one.tool], ["Pack", (one) => one.pack || "–"], ["By", (one) => one.judge || "–"],
       ["Why", (one) => one.reason || "–"], ["Times", (one) => count(one.times), "number"],
