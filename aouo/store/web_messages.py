@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, LiteralString, TypeAlias, cast
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Album, Attached, Inbound, Text
@@ -219,19 +219,29 @@ def standing(address: ConversationAddress) -> Query[Standing]:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete what was said before `before`; return how many messages.
+    """Delete what was said before `before`; return how many messages."""
+    return _remove(tx, "created_at < ?", before)
 
-    The row with the newest change of all is only emptied, so that changes are counted on.
-    """
+
+def forget(tx: Tx, chat_id: str) -> None:
+    """Delete what was said in a chat."""
+    tx.touch(CHANGED)
+    _remove(tx, "chat_id = ?", chat_id)
+
+
+def _remove(tx: Tx, which: LiteralString, value: str) -> int:
+    """Delete rows; the one with the newest change of all is only emptied, so that changes are
+    counted on."""
     gone = tx.run(
-        "DELETE FROM web_messages WHERE created_at < ? "
-        "AND change < (SELECT max(change) FROM web_messages)",
-        before,
+        "DELETE FROM web_messages WHERE "
+        + which
+        + " AND change < (SELECT max(change) FROM web_messages)",
+        value,
     )
     return gone + tx.run(
-        "UPDATE web_messages SET state = 'deleted', body = '' WHERE created_at < ? "
-        "AND state <> 'deleted'",
-        before,
+        "UPDATE web_messages SET state = 'deleted', body = '' WHERE state <> 'deleted' AND "
+        + which,
+        value,
     )
 
 

@@ -553,6 +553,32 @@ async def test_an_alert_is_told_where_the_button_was_tapped(world: World) -> Non
     assert told == {"text": "That is over."}
 
 
+async def test_what_a_purged_pack_s_chat_held_is_gone_at_once_and_only_that(world: World) -> None:
+    async with chatting(world) as chat, chat.window() as window:
+        general = WebChat(chat.page, "~")
+        for one in (general, chat):
+            _, file = await one.upload("a.txt", b"what the fox hid")
+            await one.upload("unsaid.txt", b"what the fox hid")
+            await one.say("look", files=file["file"])
+            await answered(one)
+        bot, known = chat.page.bot, int(window.last)
+        await bot.app.packs.remove("notes", "owner", purge=True)
+        said = await bot.rows("SELECT DISTINCT chat_id FROM web_messages WHERE body <> ''")
+        files = await bot.rows("SELECT substr(path, 1, 6) AS folder FROM media")
+        folders = [one.name for one in world.home.media.iterdir()]
+        world.install("notes")
+        await bot.app.packs.refresh()
+        number = await chat.say("hi again")
+        again = await answered(chat)
+        (change,) = await bot.rows(f"SELECT change FROM web_messages WHERE id = {number}")
+
+    assert said == [{"chat_id": "~"}]
+    assert files == [{"folder": "web__/"}]
+    assert folders == ["web__"]
+    assert again == [("person", "hi again"), ("bot", "hi again")]
+    assert change["change"] > known
+
+
 async def test_while_no_bot_runs_what_was_said_can_be_read_and_nothing_said(world: World) -> None:
     async with chatting(world) as chat:
         await chat.say("hi")
