@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, LiteralString, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Album, Attached, Inbound, Text
@@ -219,30 +219,31 @@ def standing(address: ConversationAddress) -> Query[Standing]:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete what was said before `before`; return how many messages."""
-    return _remove(tx, "created_at < ?", before)
+    """Delete what was said before `before`; return how many messages.
+
+    The row with the newest change of all is only emptied, so that changes are counted on.
+    """
+    gone = tx.run(
+        "DELETE FROM web_messages WHERE created_at < ? "
+        "AND change < (SELECT max(change) FROM web_messages)",
+        before,
+    )
+    return gone + tx.run(
+        "UPDATE web_messages SET state = 'deleted', body = '' WHERE created_at < ? "
+        "AND state <> 'deleted'",
+        before,
+    )
 
 
 def forget(tx: Tx, chat_id: str) -> None:
-    """Delete what was said in a chat."""
+    """Delete what was said in a chat; as in `prune`, one row may stay empty."""
     tx.touch(CHANGED)
-    _remove(tx, "chat_id = ?", chat_id)
-
-
-def _remove(tx: Tx, which: LiteralString, value: str) -> int:
-    """Delete rows; the one with the newest change of all is only emptied, so that changes are
-    counted on."""
-    gone = tx.run(
-        "DELETE FROM web_messages WHERE "
-        + which
-        + " AND change < (SELECT max(change) FROM web_messages)",
-        value,
+    tx.run(
+        "DELETE FROM web_messages WHERE chat_id = ? "
+        "AND change < (SELECT max(change) FROM web_messages)",
+        chat_id,
     )
-    return gone + tx.run(
-        "UPDATE web_messages SET state = 'deleted', body = '' WHERE state <> 'deleted' AND "
-        + which,
-        value,
-    )
+    tx.run("UPDATE web_messages SET state = 'deleted', body = '' WHERE chat_id = ?", chat_id)
 
 
 def _change(tx: Tx, message_id: int, state: str, body: str) -> None:
