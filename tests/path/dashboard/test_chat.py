@@ -20,7 +20,7 @@ from yarl import URL
 from aouo.config.file import load_settings
 from aouo.dashboard.opening import show_at_rest
 from aouo.dashboard.rooms.chat import PAGE
-from aouo.flow.files.uploads import UPLOAD_BYTES
+from aouo.flow.files.uploads import UNSAID_MAX, UPLOAD_BYTES
 from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.path.dashboard.chatting import STATUS, WebChat, idle
 from tests.path.dashboard.looking import Dashboard, dashboard
@@ -286,6 +286,22 @@ async def test_files_go_both_ways(world: World) -> None:
     assert mine == (200, "image/png", PICTURE)
     assert any(part["type"] == "image_url" for part in asked)
     assert linked[0][0]["url"] == "https://example.org/a.pdf"
+
+
+async def test_of_files_that_are_never_said_only_the_newest_stay(world: World) -> None:
+    async with chatting(world) as chat:
+        _, first = await chat.upload("said", b"kept")
+        number = await chat.say("look", files=first["file"])
+        files = [(await chat.upload(f"{n}.txt", b"x"))[1]["file"] for n in range(UNSAID_MAX + 1)]
+        body = {"text": "these", "key": "k", "files": files[0]}
+        gone = await chat.page.send("POST", f"{chat.path}/messages", body)
+        await chat.say("those", files=f"{files[1]},{files[-1]}")
+        await answered(chat)
+        message = next(one for one in (await chat.read())["messages"] if one["id"] == number)
+        kept = await chat.download(message)
+
+    assert gone == (400, {"error": "A file is not there any more. Add it again."})
+    assert kept == (200, "application/octet-stream", b"kept")
 
 
 async def test_several_files_are_one_message(world: World) -> None:
