@@ -17,6 +17,7 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
+from aouo.store.reading import read_beside
 from aouo.store.snapshots import Snapshots
 from aouo.web.session import secrets_of
 
@@ -60,7 +61,7 @@ async def show_at_rest(home: Home, loaded: Loaded, opened: Callable[[str], None]
         home=home,
         environ=loaded.environ,
         clock=SystemClock(),
-        snapshot=snapshots.open,
+        snapshot=partial(read_beside, home.database, snapshots),
         zone=lambda: zone_of("", settings.cron.timezone),
         library=lambda: library,
         settings=lambda: settings,

@@ -74,7 +74,8 @@ def _written(frame: Frame, redactor: Redactor) -> bytes:
 
 
 async def downloaded(request: web.Request, file: Download) -> web.StreamResponse:
-    """Send a file to be saved, never to be shown as a page."""
+    """Send a file to be saved, never to be shown as a page; its head once there is a first piece,
+    so that what fails before is answered like anything else."""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in file.name)
     harmless = _HARMLESS.fullmatch(file.media_type)
     response = web.StreamResponse(
@@ -86,9 +87,13 @@ async def downloaded(request: web.Request, file: Download) -> web.StreamResponse
     )
     if file.size is not None:
         response.content_length = file.size
-    async with _begun(request, response) as write, _closed(file.content) as chunks:
-        async for chunk in chunks:
-            await write(chunk)
+    async with _closed(file.content) as chunks:
+        pieces = aiter(chunks)
+        first = await anext(pieces, b"")
+        async with _begun(request, response) as write:
+            await write(first)
+            async for chunk in pieces:
+                await write(chunk)
     return response
 
 

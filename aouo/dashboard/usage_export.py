@@ -56,9 +56,13 @@ async def _pieces(
 async def _csv(
     pieces: AsyncGenerator[Sequence[DayRow]], clean: Callable[[str], str]
 ) -> AsyncGenerator[bytes]:
-    yield csv_lines([_FIELDS])
+    head = csv_lines([_FIELDS])
     async for rows in pieces:
-        yield csv_lines(_facts(row, lambda name: inert(clean(name))).values() for row in rows)
+        lines = csv_lines(_facts(row, lambda name: inert(clean(name))).values() for row in rows)
+        yield head + lines
+        head = b""
+    if head:
+        yield head
 
 
 async def _json(

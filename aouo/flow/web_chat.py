@@ -93,6 +93,7 @@ class WebChat:
             return (self._inbound(address, _content(text, found, number), number),)
 
         await self.inbox.trigger(file)
+        self.uploads.said(files)
         return message_id[0]
 
     async def tap(self, address: ConversationAddress, message_id: int, data: str) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Iterable
 
 import structlog
 
+from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
 from aouo.facts.installs import Change, Install
 from aouo.facts.ports import iso, stamp
+from aouo.flow.files.media_files import folder_of
 from aouo.installer.kit import PackKit
 from aouo.packs.databases import MigratedDatabase
 from aouo.packs.format.problems import errors
@@ -22,7 +24,17 @@ from aouo.packs.shipping.archive import content_hash
 from aouo.packs.shipping.place import Places
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
-from aouo.store import installs, journal, memory_versions, onboarding, prompts, schedules
+from aouo.plumbing.trees import remove
+from aouo.store import (
+    installs,
+    journal,
+    media,
+    memory_versions,
+    onboarding,
+    prompts,
+    schedules,
+    web_messages,
+)
 from aouo.store.database import Tx
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place
@@ -114,8 +126,11 @@ class PackChanges:
         await asyncio.to_thread(self._kit.stores.release, change.pack)
         await asyncio.to_thread(places.take_away)
         failpoint.reached("after a pack was taken away")
+        files = _files_of_chat(change.pack)
         if change.purge:
             await asyncio.to_thread(self._kit.stores.purge, change.pack)
+            if files:
+                await asyncio.to_thread(remove, self._kit.home.media / files)
             failpoint.reached("after a pack's data is purged")
         now = stamp(self._kit.clock)
 
@@ -125,6 +140,9 @@ class PackChanges:
                 journal.forget(tx, change.pack)
                 onboarding.forget(tx, change.pack)
                 prompts.erase_of_pack(tx, change.pack)
+                if files:
+                    web_messages.forget(tx, change.pack)
+                    media.forget_folder(tx, files)
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)
             installs.settle(tx, change.id, now)
@@ -141,6 +159,13 @@ async def clear(home: Home, pack: str, closed: Iterable[str]) -> None:
     """Remove the fetched folders of changes whose offers are closed."""
     for change_id in closed:
         await asyncio.to_thread(Places.of(home.packs, change_id, pack).clear)
+
+
+def _files_of_chat(pack: str) -> str:
+    """Return the folder of the pack's chat on the page among the media, "" = it has no chat: what
+    never loaded may be called as no pack can be, and then like another chat's folder."""
+    folder = folder_of(ConversationAddress("web", pack))
+    return folder if folder == f"web_{pack}" else ""
 
 
 def _unchanged(places: Places, change: Change) -> Pack:

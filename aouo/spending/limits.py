@@ -96,12 +96,13 @@ def left(
     accounts = Reservations()
     accounts.catch_up(tx, day, money=True)
     packs = {*limits.pack_budgets(), *limits.budget.per_pack_daily_usd}
+    calls = [("", ""), *((person, "") for person in sorted(accounts.people))]
+    calls += [("", pack) for pack in sorted(packs)]
     found: dict[Name, Limit] = {}
-    for pack in ("", *sorted(packs)):
-        for person in ("", *sorted(accounts.people)):
-            own = limits.of_tokens(pack, 0.0)
-            for limit in own + of_money(limits.ceilings(person, pack), accounts, 0.0):
-                found.setdefault(limit.name, limit)
+    for person, pack in calls:
+        own = limits.of_tokens(pack, 0.0)
+        for limit in own + of_money(limits.ceilings(person, pack), accounts, 0.0):
+            found.setdefault(limit.name, limit)
     return [
         *(
             Left(

@@ -55,6 +55,11 @@ def forget(tx: Tx, path: str) -> None:
     tx.run("DELETE FROM media WHERE path = ?", path)
 
 
+def forget_folder(tx: Tx, folder: str) -> None:
+    """Delete the rows of all files in a folder of the media, which are gone."""
+    tx.run("DELETE FROM media WHERE substr(path, 1, length(?)) = ?", f"{folder}/", f"{folder}/")
+
+
 def _kept(row: sqlite3.Row) -> KeptFile:
     return KeptFile(
         row["position"],

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from aouo.facts.errors import SetupError
@@ -53,11 +54,7 @@ def migrate(tx: Tx, now: str) -> list[str]:
         "name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT"
     )
     applied = {row["name"]: row["sha256"] for row in tx.all("SELECT * FROM migrations")}
-    folder = resources.files("aouo.store") / "migrations"
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")),
-        key=lambda file: file.name,
-    )
+    files = migrations()
     if unknown := applied.keys() - {file.name for file in files}:
         raise SetupError(
             f"data/aouo.db was written by a newer aouo ({max(unknown)}).",
@@ -75,3 +72,10 @@ def migrate(tx: Tx, now: str) -> list[str]:
         tx.run("INSERT INTO migrations VALUES (?, ?, ?)", file.name, digest, now)
         fresh.append(file.name)
     return fresh
+
+
+def migrations() -> list[Traversable]:
+    """Return the files of all migrations in their order."""
+    folder = resources.files("aouo.store") / "migrations"
+    files = (file for file in folder.iterdir() if file.name.endswith(".sql"))
+    return sorted(files, key=lambda file: file.name)

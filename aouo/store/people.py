@@ -5,12 +5,15 @@ from __future__ import annotations
 from aouo.store.snapshots import Query
 
 PEOPLE_MAX = 1_000
+LOOKED_THROUGH = 50_000
+"""The newest jobs, among which names are looked for: some 30 ms."""
 
 NAMES = Query(
     "SELECT person, CASE WHEN json_valid(body) THEN body ->> '$.person.name' END AS name "
-    "FROM jobs WHERE id IN (SELECT max(id) FROM jobs WHERE platform = 'tg' AND person <> '' "
+    "FROM jobs WHERE id IN (SELECT max(id) FROM jobs "
+    "WHERE id > (SELECT max(id) FROM jobs) - ? AND platform = 'tg' AND person <> '' "
     "AND body <> '' GROUP BY person) ORDER BY id DESC LIMIT ?",
-    (PEOPLE_MAX,),
+    (LOOKED_THROUGH, PEOPLE_MAX),
     lambda rows: {str(row["person"]): str(row["name"]) for row in rows if row["name"]},
 )
 """Names by Telegram id, of those who wrote last."""

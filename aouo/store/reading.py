@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
 from aouo.facts.errors import SetupError
 from aouo.store.database import Tx
+from aouo.store.opening import migrations
+from aouo.store.snapshots import Query, Snapshot, Snapshots
+
+_APPLIED = Query("SELECT name FROM migrations", (), lambda rows: {str(row["name"]) for row in rows})
 
 
 @contextmanager
@@ -29,7 +33,27 @@ def reading(file: Path) -> Generator[Tx]:
             connection.execute("BEGIN")
             yield Tx(connection)
     except sqlite3.Error as error:
-        raise SetupError(
-            f"{file} cannot be read: {error}.",
-            fix="Start the bot once, which brings it up to date.",
-        ) from error
+        raise _unreadable(file, error) from error
+
+
+@asynccontextmanager
+async def read_beside(file: Path, snapshots: Snapshots) -> AsyncGenerator[Snapshot]:
+    """Yield one of the file's snapshots, read beside the event loop, while no bot runs.
+
+    Raises:
+        SetupError: as `reading`.
+    """
+    try:
+        async with snapshots.open() as snapshot:
+            applied = await snapshot.ask(_APPLIED)
+            if any(one.name not in applied for one in migrations()):
+                raise _unreadable(file, "an older aouo wrote it")
+            yield snapshot
+    except sqlite3.Error as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, why: object) -> SetupError:
+    return SetupError(
+        f"{file} cannot be read: {why}.", fix="Start the bot once, which brings it up to date."
+    )

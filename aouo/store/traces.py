@@ -19,6 +19,8 @@ from aouo.store.turn_lines import TurnLine
 
 ENTRIES_MAX = 200
 """Of each kind."""
+_READ_CHARS = 10_000
+"""Of a reason, and of what a platform said, that are read to be shown."""
 _ASKED = "the owner is asked"
 
 
@@ -231,14 +233,14 @@ def _tools(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
 
     return Query(
         "SELECT c.id, substr(c.name, 1, 100) AS name, c.state, c.effect, c.started_at, c.ended_at, "
-        "last.stage, last.judge, substr(last.reason, 1, 500) AS reason, "
-        "first.judge AS first_judge, substr(first.reason, 1, 500) AS first_reason "
+        "last.stage, last.judge, substr(last.reason, 1, ?) AS reason, "
+        "first.judge AS first_judge, substr(first.reason, 1, ?) AS first_reason "
         "FROM tool_calls AS c "
         "LEFT JOIN audit AS first ON first.call_id = c.id AND first.stage = 'EVALUATED' "
         "LEFT JOIN audit AS last ON last.call_id = c.id "
         "AND last.stage IN ('EXECUTED', 'FAILED', 'BLOCKED') "
         "WHERE c.turn_id = ? ORDER BY c.started_at, c.id LIMIT ?",
-        (turn.id, ENTRIES_MAX + 1),
+        (_READ_CHARS, _READ_CHARS, turn.id, ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 
@@ -271,9 +273,9 @@ def _messages(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
         )
 
     return Query(
-        "SELECT kind, state, message_id, edits, attempts, substr(error, 1, 500) AS error, "
+        "SELECT kind, state, message_id, edits, attempts, substr(error, 1, ?) AS error, "
         "created_at, settled_at FROM deliveries WHERE turn_id = ? ORDER BY id LIMIT ?",
-        (turn.id, ENTRIES_MAX + 1),
+        (_READ_CHARS, turn.id, ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from aouo.facts.recorded import FailedTry
 from aouo.store.snapshots import Query
 
+_READ_CHARS = 10_000
+"""Of a reason that are read to be shown."""
 _MOST = 100
 
 
@@ -80,11 +82,11 @@ def refused_calls(since: str, until: str) -> Query[list[RefusedCalls]]:
     """Sum up the tool calls that were refused in those turns, most often first; none that was off
     the record."""
     return Query(
-        "SELECT a.tool, a.pack, a.judge, substr(a.reason, 1, 300) AS reason, count(*) AS times "
+        "SELECT a.tool, a.pack, a.judge, substr(a.reason, 1, ?) AS reason, count(*) AS times "
         "FROM turns AS t JOIN audit AS a ON a.turn_id = t.id AND a.stage = 'BLOCKED' "
         "WHERE t.started_at >= ? AND t.started_at < ? AND t.off_record = 0 "
         "GROUP BY 1, 2, 3, 4 ORDER BY times DESC, 1, 2, 3, 4 LIMIT ?",
-        (since, until, _MOST),
+        (_READ_CHARS, since, until, _MOST),
         lambda rows: [RefusedCalls(**dict(row)) for row in rows],
     )
 

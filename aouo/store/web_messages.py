@@ -235,6 +235,17 @@ def prune(tx: Tx, before: str) -> int:
     )
 
 
+def forget(tx: Tx, chat_id: str) -> None:
+    """Delete what was said in a chat; as in `prune`, one row may stay empty."""
+    tx.touch(CHANGED)
+    tx.run(
+        "DELETE FROM web_messages WHERE chat_id = ? "
+        "AND change < (SELECT max(change) FROM web_messages)",
+        chat_id,
+    )
+    tx.run("UPDATE web_messages SET state = 'deleted', body = '' WHERE chat_id = ?", chat_id)
+
+
 def _change(tx: Tx, message_id: int, state: str, body: str) -> None:
     tx.touch(CHANGED)
     tx.run(

@@ -26,8 +26,9 @@ ULID = "01KGBSYJ00DE5BZ07C1YCQPS2"
 SESSION, BEFORE, IN_GROUP = f"chat/tg:1001/{ULID}A", f"chat/tg:1001/{ULID}B", f"chat/x/{ULID}C"
 
 
-def put_old_database(file: Path) -> None:
-    """Write a database as the aouo of migration 0022 did, with what it held, in place of any."""
+def put_old_database(file: Path, newest: str = NEWEST) -> None:
+    """Write a database as the aouo of migration 0022 did, with what it held, in place of any; up
+    to a later migration, as if nothing came in since."""
     folder = resources.files("aouo.store") / "migrations"
     scripts = sorted(folder.iterdir(), key=lambda one: one.name)
     file.unlink(missing_ok=True)
@@ -39,7 +40,7 @@ def put_old_database(file: Path) -> None:
             "name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT"
         )
         for script in scripts:
-            if script.name[:4] <= NEWEST:
+            if script.name[:4] <= newest:
                 text = script.read_text(encoding="utf-8")
                 tx.script(list(statements(text)))
                 digest = hashlib.sha256(text.encode()).hexdigest()

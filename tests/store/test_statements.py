@@ -37,6 +37,7 @@ _WALKS = re.compile(r"SCAN (\w+)(?! USING (?:COVERING )?INDEX (?!sqlite_autoinde
 def test_only_what_nobody_waits_for_walks_a_growing_table() -> None:
     """A partial index holds one state of a table, so what walks that index is short."""
     database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE migrations (name, sha256, applied_at)")
     for file in sorted(resources.files("aouo.store").joinpath("migrations").iterdir(), key=str):
         database.executescript(file.read_text(encoding="utf-8"))
     walking: set[tuple[str, str]] = set()
@@ -59,17 +60,19 @@ def statements() -> Iterator[tuple[str, str, str]]:
     """Every statement of `aouo.store` that is written at its call: module, function, text."""
     for file in sorted(Path(str(aouo.store.__path__[0])).glob("*.py")):
         module = importlib.import_module(f"aouo.store.{file.stem}")
-        for function in ast.parse(file.read_text(encoding="utf-8")).body:
-            if not isinstance(function, ast.FunctionDef) or file.stem == "opening":
-                continue
-            local = assigned(function, module)
-            for node in ast.walk(function):
+        for each in ast.parse(file.read_text(encoding="utf-8")).body:
+            match each:
+                case ast.FunctionDef(name) | ast.Assign([ast.Name(name)], ast.Call()):
+                    local = assigned(each, module)
+                case _:
+                    continue
+            for node in ast.walk(each):
                 for sql in texts(node, local, module):
                     if re.match(r"(SELECT|UPDATE|DELETE|INSERT|WITH) ", sql):
-                        yield file.stem, function.name, sql
+                        yield file.stem, name, sql
 
 
-def assigned(function: ast.FunctionDef, module: ModuleType) -> dict[str, list[str]]:
+def assigned(function: ast.stmt, module: ModuleType) -> dict[str, list[str]]:
     local: dict[str, list[str]] = {}
     for node in ast.walk(function):
         match node:

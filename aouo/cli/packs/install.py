@@ -48,7 +48,7 @@ def upgrade(name: str, source: str, yes: bool, as_json: bool) -> None:
 
 @click.command("uninstall")
 @click.argument("name")
-@click.option("--purge", is_flag=True, help="Also delete its data: rows, memory, files.")
+@click.option("--purge", is_flag=True, help="Also delete its data: rows, memory, files, page chat.")
 @_yes
 @json_option
 def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:

@@ -21,6 +21,8 @@ from aouo.store.turn_texts import CallTexts, Kept
 
 TEXT_CHARS = 2_000
 PROMPT_CHARS = 50_000
+_WHY_CHARS = 500
+"""Of a reason, and of what a platform said."""
 _PARAMETERS = (
     Words("pack", "The pack that answered."),
     Words("person", "Who asked, as the platform's id."),
@@ -88,6 +90,8 @@ def _told(
     """A trace with its texts."""
     told = traces.facts(trace)
     for entry, facts in zip(trace.timeline, told["timeline"], strict=True):
+        for name in facts.keys() & {"reason", "error"}:
+            facts[name] = beginning(redactor, facts[name], _WHY_CHARS)
         if isinstance(entry, ToolUse) and (texts := calls.get(entry.id)):
             facts["arguments"] = _cut(texts.arguments, redactor)
             facts["result"] = _cut(texts.result, redactor)

@@ -9,13 +9,16 @@ from datetime import date
 from typing import Any
 
 from aouo.dashboard.endpoints import Choice, Day, Download, Endpoint, NotShown, Number
+from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.money import Money
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format
 from aouo.dashboard.usage_export import exported
+from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
 from aouo.store import turn_lines, turn_sums, usage_days, usage_report
+from aouo.store.turn_sums import RefusedCalls
 from aouo.store.usage_days import Range
 from aouo.store.usage_report import DAYS_MAX
 
@@ -27,6 +30,7 @@ _RANGE = (
 )
 """The days that an address may ask for."""
 _SLOWEST = 10
+_REASON_CHARS = 300
 
 
 def usage(shown: Shown) -> Sequence[Endpoint]:
@@ -101,7 +105,7 @@ class _Room:
             **asdict(sums),
             "slowest": slowest,
             "tries": tries,
-            "refused": refused,
+            "refused": await asyncio.to_thread(_refused, refused, self._shown.redactor()),
         }
 
     async def export(
@@ -128,3 +132,9 @@ class _Room:
             raise NotShown(f"from and to may be {DAYS_MAX:,} days apart at most.")
         found = first.isoformat(), last.isoformat()
         return {"from": found[0], "to": found[1]}, found
+
+
+def _refused(found: Sequence[RefusedCalls], redactor: Redactor) -> list[Facts]:
+    return [
+        {**asdict(one), "reason": beginning(redactor, one.reason, _REASON_CHARS)} for one in found
+    ]

@@ -1,4 +1,4 @@
-"""Stores files that are uploaded on the local page, until a message that brings them is answered.
+"""Stores files that are uploaded on the local page, for the messages that bring them.
 
 media/web_<chat>/up_<id>_<name>
 """
@@ -10,7 +10,7 @@ import mimetypes
 import os
 import re
 import shutil
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +24,8 @@ UPLOAD_BYTES = 20 * 1024 * 1024
 """The most that one file may have; as much as bots get of Telegram's own server."""
 PICTURE_BYTES = 4_000_000
 """A larger picture is taken as a file, which a model reads with a tool and does not see."""
+UNSAID_MAX = 40
+"""The most files of all chats that wait for their message; above it the oldest goes."""
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _MAGIC = (
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -38,11 +40,13 @@ _CHUNK = 1024 * 1024
 class Uploads:
     """The uploaded files of all chats, below the home's `media` folder.
 
-    As `Files` (facts/ports.py) it hands them to the jobs of the messages that bring them.
+    As `Files` (facts/ports.py) it hands them to the jobs of the messages that bring them. What is
+    never said is bounded here; what an earlier process left of it, as all media daily.
     """
 
     def __init__(self, media: Path) -> None:
         self._media = media
+        self._unsaid: dict[str, Path] = {}
 
     def place(self, address: ConversationAddress) -> Path:
         """Return the folder of a chat's files."""
@@ -70,12 +74,20 @@ class Uploads:
                     if size > UPLOAD_BYTES:
                         raise FileTooBig(0, UPLOAD_BYTES)
                     await asyncio.to_thread(file.write, chunk)
+            self._unsaid[file_id] = target
             await asyncio.to_thread(part.replace, target)
+            while len(self._unsaid) > UNSAID_MAX:
+                self._unsaid.pop(next(iter(self._unsaid))).unlink(missing_ok=True)
         except OSError as error:
             raise FileNotFetched(str(error)) from error
         finally:
             part.unlink(missing_ok=True)
         return file_id
+
+    def said(self, file_ids: Iterable[str]) -> None:
+        """Note that a message has brought these files, which stay as long as it does."""
+        for file_id in file_ids:
+            self._unsaid.pop(file_id, None)
 
     def attachment(
         self, address: ConversationAddress, file_id: str, caption: str = ""

@@ -50,10 +50,7 @@ class Dashboard:
 @asynccontextmanager
 async def dashboard(world: World, port: int = 0) -> AsyncGenerator[Dashboard]:
     """Run the bot with its page; 0 = at a free port."""
-    world.config = {
-        **world.config,
-        "dashboard": {**world.config.get("dashboard", {}), "port": port},
-    }
+    _listen(world, port)
     jar = CookieJar(unsafe=True)  # also of an address
     async with world.running(page=page) as bot, ClientSession(cookie_jar=jar) as client:
 
@@ -69,6 +66,8 @@ async def dashboard(world: World, port: int = 0) -> AsyncGenerator[Dashboard]:
 async def resting(world: World) -> AsyncGenerator[Dashboard]:
     """Serve what is stored while no bot runs; one ran before."""
     assert world.bot
+    _listen(world, 0)
+    world.configure()
     opened: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     loaded = load_settings(world.home.path, {})
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as client:
@@ -78,3 +77,8 @@ async def resting(world: World) -> AsyncGenerator[Dashboard]:
         finally:
             serving.cancel()
             await asyncio.wait([serving])
+
+
+def _listen(world: World, port: int) -> None:
+    own = {**world.config.get("dashboard", {}), "port": port}
+    world.config = {**world.config, "dashboard": own}

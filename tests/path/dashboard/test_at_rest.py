@@ -10,12 +10,16 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
+from tests.fakes.old_home import put_old_database
 from tests.path.dashboard.looking import resting
 from tests.path.looking import settled
 from tests.path.world import ADA, ROOT, WAIT_S, World
+
+OLDER = "an older aouo wrote it. Start the bot once, which brings it up to date."
 
 
 @asynccontextmanager
@@ -95,3 +99,43 @@ async def test_no_change_is_taken_and_each_refusal_is_a_sentence(world: World) -
     assert {path: status for path, (status, _) in told.items()} == dict.fromkeys(told, 409)
     assert all(facts["error"].endswith(".") for _, facts in told.values())
     assert before == after
+
+
+@pytest.mark.parametrize("newest", ["0022", "0030", "0032"])
+async def test_a_database_of_an_older_version_is_told_in_a_sentence_everywhere(
+    world: World, newest: str
+) -> None:
+    world.install("notes")
+    async with world.running():
+        pass
+    put_old_database(world.home.database, newest)
+    names = {"pack": "notes", "chat": "notes", "tenant": f"tg_{ADA}", "file": "MEMORY.md"}
+    async with resting(world) as shown:
+        _, document = await shown.get("/api/openapi.json")
+        paths = [path for path, ways in document["paths"].items() if "get" in ways]
+        told = {
+            path: await shown.get(path.format_map(defaultdict(lambda: "x", names)))
+            for path in paths
+            if path != "/api/live"  # which never ends
+        }
+    older = {
+        path: status
+        for path, (status, facts) in told.items()
+        if isinstance(facts, dict) and OLDER in facts.get("error", "")
+    }
+
+    assert {path for path, (status, _) in told.items() if status >= 500} == {"/healthz"}
+    assert {"/api/schedules", "/api/usage/export", "/api/chats/{chat}"} <= older.keys()
+    assert {*older.values()} == {409}
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all" * 500])
+async def test_what_is_no_database_is_told_in_a_sentence(world: World, content: bytes) -> None:
+    async with world.running():
+        pass
+    world.home.database.write_bytes(content)
+    async with resting(world) as shown:
+        status, facts = await shown.get("/api/usage")
+
+    assert status == 409
+    assert facts["error"].startswith(f"{world.home.database} cannot be read: ")

@@ -18,7 +18,7 @@ from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
 from aouo.dashboard.rooms.chat import PAGE
-from aouo.flow.files.uploads import UPLOAD_BYTES
+from aouo.flow.files.uploads import UNSAID_MAX, UPLOAD_BYTES
 from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.path.dashboard.chatting import STATUS, WebChat, idle
 from tests.path.dashboard.looking import Dashboard, dashboard, resting
@@ -286,6 +286,22 @@ async def test_files_go_both_ways(world: World) -> None:
     assert linked[0][0]["url"] == "https://example.org/a.pdf"
 
 
+async def test_of_files_that_are_never_said_only_the_newest_stay(world: World) -> None:
+    async with chatting(world) as chat:
+        _, first = await chat.upload("said", b"kept")
+        number = await chat.say("look", files=first["file"])
+        files = [(await chat.upload(f"{n}.txt", b"x"))[1]["file"] for n in range(UNSAID_MAX + 1)]
+        body = {"text": "these", "key": "k", "files": files[0]}
+        gone = await chat.page.send("POST", f"{chat.path}/messages", body)
+        await chat.say("those", files=f"{files[1]},{files[-1]}")
+        await answered(chat)
+        message = next(one for one in (await chat.read())["messages"] if one["id"] == number)
+        kept = await chat.download(message)
+
+    assert gone == (400, {"error": "A file is not there any more. Add it again."})
+    assert kept == (200, "application/octet-stream", b"kept")
+
+
 async def test_several_files_are_one_message(world: World) -> None:
     async with chatting(world) as chat, chat.window() as window:
         world.model.say("A picture and a text.")
@@ -549,6 +565,32 @@ async def test_an_alert_is_told_where_the_button_was_tapped(world: World) -> Non
         await window.until("noted")
 
     assert told == {"text": "That is over."}
+
+
+async def test_what_a_purged_pack_s_chat_held_is_gone_at_once_and_only_that(world: World) -> None:
+    async with chatting(world) as chat, chat.window() as window:
+        general = WebChat(chat.page, "~")
+        for one in (general, chat):
+            _, file = await one.upload("a.txt", b"what the fox hid")
+            await one.upload("unsaid.txt", b"what the fox hid")
+            await one.say("look", files=file["file"])
+            await answered(one)
+        bot, known = chat.page.bot, int(window.last)
+        await bot.app.packs.remove("notes", "owner", purge=True)
+        said = await bot.rows("SELECT DISTINCT chat_id FROM web_messages WHERE body <> ''")
+        files = await bot.rows("SELECT substr(path, 1, 6) AS folder FROM media")
+        folders = [one.name for one in world.home.media.iterdir()]
+        world.install("notes")
+        await bot.app.packs.refresh()
+        number = await chat.say("hi again")
+        again = await answered(chat)
+        (change,) = await bot.rows(f"SELECT change FROM web_messages WHERE id = {number}")
+
+    assert said == [{"chat_id": "~"}]
+    assert files == [{"folder": "web__/"}]
+    assert folders == ["web__"]
+    assert again == [("person", "hi again"), ("bot", "hi again")]
+    assert change["change"] > known
 
 
 async def test_while_no_bot_runs_what_was_said_can_be_read_and_nothing_said(world: World) -> None:

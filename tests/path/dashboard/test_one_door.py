@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.path.dashboard.chatting import WebChat
 from tests.path.dashboard.configured import save
 from tests.path.dashboard.looking import dashboard
@@ -61,6 +63,35 @@ async def test_a_long_answer_and_a_saved_file_have_no_secret(world: World) -> No
     assert [status for status, _ in told] == [200] * len(told)
     assert WORD not in json.dumps(told)
     assert (refused[0], WORD in refused[1]["error"]) == (404, False)
+
+
+@pytest.mark.parametrize("shown_chars", [300, 500])
+async def test_of_a_secret_at_the_end_of_what_is_shown_nothing_is_left(
+    world: World, shown_chars: int
+) -> None:
+    world.install("notes")
+    world.config = {"openai": {"api_key": WORD}}
+    world.model.call("nonsense", {})
+    world.model.say("That was nothing.")
+    reason = f"{'x ' * (shown_chars // 2 - 3)}{WORD} and more"
+    async with dashboard(world) as shown:
+        await shown.bot.ask("hi")
+        await settled(shown.bot)
+        for statement in (
+            "UPDATE audit SET reason = ? WHERE stage IN ('EVALUATED', 'BLOCKED')",
+            "UPDATE deliveries SET error = ?",
+        ):
+            await shown.bot.app.shared.database.transact(
+                lambda tx, sql=statement: tx.run(sql, reason)
+            )
+        _, listed = await shown.get("/api/turns")
+        _, turn = await shown.get(f"/api/turns/{listed['turns'][0]['id']}")
+        _, usage = await shown.get("/api/usage/turns")
+    texts = [entry.get(name) for entry in turn["timeline"] for name in ("reason", "error")]
+    texts += [one["reason"] for one in usage["refused"]]
+
+    assert sum(text is not None and "x x x" in text for text in texts) >= 3
+    assert WORD[:6] not in json.dumps([turn, usage])
 
 
 async def test_a_row_whose_key_is_a_secret_cannot_be_named(world: World) -> None:
