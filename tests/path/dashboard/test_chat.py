@@ -538,6 +538,21 @@ async def test_commands_are_listed_with_the_pack_s_skills(world: World) -> None:
     assert all(one["about"] for one in facts["commands"])
 
 
+async def test_what_means_nothing_without_telegram_is_offered_in_telegram_only(
+    world: World,
+) -> None:
+    async with chatting(world) as chat:
+        _, facts = await chat.page.get(f"{chat.path}/commands")
+        await chat.say("/help")
+        said = await answered(chat)
+
+    listed = {one["name"] for one in facts["commands"]}
+    assert listed.isdisjoint({"setup_topics", "id"})
+    assert "/stop" in said[1][1]
+    assert "/setup_topics" not in said[1][1]
+    assert "Telegram" not in said[1][1]
+
+
 async def test_an_alert_is_told_where_the_button_was_tapped(world: World) -> None:
     world.model.call("clarify", {"message": "Which colour?", "options": ["red", "green"]})
     world.model.say("noted")
