@@ -21,7 +21,7 @@ from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
 from aouo.routing import lexer
-from aouo.store import routes, web_messages
+from aouo.store import off_record, routes, web_messages
 from aouo.store.database import Database, Tx
 
 TEXT_CHARS = 100_000
@@ -90,7 +90,10 @@ class WebChat:
             number = web_messages.add(tx, address.chat_id, name, shown, iso(now), by_person=True)
             message_id[:] = [number]
             self._bind(tx, address, iso(now))
-            return (self._inbound(address, _content(text, found, number), number),)
+            inbound = self._inbound(address, _content(text, found, number), number)
+            if off_record.hides(tx, 0, inbound):
+                self.messenger.remember(address.chat_id, number, text)
+            return (inbound,)
 
         await self.inbox.trigger(file)
         return message_id[0]

@@ -87,6 +87,10 @@ class WebMessenger:
         hidden = self._hidden.get(chat_id, {}).get(row.id)
         return replace(row, message=hidden) if hidden and row.state == "off_record" else row
 
+    def remember(self, chat_id: str, message_id: int, text: str) -> None:
+        """Keep what a person says off the record, for when its row has lost it."""
+        self._keep(chat_id, message_id, Rendered(text))
+
     async def ready(self) -> None:
         """Return at once: a row can always be stored."""
 
@@ -103,7 +107,7 @@ class WebMessenger:
         if wanted.off_record:
             await self._hide(to, message_id, kept)
         else:
-            self._hidden.pop(to.chat_id, None)
+            await self._forget(to.chat_id)
         return message_id
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
@@ -140,13 +144,28 @@ class WebMessenger:
 
     async def _hide(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         """Keep the words of a row that has none, and then have every window ask for them."""
-        hidden = self._hidden.setdefault(to.chat_id, {})
-        hidden[message_id] = message
-        while len(hidden) > _HIDDEN:
-            del hidden[min(hidden)]
+        self._keep(to.chat_id, message_id, message)
         await self._database.transact(
             lambda tx: web_messages.tell_anew(tx, to.chat_id, message_id), brief=True
         )
+
+    def _keep(self, chat_id: str, message_id: int, message: Rendered) -> None:
+        hidden = self._hidden.setdefault(chat_id, {})
+        hidden[message_id] = message
+        while len(hidden) > _HIDDEN:
+            del hidden[min(hidden)]
+
+    async def _forget(self, chat_id: str) -> None:
+        """Forget what was off the record, but for words that still wait for their turn."""
+        if not (hidden := self._hidden.get(chat_id)):
+            return
+
+        def waiting(tx: Tx) -> list[int]:
+            rows = [tx.ask(web_messages.one(chat_id, number)) for number in hidden]
+            return [row.id for row in rows if row and row.state == "shown"]
+
+        for number in hidden.keys() - set(await self._database.read(waiting)):
+            hidden.pop(number, None)
 
     async def _wanted(self, to: ConversationAddress) -> Sending:
         """What is being sent to a chat."""

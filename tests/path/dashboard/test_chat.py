@@ -474,9 +474,29 @@ async def test_off_the_record_nothing_is_kept_but_that_there_was_something(world
         later = await chat.texts()
 
     assert stored == [{"state": "off_record", "body": ""}] * 2
-    assert soon == [("person", ""), ("bot", "a quiet answer")]
+    assert soon == [("person", "/otr a quiet word"), ("bot", "a quiet answer")]
     assert later == [("person", ""), ("bot", ""), HI, ("bot", "aloud")]
     assert b"quiet" not in world.home.database.read_bytes()
+
+
+async def test_off_the_record_words_that_wait_are_not_lost_to_an_answer_on_it(world: World) -> None:
+    world.model.reply(Says("an answer on the record", chunks=2, stall_after=1))
+    world.model.say("a quiet answer")
+    async with chatting(world) as chat, chat.window() as window:
+        await chat.say("hi")
+        await window.until_told("action")
+        await chat.say("/otr a quiet word")
+        await chat.say("/whereami")
+        await window.until("Platform: web")
+        world.model.release.set()
+        await window.until("a quiet answer")
+        await idle(chat)
+        said = await chat.texts()
+
+    assert [one for one in said if "quiet" in one[1]] == [
+        ("person", "/otr a quiet word"),
+        ("bot", "a quiet answer"),
+    ]
 
 
 async def test_off_the_record_it_is_not_told_which_tools_were_called(world: World) -> None:
