@@ -199,6 +199,46 @@ async def test_a_question_is_answered_by_a_tap(world: World) -> None:
     assert (shown["buttons"], "green" in shown["text"]) == ([], True)
 
 
+async def test_a_tap_that_is_answered_as_words_are_is_shown_as_what_was_said(world: World) -> None:
+    """Else two answers in a row would not tell which choice each belongs to."""
+    world.install("vocab")
+    world.model.say("Let us study.")
+    async with chatting(world, "vocab") as chat, chat.window() as window:
+        await chat.say("/menu")
+        menu = await window.until("No words yet")
+        await chat.tap(menu, "Newest words")
+        await chat.tap(await window.until("Newest words"), "Back")
+        await chat.tap(await window.until("Words\n"), "Study")
+        await window.until("Let us study.")
+        await idle(chat)
+        said = await chat.texts()
+
+    assert said == [
+        ("person", "/menu"),
+        ("bot", "Words\n\nNo words yet. Send me one."),
+        ("person", "Study"),
+        ("bot", "Let us study."),
+    ]
+    assert window.texts == said
+
+
+async def test_off_the_record_a_tap_leaves_nothing_of_what_was_chosen(world: World) -> None:
+    world.install("vocab")
+    world.model.say("a quiet answer")
+    async with chatting(world, "vocab") as chat, chat.window() as window:
+        await chat.say("/otr")
+        await window.until("Off the record from now on")
+        await chat.say("/menu")
+        await chat.tap(await window.until("No words yet"), "Study")
+        await window.until("a quiet answer")
+        await idle(chat)
+        said = await chat.texts()
+        stored = await chat.page.bot.rows("SELECT body FROM web_messages")
+
+    assert said[-2:] == [("person", "Study"), ("bot", "a quiet answer")]
+    assert stored[-2:] == [{"body": ""}] * 2
+
+
 def scribe(world: World) -> Path:
     """A pack that wants to write where only the owner can allow it, and that folder."""
     folder = world.home.path.resolve().parent / "docs"
