@@ -56,7 +56,8 @@ class Unasked:
             file=shared.home.heartbeat,
             settings=lambda: generations.now.heartbeat,
             zone=zone,
-            chat=lambda: generations.now.owner.chat if shared.telegram else None,
+            owner=lambda: generations.now.owner,
+            telegram=shared.telegram is not None,
             longest_s=longest_s,
             capped=capped,
         )

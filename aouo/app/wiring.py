@@ -22,7 +22,7 @@ from aouo.commands.registry import Commands
 from aouo.commands.scheduling import Scheduling
 from aouo.commands.working import Jobs
 from aouo.config.settings import Settings
-from aouo.facts.address import GENERAL, ConversationAddress
+from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
@@ -275,7 +275,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         database=database,
         clock=clock,
         outbox=outbox,
-        chat=lambda: owner().chat if telegram else ConversationAddress("web", GENERAL),
+        chat=lambda: owner().told_in(telegram=telegram is not None),
     )
     titles = Titles(database=database, clock=clock, bus=shared.bus, generations=generations)
     indexing = Indexing(database=database, clock=clock, bus=shared.bus)

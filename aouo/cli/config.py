@@ -12,12 +12,13 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.unpriced import tell_unpriced
-from aouo.config.changing import change
+from aouo.config.changing import ChangedMeanwhile, change, replace_text, version_of
 from aouo.config.file import ConfigBroken, dump, parse, read_text
 from aouo.config.keys import Tree, get, names_of, nearest, plain, schema
 from aouo.config.settings import Settings
 from aouo.config.tokens import NO_BOT_TOKEN, is_token, names_variable
 from aouo.facts.errors import SetupError
+from aouo.facts.ids import ulid
 from aouo.plumbing.home import Home, write_atomically
 from aouo.plumbing.redact import Redactor
 
@@ -82,30 +83,45 @@ def edit() -> None:
     """Open a copy of config.json in $EDITOR and save it if it is valid."""
     home = current_home()
     home.create()
+    version = version_of(home.path)  # first: what changes from here on is seen
     before = read_text(home.config) or dump({})
-    draft = home.run / "config.draft.json"
+    draft = home.run / f"config.draft.{ulid()}.json"
     write_atomically(draft, before)
     try:
-        while True:
-            click.edit(filename=str(draft))
-            text = read_text(draft)
-            if text == before:
-                click.echo("Nothing was changed.")
-                return
-            try:
-                parse(text, os.environ, home.config)
-            except ConfigBroken as broken:
-                for problem in broken.problems:
-                    click.echo(problem, err=True)
-                if not sys.stdin.isatty() or not click.confirm("Edit again?"):
-                    raise _unchanged(home, broken) from None
-            else:
-                write_atomically(home.config, text)
-                click.echo(f"Saved {home.config}.")
-                tell_unpriced(load(home).settings)
-                return
+        text = _edited(home, draft, before)
+        if text == before:
+            click.echo("Nothing was changed.")
+        else:
+            replace_text(home.path, text, version)
+            click.echo(f"Saved {home.config}.")
+            tell_unpriced(load(home).settings)
+    except ChangedMeanwhile:
+        kept = home.path / draft.name
+        draft.replace(kept)
+        raise SetupError(
+            f"{home.config} was changed by somebody else while you edited it, and stays so.",
+            fix=f"Your text is in {kept}: take over what you need with `aouo config edit`.",
+        ) from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _edited(home: Home, draft: Path, before: str) -> str:
+    """Return the draft as the person left it, once it is valid or as it was `before`."""
+    while True:
+        click.edit(filename=str(draft))
+        text = read_text(draft)
+        if text == before:
+            return text
+        try:
+            parse(text, os.environ, home.config)
+        except ConfigBroken as broken:
+            for problem in broken.problems:
+                click.echo(problem, err=True)
+            if not sys.stdin.isatty() or not click.confirm("Edit again?"):
+                raise _unchanged(home, broken) from None
+        else:
+            return text
 
 
 @config.command("schema")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from aouo.commands.registry import AddedCommand, CommandCall, Handler, Result
 from aouo.facts import notices
-from aouo.facts.commands import COMMANDS, MENU
+from aouo.facts.commands import MENU, offered
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
@@ -52,7 +52,8 @@ def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
             if pack and skill.command and skill.command_name not in theirs
         )
         has_menu = pack is not None and pack.menu.first is not None
-        ours = (entry for entry in COMMANDS.values() if entry is not MENU or has_menu)
+        here = offered(call.inbound.address.platform)
+        ours = (entry for entry in here if entry is not MENU or has_menu)
         listed = [(entry.name, entry.line) for entry in ours]
         listed += [(name, command.line) for name, command in theirs.items() if command.line]
         return Result(notices.Help(tuple(listed), own))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aouo.facts.commands import COMMANDS
+from aouo.facts.commands import offered
 from aouo.packs.library import Library
 
 MAX_COMMANDS = 100
@@ -44,11 +44,18 @@ def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> Menu:
     return Menu(tuple(_cut(kept, _longest(kept))), taken, left_out)
 
 
-def menu_of(library: Library, added: Mapping[str, str]) -> Menu:
-    """The menu with what the owner `added` (name → description, "" = not listed) and the skills
-    that are installed, in English, since it is the same for everybody."""
-    skills = {name: _about(library, qualified) for name, qualified in library.commands().items()}
-    ours = [(entry.name, entry.line) for entry in COMMANDS.values()]
+def menu_of(
+    library: Library, added: Mapping[str, str], *, platform: str = "tg", pack: str = ""
+) -> Menu:
+    """The menu of a platform with what the owner `added` (name → description, "" = not listed) and
+    the skills of a pack, "" = of all that are installed; in English, since it is the same for
+    everybody."""
+    skills = {
+        name: _about(library, qualified)
+        for name, qualified in library.commands(pack).items()
+        if pack in ("", qualified.partition(":")[0])
+    }
+    ours = [(entry.name, entry.line) for entry in offered(platform)]
     ours += [(name, line) for name, line in added.items() if line]
     return menu(ours, skills)
 

@@ -103,15 +103,25 @@ def change(
         return Change(before, loaded)
 
 
-def put_back(home: Path, before: str | None, version: str) -> None:
-    """Write the text that was there before a change, unless the file has another version now."""
+def replace_text(home: Path, text: str | None, version: str) -> None:
+    """Replace the file's text by one that is valid, None = by no file.
+
+    Raises:
+        ChangedMeanwhile: the file has another version than this.
+    """
     with _alone(home):
-        if version_of(home) != version:
-            return
-        if before is None:
+        if version != version_of(home):
+            raise ChangedMeanwhile
+        if text is None:
             (home / FILE).unlink(missing_ok=True)
         else:
-            write_atomically(home / FILE, before)
+            write_atomically(home / FILE, text)
+
+
+def put_back(home: Path, before: str | None, version: str) -> None:
+    """Write the text that was there before a change, unless the file has another version now."""
+    with suppress(ChangedMeanwhile):
+        replace_text(home, before, version)
 
 
 @contextmanager

@@ -113,13 +113,18 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """One built-in command; `line` describes it in the menu and in /help."""
+    """One built-in command; `line` describes it in the menu and in /help.
+
+    `only_on` is the one platform where it means something, "" = it does everywhere; typed
+    elsewhere it says so.
+    """
 
     name: str
     line: str
     runs: Runs = Runs.TRANSACTION
     bypass: Bypass = Bypass.NEVER
     takes: Takes = Takes.NOTHING
+    only_on: str = ""
 
     def bypasses(self, *, bare: bool, asked: bool) -> bool:
         """Whether it runs without waiting; `bare`: it came alone, `asked`: a question is open."""
@@ -177,7 +182,12 @@ COMMANDS = by_name(
         CommandEntry("compact", "summarise what was said so far", Runs.FLOW, takes=Takes.TEXT),
         STOP,
         CommandEntry("retry", "answer my last message again", Runs.AGAIN, Bypass.LEAVING),
-        CommandEntry("setup_topics", "a topic for each pack, in a group with topics", Runs.FLOW),
+        CommandEntry(
+            "setup_topics",
+            "a topic for each pack, in a group with topics",
+            Runs.FLOW,
+            only_on="tg",
+        ),
         INSTALL,
         CommandEntry(
             "otr",
@@ -186,7 +196,7 @@ COMMANDS = by_name(
             takes=Takes.TEXT,
         ),
         CommandEntry("whereami", "which chat, pack and session this is", bypass=Bypass.LOOKING),
-        CommandEntry("id", "your Telegram id", bypass=Bypass.LOOKING),
+        CommandEntry("id", "your Telegram id", bypass=Bypass.LOOKING, only_on="tg"),
         CommandEntry(
             "memory",
             "what I remember here; /memory undo takes a change back",
@@ -202,6 +212,13 @@ COMMANDS = by_name(
         CommandEntry("status", "how I am, and what is at work", bypass=Bypass.LOOKING),
     )
 )
+
+
+def offered(platform: str) -> list[CommandEntry]:
+    """Return the commands that mean something on a platform, in their order."""
+    return [entry for entry in COMMANDS.values() if entry.only_on in ("", platform)]
+
+
 ALIASES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"cron_add": ("cron", "add"), "cron_list": ("cron", ""), "cron_remove": ("cron", "remove")}
 )

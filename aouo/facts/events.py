@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
-from aouo.facts.taps import Tap, decode
+from aouo.facts.taps import Approve, Choose, Foreign, Reference, Tap, decode
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 AsChat: TypeAlias = Literal["", "group", "channel"]
@@ -76,6 +76,14 @@ class Button:
     def tap(self) -> Tap:
         """The meaning of its data, also where a model made the button."""
         return decode(self.data)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether its data is passed on as the words of a turn: it names a skill, or is nothing of
+        ours. What a model made to look like an answer to one of our questions is nothing of
+        ours."""
+        kinds = (Foreign, Choose, Approve, Reference) if self.by_model else Foreign
+        return isinstance(self.tap, kinds)
 
     @property
     def bypasses(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.events import Inbound, Person
 
 AT_HOME = "owner"
@@ -51,6 +51,11 @@ class Owner:
     def chat(self) -> ConversationAddress | None:
         """The owner's private chat, None without a Telegram id."""
         return ConversationAddress("tg", self.id) if self.id else None
+
+    def told_in(self, *, telegram: bool) -> ConversationAddress | None:
+        """Where they are told what nobody asked for: in their private chat, if the bot is on
+        `telegram`, else on the page; None = nowhere."""
+        return self.chat if telegram else ConversationAddress("web", GENERAL)
 
     def chat_apart(self, here: ConversationAddress) -> ConversationAddress | None:
         """The owner's private chat, to ask about something `here`; None = ask here, or nowhere."""

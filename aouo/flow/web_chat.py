@@ -21,7 +21,7 @@ from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
 from aouo.routing import lexer
-from aouo.store import routes, web_messages
+from aouo.store import off_record, routes, web_messages
 from aouo.store.database import Database, Tx
 
 TEXT_CHARS = 100_000
@@ -77,7 +77,7 @@ class WebChat:
             for n, one in enumerate(files)
         ]
         found = [item for item in items if item]
-        message_id = [0]
+        message_id, private = [0], dict[int, Rendered | None]()
 
         def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
             name = f"said:{address.chat_id}:{key}"
@@ -90,10 +90,14 @@ class WebChat:
             number = web_messages.add(tx, address.chat_id, name, shown, iso(now), by_person=True)
             message_id[:] = [number]
             self._bind(tx, address, iso(now))
-            return (self._inbound(address, _content(text, found, number), number),)
+            inbound = self._inbound(address, _content(text, found, number), number)
+            hides, words = off_record.hides(tx, 0, inbound), {number: Rendered(text)}
+            private.update(words if hides else self.messenger.forgettable(tx, address.chat_id))
+            return (inbound,)
 
         await self.inbox.trigger(file)
         self.uploads.said(files)
+        await self.messenger.remember(address.chat_id, private)
         return message_id[0]
 
     async def tap(self, address: ConversationAddress, message_id: int, data: str) -> None:
@@ -102,6 +106,7 @@ class WebChat:
         Raises:
             NotSaid: the message has no such button any more.
         """
+        private = dict[int, Rendered | None]()
 
         def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
             row = tx.ask(web_messages.one(address.chat_id, message_id))
@@ -114,9 +119,19 @@ class WebChat:
             tx.touch(web_messages.CHANGED)
             answer_id = f"{address.chat_id} {ulid()}"
             tapped = Button(data, button.label, answer_id, button.by_model)
-            return (self._inbound(address, tapped, message_id),)
+            inbound = self._inbound(address, tapped, message_id)
+            if tapped.speaks:  # then it is shown as what was said, since it is answered so
+                name, shown = f"tapped:{answer_id}", Rendered(button.label)
+                hides = off_record.hides(tx, 0, inbound)
+                number = web_messages.add(
+                    tx, address.chat_id, name, shown, iso(now), by_person=True, off_record=hides
+                )
+                words = {number: shown}
+                private.update(words if hides else self.messenger.forgettable(tx, address.chat_id))
+            return (inbound,)
 
         await self.inbox.trigger(file)
+        await self.messenger.remember(address.chat_id, private)
 
     def _inbound(self, address: ConversationAddress, content: Content, number: int) -> Inbound:
         person = self.owner().person

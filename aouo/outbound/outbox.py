@@ -81,20 +81,22 @@ class Outbox:
     async def recover(self) -> int:
         """Take over the rows that an earlier process left; return how many are queued."""
         rows = await self._ledger.recover()
-        for platform in {row.address.platform for row in rows} - self._messengers.keys():
-            log.warning("deliveries_wait_for_a_channel", platform=platform)
-        self.put(*(row for row in rows if row.address.platform in self._messengers))
+        self.put(*rows)
         return len(rows)
 
     def put(self, *rows: Delivery) -> None:
         """Hand over rows whose transaction is committed.
 
         A row that waits already is not added twice; one that is no longer queued is withdrawn.
+        Where there is no messenger, since Telegram is switched off, rows wait for a later start.
         """
         for row in rows:
             if row.state != "queued":
                 self.withdraw(row)
                 self._tell(row)
+                continue
+            if not self._reaches(row.address):
+                log.warning("delivery_waits_for_a_channel", platform=row.address.platform)
                 continue
             sender = self._sender(row.address)
             sender.edits.pop(row.edits, None)
@@ -115,6 +117,8 @@ class Outbox:
         In a group that got a new id meanwhile, the message id means another message, so nothing
         is edited.
         """
+        if not self._reaches(address):
+            return
         sender = self._sender(address)
         if _chat_of(sender.address) == _chat_of(address):
             sender.edits[message_id] = Growing(message, shown)
@@ -128,7 +132,8 @@ class Outbox:
     ) -> None:
         """Show a draft soon; a newer draft, or a message, replaces this one. `shown` as in
         `show`."""
-        self._sender(address).draft = draft_id, Growing(message, shown)
+        if self._reaches(address):
+            self._sender(address).draft = draft_id, Growing(message, shown)
 
     def takes_drafts(self, address: ConversationAddress) -> bool:
         """Whether no draft has been refused here yet."""
@@ -141,6 +146,8 @@ class Outbox:
 
     def withdraw(self, row: Delivery) -> bool:
         """Take back a row that is not being sent yet; the caller then marks it."""
+        if not self._reaches(row.address):
+            return True
         sender = self._senders.get(row.address)
         waiting = next((one for one in sender.rows if one.id == row.id), None) if sender else None
         if sender is None or waiting is None or sender.sending == row.id:
@@ -168,7 +175,7 @@ class Outbox:
 
     async def action(self, address: ConversationAddress, action: str) -> None:
         """Show an activity; a failure is only logged."""
-        if self._pace.is_parked(address):
+        if self._pace.is_parked(address) or not self._reaches(address):
             return
         try:
             await self._messengers[address.platform].action(address, action)
@@ -196,13 +203,16 @@ class Outbox:
         A failure is only logged.
         """
         tap = inbound.content
-        if not isinstance(tap, Button) or not tap.answer_id:
+        if not isinstance(tap, Button) or not tap.answer_id or not self._reaches(inbound.address):
             return
         messenger = self._messengers[inbound.address.platform]
         try:
             await messenger.answer_tap(tap.answer_id, problem, alert=bool(problem))
         except DeliveryError as error:
             log.debug("tap_not_answered", error=str(error))
+
+    def _reaches(self, address: ConversationAddress) -> bool:
+        return address.platform in self._messengers
 
     def _sender(self, address: ConversationAddress) -> Sender:
         sender = self._senders.get(address)

@@ -2,7 +2,7 @@
 
 The page reads the rows (`store.web_messages`), so one that is closed, slow or asleep delays nobody
 and misses nothing. Of what was said off the record a row has no words: they are in this process's
-memory until something is said there on the record.
+memory until a person says something there on the record.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,7 @@ class WebMessenger:
         self._clock = clock
         self._place = place
         self._windows: dict[str, list[Window]] = {}
-        self._hidden: dict[str, dict[int, Rendered]] = {}
+        self._hidden = defaultdict[str, dict[int, Rendered]](dict)
         database.listen(web_messages.CHANGED, self._tell)
         database.listen(jobs.ENDED, self._tell)
 
@@ -79,7 +79,7 @@ class WebMessenger:
     def shown(self, chat_id: str, row: WebMessage) -> WebMessage:
         """Return a row as the page shows it now: off the record with the words that are still in
         memory."""
-        hidden = self._hidden.get(chat_id, {}).get(row.id)
+        hidden = self._hidden[chat_id].get(row.id)
         return replace(row, message=hidden) if hidden and row.state == "off_record" else row
 
     async def ready(self) -> None:
@@ -96,9 +96,7 @@ class WebMessenger:
             brief=True,
         )
         if wanted.off_record:
-            await self._hide(to, message_id, kept)
-        else:
-            self._hidden.pop(to.chat_id, None)
+            await self.remember(to.chat_id, {message_id: kept})
         return message_id
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
@@ -112,7 +110,7 @@ class WebMessenger:
         if state is None or state == "deleted":
             raise DeliveryRefused("the message is not there any more")
         if state == "off_record":
-            await self._hide(to, message_id, message)
+            await self.remember(to.chat_id, {message_id: message})
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
         del to, draft_id, message
@@ -122,7 +120,7 @@ class WebMessenger:
         await self._database.transact(
             lambda tx: web_messages.delete(tx, to.chat_id, message_id), brief=True
         )
-        self._hidden.get(to.chat_id, {}).pop(message_id, None)
+        self._hidden[to.chat_id].pop(message_id, None)
 
     async def action(self, to: ConversationAddress, action: str) -> None:
         self._pass(to.chat_id, "action", action)
@@ -133,15 +131,27 @@ class WebMessenger:
         if text:
             self._pass(answer_id.partition(" ")[0], "notice", text)
 
-    async def _hide(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
-        """Keep the words of a row that has none, and then have every window ask for them."""
-        hidden = self._hidden.setdefault(to.chat_id, {})
-        hidden[message_id] = message
-        while len(hidden) > _HIDDEN:
-            del hidden[min(hidden)]
-        await self._database.transact(
-            lambda tx: web_messages.tell_anew(tx, to.chat_id, message_id), brief=True
-        )
+    def forgettable(self, tx: Tx, chat_id: str) -> dict[int, None]:
+        """Return, for `remember`, the messages whose words are forgotten when something is said on
+        the record: those off it, but for words that still wait for their turn."""
+        rows = [tx.ask(web_messages.one(chat_id, one)) for one in tuple(self._hidden[chat_id])]
+        return {row.id: None for row in rows if row and row.state != "shown"}
+
+    async def remember(self, chat_id: str, words: Mapping[int, Rendered | None]) -> None:
+        """Keep the words of rows that have none, or are to lose them with their turn, and then
+        have every window ask for them; None = forget them."""
+        hidden = self._hidden[chat_id]
+        for message_id, message in words.items():
+            if message is None:
+                hidden.pop(message_id, None)
+                continue
+            hidden[message_id] = message
+            while len(hidden) > _HIDDEN:
+                del hidden[min(hidden)]
+            await self._database.transact(
+                lambda tx, number=message_id: web_messages.tell_anew(tx, chat_id, number),
+                brief=True,
+            )
 
     async def _wanted(self, to: ConversationAddress) -> Sending:
         """What is being sent to a chat."""

@@ -29,7 +29,7 @@ from aouo.facts.events import (
     Triggered,
     Unsupported,
 )
-from aouo.facts.taps import Approve, BindPack, Choose, Foreign, OpenPage, Reference, Unknown
+from aouo.facts.taps import BindPack, Foreign, OpenPage, Unknown
 from aouo.routing import lexer
 from aouo.routing.decisions import (
     AnswerGate,
@@ -198,7 +198,7 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
             return _callback(data, active_pack, installed)
         case BindPack() | OpenPage() as tap:
             return ObeyTap(tap)
-        case Choose() | Approve() | Reference() if button.by_model:
+        case _ if button.speaks:
             return _callback(button.data, active_pack, installed)
         case tap:
             return ObeyTap(Unknown(button.data) if button.by_model else tap)

@@ -69,8 +69,6 @@ class Heard:
 
 
 Spend: TypeAlias = Callable[[SpeechCall], None]
-
-
 PriceOf: TypeAlias = Callable[[str, str], float | None]
 """USD for one unit of (backend, model), None = nobody knows; the first call may take a second."""
 

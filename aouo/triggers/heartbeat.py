@@ -19,6 +19,7 @@ import structlog
 from aouo.config.sections import Heartbeat as Settings
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.events import Inbound, Person, Report, Triggered
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, iso
 from aouo.facts.work import Job
 from aouo.store import jobs, ticks, usage
@@ -54,7 +55,7 @@ class _Tick:
 
 
 class Heartbeat:
-    """Files a job for each tick, in the owner's private `chat`, None = it is off.
+    """Files a job for each tick, where the owner is told what nobody asked for; see `told_in`.
 
     `trigger` is `Inbox.trigger`; `capped` is told on each tick that the day's cap prevents.
     """
@@ -68,7 +69,8 @@ class Heartbeat:
         file: Path,
         settings: Callable[[], Settings],
         zone: Callable[[], tzinfo],
-        chat: Callable[[], ConversationAddress | None],
+        owner: Callable[[], Owner],
+        telegram: bool,
         longest_s: Callable[[], float],
         capped: Callable[[int], Awaitable[None]],
     ) -> None:
@@ -78,7 +80,8 @@ class Heartbeat:
         self._file = file
         self._settings = settings
         self._zone = zone
-        self._chat = chat
+        self._owner = owner
+        self._telegram = telegram
         self._longest_s = longest_s
         self._capped = capped
 
@@ -151,7 +154,11 @@ class Heartbeat:
         content = Triggered(
             NAME, "Heartbeat", notes, due_at=iso(now), about=(_WHO,), tokens_max=max(0, left)
         )
-        return _Tick(inbound=Inbound(chat, Person(chat.chat_id), content, origin=NAME))
+        person = Person(self._owner().person.id)
+        return _Tick(inbound=Inbound(chat, person, content, origin=NAME))
+
+    def _chat(self) -> ConversationAddress | None:
+        return self._owner().told_in(telegram=self._telegram)
 
     def _read(self) -> str:
         try:

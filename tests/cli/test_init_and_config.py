@@ -216,6 +216,22 @@ def test_edit_saves_what_is_valid_and_nothing_else(runner: CliRunner, home: Home
     assert list(home.run.iterdir()) == []
 
 
+def test_edit_keeps_both_texts_when_somebody_else_changed_the_file(runner: CliRunner, home: Home):
+    runner.invoke(aouo, ["init"])
+    editor = home.path / "editor.sh"
+    editor.write_text(f"sed -i s/edits/off/ '{home.config}'\nsed -i s/edits/draft/ \"$1\"\n")
+
+    told = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": f"sh '{editor}'"})
+
+    (mine,) = home.path.glob("config.draft.*")
+    assert told.exit_code == 3
+    assert str(mine) in told.stderr
+    assert json.loads(home.config.read_text())["telegram"]["streaming"] == "off"
+    assert json.loads(mine.read_text())["telegram"]["streaming"] == "draft"
+    assert mine.stat().st_mode & 0o777 == 0o600
+    assert list(home.run.iterdir()) == []
+
+
 def test_the_schema_is_json_and_refuses_unknown_keys(runner: CliRunner):
     schema = json.loads(runner.invoke(aouo, ["config", "schema"]).stdout)
 

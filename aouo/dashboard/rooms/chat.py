@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from aouo.commands.menu import menu
+from aouo.commands.menu import menu_of
 from aouo.dashboard.endpoints import (
     Conflict,
     Download,
@@ -25,7 +25,6 @@ from aouo.dashboard.endpoints import (
 )
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
-from aouo.facts.commands import COMMANDS
 from aouo.facts.errors import FileNotFetched, FileTooBig, ToolFailed
 from aouo.facts.ports import Media
 from aouo.flow.files.media_files import folder_of
@@ -170,17 +169,10 @@ class _Room:
 
     async def commands(self, chat: str) -> Facts:
         """Return our commands, the owner's, and the skills that can be called here."""
-        address, library = self._address(chat), self._shown.library()
+        pack, library = self._address(chat).pack, self._shown.library()
         added = self._shown.bot.app.commands.added()
-        ours = [(entry.name, entry.line) for entry in COMMANDS.values()]
-        ours += [(name, command.line) for name, command in added.items() if command.line]
-        skills: dict[str, str] = {}
-        for name, qualified in library.commands(address.pack).items():
-            pack, _, skill = qualified.partition(":")
-            if address.pack in ("", pack):
-                about = library.resolve_skill(pack, skill).description
-                skills[name] = library.packs[pack].translations.text("en", about)
-        entries = menu(ours, skills).entries
+        lines = {name: command.line for name, command in added.items()}
+        entries = menu_of(library, lines, platform="web", pack=pack).entries
         return {"commands": [{"name": name, "about": about} for name, about in entries]}
 
     async def say(self, chat: str, body: Say) -> Facts:

@@ -96,7 +96,8 @@ def _work(where: str, running: int, waiting: int, parked: int = 0) -> str:
 def _bot(bot: BotState) -> Iterator[str]:
     yield f"I have been running since {bot.since}."
     yield from map(_model, bot.models)
-    yield f"Telegram: {bot.telegram or 'not set up'}."
+    if bot.telegram:
+        yield f"Telegram: {bot.telegram}."
     yield _work("All conversations", bot.running, bot.waiting, bot.parked)
     yield from (f"Tools {server}: {state}." for server, state in bot.mcp[:_LISTED])
     problems = (

@@ -9,7 +9,7 @@ from aouo.outbound.wording.quoting import code, whole
 from aouo.packs.compare import Change
 
 _LISTED_MAX = 12
-_PLATFORMS = {"tg": "Telegram", "cli": "the terminal", "web": "the local page"}
+PLATFORMS = {"tg": "Telegram", "cli": "the terminal", "web": "the local page"}
 _NOTES = {
     "SOUL.md": "notes on how to be with you",
     "STATE.md": "notes on where things stand with you",
@@ -72,7 +72,7 @@ def keeps(items: Sequence[str]) -> str:
 
 
 def platforms(items: Sequence[str]) -> str:
-    return ", ".join(_PLATFORMS.get(item) or whole(item) for item in items)
+    return ", ".join(PLATFORMS.get(item) or whole(item) for item in items)
 
 
 def notes(items: Sequence[str]) -> str:

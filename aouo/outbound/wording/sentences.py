@@ -33,6 +33,7 @@ from aouo.outbound.wording import (
     summaries,
     topics,
 )
+from aouo.outbound.wording.may import PLATFORMS
 from aouo.outbound.wording.saying import one_line, say
 
 THINKING = "Thinking…"
@@ -256,11 +257,8 @@ def _said(notice: Notice) -> str | Rendered:
             assert_never(notice)
 
 
-_PLATFORMS = {"tg": "Telegram", "cli": "the terminal", "web": "the local page"}
-
-
 def _elsewhere(error: errors.PlatformRefused) -> str:
-    places = " and ".join(_PLATFORMS.get(name, name) for name in error.allowed)
+    places = " and ".join(PLATFORMS.get(name, name) for name in error.allowed)
     return f"“{error.pack}” answers in {places} only (permissions.platforms in its pack.yml)."
 
 

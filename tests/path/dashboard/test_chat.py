@@ -197,6 +197,46 @@ async def test_a_question_is_answered_by_a_tap(world: World) -> None:
     assert (shown["buttons"], "green" in shown["text"]) == ([], True)
 
 
+async def test_a_tap_that_is_answered_as_words_are_is_shown_as_what_was_said(world: World) -> None:
+    """Else two answers in a row would not tell which choice each belongs to."""
+    world.install("vocab")
+    world.model.say("Let us study.")
+    async with chatting(world, "vocab") as chat, chat.window() as window:
+        await chat.say("/menu")
+        menu = await window.until("No words yet")
+        await chat.tap(menu, "Newest words")
+        await chat.tap(await window.until("Newest words"), "Back")
+        await chat.tap(await window.until("Words\n"), "Study")
+        await window.until("Let us study.")
+        await idle(chat)
+        said = await chat.texts()
+
+    assert said == [
+        ("person", "/menu"),
+        ("bot", "Words\n\nNo words yet. Send me one."),
+        ("person", "Study"),
+        ("bot", "Let us study."),
+    ]
+    assert window.texts == said
+
+
+async def test_off_the_record_a_tap_leaves_nothing_of_what_was_chosen(world: World) -> None:
+    world.install("vocab")
+    world.model.say("a quiet answer")
+    async with chatting(world, "vocab") as chat, chat.window() as window:
+        await chat.say("/otr")
+        await window.until("Off the record from now on")
+        await chat.say("/menu")
+        await chat.tap(await window.until("No words yet"), "Study")
+        await window.until("a quiet answer")
+        await idle(chat)
+        said = await chat.texts()
+        stored = await chat.page.bot.rows("SELECT body FROM web_messages")
+
+    assert said[-2:] == [("person", "Study"), ("bot", "a quiet answer")]
+    assert stored[-2:] == [{"body": ""}] * 2
+
+
 def scribe(world: World) -> Path:
     """A pack that wants to write where only the owner can allow it, and that folder."""
     folder = world.home.path.resolve().parent / "docs"
@@ -488,9 +528,29 @@ async def test_off_the_record_nothing_is_kept_but_that_there_was_something(world
         later = await chat.texts()
 
     assert stored == [{"state": "off_record", "body": ""}] * 2
-    assert soon == [("person", ""), ("bot", "a quiet answer")]
+    assert soon == [("person", "/otr a quiet word"), ("bot", "a quiet answer")]
     assert later == [("person", ""), ("bot", ""), HI, ("bot", "aloud")]
     assert b"quiet" not in world.home.database.read_bytes()
+
+
+async def test_off_the_record_words_that_wait_are_not_lost_to_an_answer_on_it(world: World) -> None:
+    world.model.reply(Says("an answer on the record", chunks=2, stall_after=1))
+    world.model.say("a quiet answer")
+    async with chatting(world) as chat, chat.window() as window:
+        await chat.say("hi")
+        await window.until_told("action")
+        await chat.say("/otr a quiet word")
+        await chat.say("/whereami")
+        await window.until("Platform: web")
+        world.model.release.set()
+        await window.until("a quiet answer")
+        await idle(chat)
+        said = await chat.texts()
+
+    assert [one for one in said if "quiet" in one[1]] == [
+        ("person", "/otr a quiet word"),
+        ("bot", "a quiet answer"),
+    ]
 
 
 async def test_off_the_record_it_is_not_told_which_tools_were_called(world: World) -> None:
@@ -550,6 +610,22 @@ async def test_commands_are_listed_with_the_pack_s_skills(world: World) -> None:
     own, all_of_them = ({one["name"] for one in it["commands"]} for it in (facts, every))
     assert {"stop", "retry", "help"} < own < all_of_them
     assert all(one["about"] for one in facts["commands"])
+
+
+async def test_what_means_nothing_without_telegram_is_offered_in_telegram_only(
+    world: World,
+) -> None:
+    async with chatting(world) as chat:
+        _, facts = await chat.page.get(f"{chat.path}/commands")
+        await chat.say("/help")
+        await chat.say("/status")
+        said = [text for by, text in await answered(chat) if by == "bot"]
+
+    listed = {one["name"] for one in facts["commands"]}
+    assert listed.isdisjoint({"setup_topics", "id"})
+    assert "/stop" in said[0]
+    assert "/setup_topics" not in said[0]
+    assert [text for text in said if "Telegram" in text] == []
 
 
 async def test_an_alert_is_told_where_the_button_was_tapped(world: World) -> None:

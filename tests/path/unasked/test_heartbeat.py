@@ -7,10 +7,14 @@ import asyncio
 import pytest
 
 from aouo.emulator.models.replies import CallPart, Fails, Says
+from aouo.facts.address import GENERAL
+from aouo.facts.people import AT_HOME
 from aouo.store import archive
 from aouo.store.reading import reading
 from aouo.triggers.heartbeat import is_ok, to_do
 from tests.fakes.clock import FastClock
+from tests.path.dashboard.chatting import WebChat
+from tests.path.dashboard.looking import dashboard
 from tests.path.looking import eventually, settled
 from tests.path.reloading.following import ask_for
 from tests.path.world import ADA, WAIT_S, Running, World, texts
@@ -55,6 +59,28 @@ async def next_tick(bot: Running, clock: FastClock, seconds: float = HALF_AN_HOU
 async def states(bot: Running) -> list[str]:
     rows = await bot.rows("SELECT state FROM ticks")
     return [row["state"] for row in rows]
+
+
+@pytest.mark.parametrize("owner", [[], [ADA]])
+async def test_without_telegram_it_comes_to_the_page(
+    world: World, beating: FastClock, owner: list[int]
+) -> None:
+    world.config["telegram"] = {"enabled": False, "allowed_user_ids": owner}
+    world.model.say("The pump is late.")
+    async with dashboard(world) as page:
+        await eventually(lambda: states(page.bot))
+        beating.jump(HALF_AN_HOUR_S)
+        chat = WebChat(page, GENERAL)
+
+        async def told() -> list[tuple[str, str]]:
+            return await chat.texts()
+
+        said = await eventually(told)
+        await settled(page.bot)
+        usage = await page.bot.rows("SELECT DISTINCT person FROM usage_events")
+
+    assert said == [("bot", "The pump is late.\n\n— ⏰ Heartbeat")]
+    assert usage == [{"person": str(ADA) if owner else AT_HOME}]
 
 
 async def test_an_answer_that_all_is_well_is_sent_to_nobody(
