@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, Request, Route, expect
 
+from aouo.dashboard.rooms.chat import PAGE
 from tests.browser.chatting import Chatting, chatting
 from tests.fakes.model_server import CallPart, Says
 from tests.path.dashboard.looking import dashboard
@@ -108,7 +109,7 @@ async def test_a_tap_is_one_tap_however_it_is_made(world: World, browser: Browse
         await chat.say("paint it")
         await chat.said("Which colour?")
         await page.route("**/taps", lambda route: route.abort(), times=1)
-        await page.get_by_role("button", name="red").dblclick()
+        await page.get_by_role("button", name="red").click()
         await told(chat, "does not answer")
         await page.get_by_role("button", name="red").dblclick()
         await chat.said("Red it is.")
@@ -166,6 +167,41 @@ async def test_after_a_restart_the_page_says_what_to_do_and_keeps_what_was_begun
         await opened.__aexit__(None, None, None)
 
 
+async def test_a_page_goes_on_when_the_new_link_is_opened_beside_it(
+    world: World, browser: Browser
+) -> None:
+    """With the place that is read, and with what is written and added."""
+    port = lasting_port()
+    async with dashboard(world, port) as shown:
+        opened = chatting(browser, shown)
+        chat = await opened.__aenter__()
+        page = chat.window.page
+        for number in range(PAGE // 2 + 2):
+            await chat.say(f"/id {number}")
+            await expect(chat.field).to_have_value("")
+        await chat.idle()
+        await page.reload()
+        await page.get_by_role("button", name="Show older messages").click()
+        await expect(page.locator(".said")).to_have_count(PAGE + 4)
+        await chat.field.fill("look")
+        at = await page.locator(".pane").evaluate("pane => pane.scrollTop")
+    async with dashboard(world, port) as shown:
+        await told(chat, "aouo was started anew")
+        beside = await page.context.new_page()
+        await beside.goto(str(shown.link))
+        await page.locator("#view [role=alert]").wait_for(state="hidden")
+        stays = await page.locator(".pane").evaluate("pane => pane.scrollTop")
+        file = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"}
+        await page.locator("input[type=file]").set_input_files([file])  # pyright: ignore[reportArgumentType]
+        await chat.press("Send")
+        await chat.message("look", "person").get_by_role("link", name="a.txt").wait_for()
+        await chat.idle()
+        chat.window.problems.clear()
+        await opened.__aexit__(None, None, None)
+
+    assert stays == at
+
+
 async def test_who_reads_above_is_told_that_something_new_is_below(
     world: World, browser: Browser
 ) -> None:
@@ -177,7 +213,11 @@ async def test_who_reads_above_is_told_that_something_new_is_below(
         pane, below = page.locator(".pane"), page.get_by_role("button", name="New below")
         await expect(page.locator(".said")).to_have_count(6)
         await expect(below).to_be_hidden()
-        await pane.evaluate("pane => { pane.scrollTop = 100; }")
+        await pane.evaluate(
+            "pane => new Promise(scrolled => {"
+            " pane.addEventListener('scroll', () => scrolled(), { once: true });"
+            " pane.scrollTop = 100; })"
+        )
         await page.evaluate(
             "() => fetch('/api/page').then(told => told.json()).then(({ header, token }) =>"
             " fetch('/api/chats/notes/messages', { method: 'POST', body: '{\"text\": \"hi\","

@@ -7,6 +7,7 @@ import { message, pressed } from "/page/chat/message.js";
 
 const AGAIN_MS = 2000;
 const ACTION_MS = 5500;
+const NOTICE_MS = 8000;
 const SPOKEN = 600;
 
 export async function conversation(root, place, chat) {
@@ -18,6 +19,7 @@ export async function conversation(root, place, chat) {
   let older = 0;
   let stream = null;
   let waits = null;
+  let lost = false;
   let acts = null;
   let standing = { busy: false, asks: false };
   let spoken = 0;
@@ -188,7 +190,10 @@ export async function conversation(root, place, chat) {
       acts = setTimeout(() => { acts = null; shown(); }, ACTION_MS);
       shown();
     });
-    on("notice", ({ text }) => failed(text));
+    on("notice", ({ text }) => {
+      failed(text);
+      setTimeout(() => { if (notice.textContent === text) failed(""); }, NOTICE_MS);
+    });
     on("anew", () => anew());
     stream.onerror = () => again("aouo does not answer. Trying again…");
   }
@@ -201,6 +206,7 @@ export async function conversation(root, place, chat) {
 
   function again(why) {
     leave();
+    lost = true;
     failed(why);
     waits = setTimeout(anew, AGAIN_MS);
   }
@@ -211,6 +217,7 @@ export async function conversation(root, place, chat) {
     if (document.hidden || place.signal.aborted) return;
     try {
       begin(await get(path));
+      lost = false;
       failed("");
       listen();
     } catch (error) {
@@ -231,7 +238,7 @@ export async function conversation(root, place, chat) {
       if (kind === "drop") field.add(event.dataTransfer.files);
     }, { signal: place.signal });
   }
-  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : listen()), { signal: place.signal });
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : lost ? anew() : listen()), { signal: place.signal });
   place.signal.addEventListener("abort", leave);
   begin(first);
   field.form.scrollIntoView({ block: "nearest" });
