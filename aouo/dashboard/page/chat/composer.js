@@ -6,7 +6,7 @@ import { bytes } from "/page/format.js";
 
 const FILES = 10;
 const SHOWN = 200;
-const KEPT = 100_000;  // signs, as much as can be said at once
+const KEPT = 100_000;  // characters, as many as can be said at once
 
 // A name that no other request has; what is asked again with the same is done once.
 export const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((one) => one.toString(16).padStart(2, "0")).join("");

@@ -98,16 +98,12 @@ export async function conversation(root, place, chat) {
     toEnd();
   }
 
-  function drop(id) {
-    said.get(id)?.node.remove();
-    said.delete(id);
-  }
-
   function put(one) {
     const before = said.get(one.id);
     if (one.state === "off_record" && !one.text && own.has(one.id)) one = { ...one, text: own.get(one.id), entities: [] };
     if (one.state === "deleted") {
-      drop(one.id);
+      before?.node.remove();
+      said.delete(one.id);
       return;
     }
     const now = message(chat, one, tap, before?.shown);
@@ -142,19 +138,19 @@ export async function conversation(root, place, chat) {
     aloud.textContent = news.map((one) => one.text).join("\n").slice(0, SPOKEN);
   }
 
-  // Shows the newest messages; older ones stay, if nothing is missing between.
   function begin(facts) {
-    const ids = new Set(facts.messages.map((one) => one.id));
-    const newest = Math.max(...said.keys());
-    const joins = [...said.keys()].some((id) => ids.has(id));
-    for (const id of [...said.keys()]) if (!ids.has(id) && !(joins && id < facts.messages[0].id)) drop(id);
-    facts.messages.forEach(put);
-    ({ last } = facts);
-    if (!joins) ({ older } = facts);
+    list.replaceChildren();
+    const before = new Map(said);
+    said.clear();
+    for (const one of facts.messages) {
+      const kept = before.get(one.id)?.shown;
+      put(one.state === "off_record" && !one.text && kept ? { ...kept, state: one.state } : one);
+    }
+    ({ last, older } = facts);
     stand(facts.standing);
     spoken = Math.max(spoken, ...said.keys(), 0);
     shown();
-    if (stuck || Math.max(...said.keys()) > newest) follow();
+    follow();
   }
 
   async function loadOlder() {
@@ -211,12 +207,13 @@ export async function conversation(root, place, chat) {
     waits = setTimeout(anew, AGAIN_MS);
   }
 
-  // Reads the newest messages, and follows from there.
+  // Reads the newest messages, and follows from there; what was only lost is followed from where it was.
   async function anew() {
     leave();
     if (document.hidden || place.signal.aborted) return;
     try {
-      begin(await get(path));
+      const facts = await get(path);
+      if (!lost) begin(facts);
       lost = false;
       failed("");
       listen();
