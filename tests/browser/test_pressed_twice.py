@@ -209,6 +209,7 @@ async def test_who_reads_above_is_told_that_something_new_is_below(
         page = chat.window.page
         for _ in range(3):
             await chat.say("/help")
+            await expect(chat.field).to_have_value("")  # and the end is shown
             await chat.idle()
         pane, below = page.locator(".pane"), page.get_by_role("button", name="New below")
         await expect(page.locator(".said")).to_have_count(6)
