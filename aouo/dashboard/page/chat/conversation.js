@@ -191,6 +191,10 @@ export async function conversation(root, place, chat) {
       setTimeout(() => { if (notice.textContent === text) failed(""); }, NOTICE_MS);
     });
     on("anew", () => anew());
+    stream.onopen = () => {
+      if (lost) failed("");
+      lost = false;
+    };
     stream.onerror = () => again("aouo does not answer. Trying again…");
   }
 
@@ -214,8 +218,6 @@ export async function conversation(root, place, chat) {
     try {
       const facts = await get(path);
       if (!lost) begin(facts);
-      lost = false;
-      failed("");
       listen();
     } catch (error) {
       again(inWords(error));
