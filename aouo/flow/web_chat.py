@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,7 +22,7 @@ from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
 from aouo.routing import lexer
-from aouo.store import off_record, routes, web_messages
+from aouo.store import off_record, routes, updates, web_messages
 from aouo.store.database import Database, Tx
 
 TEXT_CHARS = 100_000
@@ -100,15 +101,19 @@ class WebChat:
         await self.messenger.remember(address.chat_id, private)
         return message_id[0]
 
-    async def tap(self, address: ConversationAddress, message_id: int, data: str) -> None:
-        """Store a tap on a button of a message as a job.
+    async def tap(self, address: ConversationAddress, message_id: int, data: str, key: str) -> None:
+        """Store a tap on a button of a message as a job; again with the same key it counts once.
 
         Raises:
             NotSaid: the message has no such button any more.
         """
         private = dict[int, Rendered | None]()
 
+        number = _number(f"{address.chat_id}:{key}")
+
         def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
+            if not updates.add(tx, address.platform, number, "", iso(now)):
+                return ()
             row = tx.ask(web_messages.one(address.chat_id, message_id))
             shown = self.messenger.shown(address.chat_id, row) if row else None
             buttons = chain.from_iterable(shown.message.buttons if shown else ())
@@ -144,6 +149,11 @@ class WebChat:
         route = routes.get_or_create(tx, address, "private", now)
         if route.active_pack != address.pack:
             routes.set_pack(tx, route, address.pack, now)
+
+
+def _number(name: str) -> int:
+    """Return the number that stands for a name among updates."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
 
 
 def _content(text: str, files: Sequence[Attachment], number: int) -> Content:

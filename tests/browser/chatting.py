@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from playwright.async_api import Browser, Locator
+from playwright.async_api import Browser, Locator, expect
 
 from tests.browser.looking import Looking, looking
+from tests.path.dashboard.chatting import STATUS
 from tests.path.dashboard.looking import Dashboard
 
 
@@ -39,8 +40,10 @@ class Chatting:
         await self.window.page.get_by_role("button", name=name, exact=True).click()
 
     async def idle(self) -> None:
-        """Wait until nothing is at work: there is nothing to stop, and it may be tried again."""
+        """Wait until nothing is at work: it may be tried again, and no line says how far it is."""
         await self.window.page.get_by_role("button", name="Try again").wait_for()
+        for status in STATUS:
+            await expect(self.message(status)).to_have_count(0)
 
     async def texts(self) -> list[str]:
         """The words of all messages, in order."""

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.browser.browsing import CHROMIUM, MISSING, launched
+from tests.browser.looking import PATIENCE_MS
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World
 
@@ -31,6 +32,7 @@ async def browser() -> AsyncGenerator[Browser]:
     if not CHROMIUM:
         assert os.environ.get("CI", "").lower() not in ("true", "1"), "`.ci/run` installs it."
         pytest.skip(MISSING)
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright, launched(playwright) as browser:
         yield browser
 

@@ -8,6 +8,8 @@ export class Refusal extends Error {
   }
 }
 
+const OLD_LINK = "aouo was started anew, so the link of this page is old. Run `aouo dashboard` in a terminal, and open the "
+  + "link that it prints in this tab. A message that you have begun will be there again.";
 let page = null;
 
 async function pageHeaders() {
@@ -31,19 +33,22 @@ async function asked(path, options = {}) {
 // `path` is made with `at`, so that names may hold anything.
 export const get = (path, options = {}) => asked(path, options);
 
-export async function send(method, path, body = {}) {
-  const headers = { "Content-Type": "application/json", ...await pageHeaders() };
+async function changed(method, path, type, body) {
+  const known = page;
   try {
-    return await asked(path, { method, headers, body: JSON.stringify(body) });
+    return await asked(path, { method, headers: { "Content-Type": type, ...await pageHeaders() }, body });
   } catch (error) {
-    if (error.status === 403) page = null;  // the bot was started anew
-    throw error;
+    if (error instanceof TypeError) throw new Refusal(0, "aouo does not answer, so this may not have been done. Try it again.");
+    if (error.status !== 403 || !known) throw error;
+    page = null;  // the bot was started anew
+    return changed(method, path, type, body);
   }
 }
 
+export const send = (method, path, body = {}) => changed(method, path, "application/json", JSON.stringify(body));
+
 // A file as it is, with its name in `path`.
-export const upload = async (path, file) =>
-  asked(path, { method: "POST", headers: { "Content-Type": "application/octet-stream", ...await pageHeaders() }, body: file });
+export const upload = (path, file) => changed("POST", path, "application/octet-stream", file);
 
 export const post = (path, body) => send("POST", path, body);
 
@@ -57,5 +62,7 @@ export function query(values) {
   return kept.length ? `?${new URLSearchParams(kept)}` : "";
 }
 
-export const inWords = (error) =>
-  (error instanceof TypeError ? "aouo does not answer. Trying again…" : error.message);
+export function inWords(error) {
+  if (error instanceof TypeError) return "aouo does not answer. Trying again…";
+  return error.status === 401 ? OLD_LINK : error.message;
+}

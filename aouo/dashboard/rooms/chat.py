@@ -57,8 +57,10 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """A button of a message is tapped; `data` names it."""
+    """A button of a message is tapped; `data` names it. `key` is the page's own name for the tap,
+    which counts once however often it is sent."""
 
+    key: str
     message: int
     data: str
 
@@ -176,8 +178,7 @@ class _Room:
         return {"commands": [{"name": name, "about": about} for name, about in entries]}
 
     async def say(self, chat: str, body: Say) -> Facts:
-        if not _KEY.fullmatch(body.key):
-            raise NotShown("key has to be 1 to 64 letters, digits, - and _.")
+        _check_key(body.key)
         files = [one for one in body.files.split(",") if one]
         try:
             number = await self._chat.say(self._address(chat), body.text, body.key, files)
@@ -186,9 +187,10 @@ class _Room:
         return {"id": number}
 
     async def tap(self, chat: str, body: Tap) -> Facts:
+        _check_key(body.key)
         if not 0 < body.message <= _HIGHEST:
             raise NotFound("There is no such message.")
-        await self._chat.tap(self._address(chat), body.message, body.data)
+        await self._chat.tap(self._address(chat), body.message, body.data, body.key)
         return {}
 
     async def upload(self, chat: str, name: str, content: AsyncIterable[bytes]) -> Facts:
@@ -238,6 +240,11 @@ class _Room:
             "buttons": [[_button(one.label, one.data) for one in row] for row in message.buttons],
             "files": [_file(number, one) for number, one in enumerate(files_of(message))],
         }
+
+
+def _check_key(key: str) -> None:
+    if not _KEY.fullmatch(key):
+        raise NotShown("key has to be 1 to 64 letters, digits, - and _.")
 
 
 def _button(label: str, data: str) -> dict[str, str]:

@@ -97,10 +97,10 @@ class WebChat:
         assert status == 200, facts
         return facts["id"]
 
-    async def tap(self, message: dict[str, Any], label: str) -> None:
+    async def tap(self, message: dict[str, Any], label: str, *, key: str = "") -> None:
         rows = message["buttons"]
         data = next(one["data"] for row in rows for one in row if one["label"] == label)
-        body = {"message": message["id"], "data": data}
+        body = {"message": message["id"], "data": data, "key": key or f"k{next(_keys)}"}
         status, facts = await self.page.send("POST", f"{self.path}/taps", body)
         assert status == 200, facts
 

@@ -237,6 +237,25 @@ async def test_off_the_record_a_tap_leaves_nothing_of_what_was_chosen(world: Wor
     assert stored[-2:] == [{"body": ""}] * 2
 
 
+async def test_a_tap_with_the_same_key_counts_once(world: World) -> None:
+    """Its answer may be lost, so the page asks again; by then the button may be gone."""
+    world.model.call("clarify", {"message": "Which colour?", "options": ["red", "green"]})
+    world.model.say("noted")
+    async with chatting(world) as chat, chat.window() as window:
+        await chat.say("paint it")
+        asked = await window.until("Which colour?")
+        await chat.tap(asked, "green", key="one")
+        await chat.tap(asked, "green", key="one")
+        await window.until("noted")
+        await idle(chat)
+        await chat.tap(asked, "green", key="one")
+        taps = await chat.page.bot.rows("SELECT 1 FROM jobs WHERE body LIKE '%\"label\":%'")
+        said = await answered(chat)
+
+    assert len(taps) == 1
+    assert [text.splitlines()[0] for _, text in said] == ["paint it", "Which colour?", "noted"]
+
+
 def scribe(world: World) -> Path:
     """A pack that wants to write where only the owner can allow it, and that folder."""
     folder = world.home.path.resolve().parent / "docs"
@@ -275,7 +294,7 @@ async def test_a_button_that_is_not_there_is_refused(world: World) -> None:
     async with chatting(world) as chat:
         number = await chat.say("hi")
         await answered(chat)
-        body = {"message": number, "data": "approval_x:allow"}
+        body = {"message": number, "data": "approval_x:allow", "key": "k"}
         told = await chat.page.send("POST", f"{chat.path}/taps", body)
 
     assert told == (409, {"error": "That button is not there any more."})
@@ -407,8 +426,9 @@ async def test_odd_requests_get_a_sentence(world: World) -> None:
                 ("messages", {"key": odd, "text": odd}),
                 ("messages", {"key": f"k{ODD.index(odd)}", "text": odd, "files": odd}),
                 ("messages", {"key": 1, "text": [odd]}),
-                ("taps", {"message": number, "data": odd}),
-                ("taps", {"message": 10**20, "data": odd}),
+                ("taps", {"message": number, "data": odd, "key": "k"}),
+                ("taps", {"message": 10**20, "data": odd, "key": "k"}),
+                ("taps", {"message": number, "data": "x", "key": odd}),
                 ("taps", [odd]),
             )
             told += [await chat.page.send("POST", f"{chat.path}/{to}", it) for to, it in bodies]

@@ -2,21 +2,24 @@
 
 import { at, get, inWords, post, query } from "/page/api.js";
 import { el } from "/page/dom.js";
-import { composer } from "/page/chat/composer.js";
-import { message } from "/page/chat/message.js";
+import { composer, fresh } from "/page/chat/composer.js";
+import { message, pressed } from "/page/chat/message.js";
 
 const AGAIN_MS = 2000;
 const ACTION_MS = 5500;
+const NOTICE_MS = 8000;
 const SPOKEN = 600;
 
 export async function conversation(root, place, chat) {
   const path = at`/api/chats/${chat}`;
   const said = new Map();  // id -> { node, shown }
   const own = new Map();  // id -> words said in this window, which off the record only it has
+  const unanswered = new Map();  // what was pressed -> the key it is asked with until it is answered
   let last = 0;
   let older = 0;
   let stream = null;
   let waits = null;
+  let lost = false;
   let acts = null;
   let standing = { busy: false, asks: false };
   let spoken = 0;
@@ -28,11 +31,12 @@ export async function conversation(root, place, chat) {
     "Nothing has been said here yet. Write the first message below. What is kept and remembered of you is the same as in your "
     + "other chats, in Telegram too; what was said there is not repeated here.");
   const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Messages" }, more, empty, list);
+  const below = el("button", { type: "button", class: "below", hidden: "", onclick: () => { toEnd(); pane.focus({ preventScroll: true }); } }, "New below ↓");
   const status = el("p", { class: "muted status", role: "status" });
   const notice = el("p", { class: "problem", role: "alert", hidden: "" });
   const aloud = el("div", { class: "aloud", "aria-live": "polite" });
-  const stop = el("button", { type: "button", class: "alarm", hidden: "", onclick: () => command("/stop") }, "Stop");
-  const retry = el("button", { type: "button", hidden: "", onclick: () => command("/retry") }, "Try again");
+  const stop = el("button", { type: "button", class: "alarm", hidden: "", onclick: () => command(stop, "/stop") }, "Stop");
+  const retry = el("button", { type: "button", hidden: "", onclick: () => command(retry, "/retry") }, "Try again");
 
   function failed(text) {
     notice.textContent = text;
@@ -50,20 +54,21 @@ export async function conversation(root, place, chat) {
     }
   }
 
-  const tap = async (id, data) => {
-    const done = await attempt(() => post(`${path}/taps`, { message: id, data }));
+  async function once(what, work) {
+    if (!unanswered.has(what)) unanswered.set(what, fresh());
+    const done = await attempt(() => work(unanswered.get(what)));
+    if (done) unanswered.delete(what);
     field.field.focus({ preventScroll: true });  // the button cannot keep it
     return done;
-  };
+  }
+
+  const tap = (id, data) => once(`${id} ${data}`, (key) => post(`${path}/taps`, { key, message: id, data }));
+  const command = (button, text) => pressed([button], () => once(text, (key) => field.say(text, key)));
   const first = await get(path);
   if (place.signal.aborted) return;
   const field = composer(chat, { failed, told, limit: first.upload_bytes, signal: place.signal });
-  const command = async (text) => {
-    await attempt(() => field.say(text));
-    field.field.focus({ preventScroll: true });  // the button goes
-  };
-  field.buttons.append(stop, retry);
-  root.append(pane, status, notice, aloud,
+  field.buttons.append(retry, stop);
+  root.append(pane, below, status, notice, aloud,
     first.running ? field.form : el("p", { class: "muted" }, "No bot runs; this is what is stored, to be read only."));
 
   function atEnd() {
@@ -73,6 +78,18 @@ export async function conversation(root, place, chat) {
   function toEnd() {
     pane.scrollTop = pane.scrollHeight;
     stuck = true;
+    below.hidden = true;
+  }
+
+  // Shows what has come at the end, or says that it has, to who reads above.
+  function follow() {
+    if (stuck) toEnd();
+    else below.hidden = false;
+  }
+
+  function stand(now) {
+    if (now.busy !== standing.busy) for (const text of ["/stop", "/retry"]) unanswered.delete(text);  // it would mean another turn
+    standing = now;
   }
 
   function told(id, text) {
@@ -129,10 +146,11 @@ export async function conversation(root, place, chat) {
       const kept = before.get(one.id)?.shown;
       put(one.state === "off_record" && !one.text && kept ? { ...kept, state: one.state } : one);
     }
-    ({ last, older, standing } = facts);
+    ({ last, older } = facts);
+    stand(facts.standing);
     spoken = Math.max(spoken, ...said.keys(), 0);
     shown();
-    toEnd();
+    follow();
   }
 
   async function loadOlder() {
@@ -157,11 +175,10 @@ export async function conversation(root, place, chat) {
       last = Number(event.lastEventId);
       put(one);
       shown();
-      if (stuck) pane.scrollTop = pane.scrollHeight;
+      if (stuck || list.lastElementChild?.id === `m${one.id}`) follow();
     });
     on("standing", (now) => {
-      standing = now;
-      failed("");
+      stand(now);
       shown();
     });
     on("action", () => {
@@ -169,8 +186,15 @@ export async function conversation(root, place, chat) {
       acts = setTimeout(() => { acts = null; shown(); }, ACTION_MS);
       shown();
     });
-    on("notice", ({ text }) => failed(text));
+    on("notice", ({ text }) => {
+      failed(text);
+      setTimeout(() => { if (notice.textContent === text) failed(""); }, NOTICE_MS);
+    });
     on("anew", () => anew());
+    stream.onopen = () => {
+      if (lost) failed("");
+      lost = false;
+    };
     stream.onerror = () => again("aouo does not answer. Trying again…");
   }
 
@@ -182,17 +206,18 @@ export async function conversation(root, place, chat) {
 
   function again(why) {
     leave();
+    lost = true;
     failed(why);
     waits = setTimeout(anew, AGAIN_MS);
   }
 
-  // Reads the newest messages, and follows from there.
+  // Reads the newest messages, and follows from there; what was only lost is followed from where it was.
   async function anew() {
     leave();
     if (document.hidden || place.signal.aborted) return;
     try {
-      begin(await get(path));
-      failed("");
+      const facts = await get(path);
+      if (!lost) begin(facts);
       listen();
     } catch (error) {
       again(inWords(error));
@@ -201,6 +226,7 @@ export async function conversation(root, place, chat) {
 
   pane.addEventListener("scroll", () => {
     stuck = atEnd();
+    if (stuck) below.hidden = true;
     if (pane.scrollTop < 40) loadOlder();
   }, { signal: place.signal });
   pane.addEventListener("load", () => { if (stuck) pane.scrollTop = pane.scrollHeight; }, { capture: true, signal: place.signal });
@@ -211,7 +237,7 @@ export async function conversation(root, place, chat) {
       if (kind === "drop") field.add(event.dataTransfer.files);
     }, { signal: place.signal });
   }
-  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : listen()), { signal: place.signal });
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : lost ? anew() : listen()), { signal: place.signal });
   place.signal.addEventListener("abort", leave);
   begin(first);
   field.form.scrollIntoView({ block: "nearest" });

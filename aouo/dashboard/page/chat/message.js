@@ -5,6 +5,8 @@ import { el } from "/page/dom.js";
 import { moment } from "/page/format.js";
 import { link, marked } from "/page/chat/marked.js";
 
+const REST_MS = 2000;
+
 // `tap` is called with the data of a button that is tapped. `before` is how the message was shown: off the record
 // its words stay as long as the page does.
 export function message(chat, one, tap, before) {
@@ -37,13 +39,14 @@ function attached(chat, one, file) {
 function keyboard(one, tap) {
   if (!one.buttons.length) return [];
   const rows = el("div", { class: "keys", role: "group", "aria-label": "Answers" });
-  const every = () => rows.querySelectorAll("button");
-  const tapped = async (data) => {
-    for (const button of every()) button.disabled = true;
-    if (!await tap(one.id, data)) for (const button of every()) button.disabled = false;
-    else setTimeout(() => { for (const button of every()) button.disabled = false; }, 2000);
-  };
   rows.append(...one.buttons.map((row) => el("div", {}, ...row.map(({ label, data }) =>
-    el("button", { type: "button", onclick: () => tapped(data) }, label)))));
+    el("button", { type: "button", onclick: () => pressed(rows.querySelectorAll("button"), () => tap(one.id, data)) }, label)))));
   return [rows];
+}
+
+// Has `work` done, and lets `buttons` rest after it, so that a double click counts once; `work` returns whether it was done.
+export async function pressed(buttons, work) {
+  const rest = (resting) => { for (const one of buttons) one.disabled = resting; };
+  rest(true);
+  setTimeout(rest, await work() ? REST_MS : 0, false);
 }
