@@ -108,11 +108,10 @@ class WebChat:
             NotSaid: the message has no such button any more.
         """
         private = dict[int, Rendered | None]()
-
-        number = _number(f"{address.chat_id}:{key}")
+        update_id = _number(f"{address.chat_id}:{key}")
 
         def file(tx: Tx, now: datetime) -> Sequence[Inbound]:
-            if not updates.add(tx, address.platform, number, "", iso(now)):
+            if not updates.add(tx, address.platform, update_id, "", iso(now)):
                 return ()
             row = tx.ask(web_messages.one(address.chat_id, message_id))
             shown = self.messenger.shown(address.chat_id, row) if row else None
