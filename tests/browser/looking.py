@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser, ConsoleMessage, Page, Request, Response, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, Request, Response
 from yarl import URL
 
 from tests.path.dashboard.looking import Dashboard
@@ -81,7 +81,6 @@ async def looking(
         timezone_id="UTC",
     )
     context.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
     await context.add_init_script(_LOOKS)
     try:
         window = Looking(await context.new_page(), dashboard.link)
