@@ -46,6 +46,24 @@ async def test_without_a_page_the_owner_is_told_the_terminals_command(world: Wor
     assert "No tool was called." in told.text
 
 
+async def test_of_a_secret_at_the_cut_of_a_reason_nothing_is_left(world: World) -> None:
+    secret = "hippopotamus"
+    world.config = {"openai": {"api_key": secret}}
+    world.model.call("nonsense", {})
+    world.model.say("That was nothing.")
+    reason = f"{'x ' * 96}{secret} and more"
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await settled(bot)
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE audit SET reason = ? WHERE stage = 'BLOCKED'", reason)
+        )
+        told = await bot.ask("/why")
+
+    assert "x x x" in told.text
+    assert secret[:5] not in told.text
+
+
 async def test_others_are_told_of_their_own_turns_only_and_of_no_reasons(world: World) -> None:
     world.model.call("nonsense", {})
     world.model.say("For Ben.")
