@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -21,7 +20,7 @@ from aouo.dashboard.rooms.chat import PAGE
 from aouo.emulator.models import ModelService, profile
 from aouo.flow.files.uploads import UNSAID_MAX, UPLOAD_BYTES
 from tests.fakes.model_server import Body, CallPart, Says, words_of
-from tests.path.dashboard.chatting import STATUS, WebChat, idle
+from tests.path.dashboard.chatting import STATUS, WebChat, idle, scribe
 from tests.path.dashboard.looking import Dashboard, dashboard, resting
 from tests.path.looking import eventually, prompts, settled
 from tests.path.media.test_media_pictures import PICTURE
@@ -255,20 +254,6 @@ async def test_a_tap_with_the_same_key_counts_once(world: World) -> None:
 
     assert len(taps) == 1
     assert [text.splitlines()[0] for _, text in said] == ["paint it", "Which colour?", "noted"]
-
-
-def scribe(world: World) -> Path:
-    """A pack that wants to write where only the owner can allow it, and that folder."""
-    folder = world.home.path.resolve().parent / "docs"
-    folder.mkdir()
-    pack = world.home.packs / "scribe"
-    pack.mkdir()
-    (pack / "pack.yml").write_text(
-        "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\ndescription: Writes files\n"
-        f"permissions:\n  tools: [files, msg]\n  files: [{json.dumps(str(folder))}]\n"
-    )
-    world.config = {**world.config, "security": {"fence_mode": "ask"}}
-    return folder
 
 
 @pytest.mark.parametrize("owner", [[], [42]])
