@@ -87,7 +87,7 @@ def commanding(
     lookups = {
         "sessions": list_sessions,
         "usage": spending(lambda: generations.now.quota.day(), is_owner),
-        "why": why(is_owner, lambda: shared.page.now()),
+        "why": why(is_owner, lambda: shared.page.now(), lambda: generations.redactor),
     }
     post_actions = PostActions(post_actions_of_packages({ROTATE: rotate}))
     return Commanding(Commands(handlers, lookups, added), post_actions, files)

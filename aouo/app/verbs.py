@@ -16,6 +16,7 @@ from aouo.facts.ports import ChatModel, StreamRunner, iso
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.generation import Generation
 from aouo.outbound.terminal import TerminalMessenger
+from aouo.outbound.wording.models import no_answer_because
 from aouo.plumbing.parts import Parts
 from aouo.plumbing.verbs import Facts, Nothing, Stream, Verb, Verbs
 from aouo.providers.fallback import FallbackModel
@@ -163,6 +164,7 @@ def _models(model: ChatModel) -> list[dict[str, Any]]:
             "model": health.model,
             "failures": health.failures,
             "last_failure": health.last,
+            "why": no_answer_because(health.last) if health.last else "",
             "cooling_until": iso(health.until) if health.until else "",
             "window_tokens": one.context_window,
             "sees": one.sees,

@@ -16,6 +16,7 @@ from aouo.commands.schedule_lines import line_of, made_of, past_of
 from aouo.commands.scheduling import HISTORY
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
+from aouo.facts.people import Owner
 from aouo.facts.work import Misfire, Scheduled
 from aouo.outbound.wording.schedules import (
     ALL_OFF,
@@ -74,7 +75,12 @@ def list_(every: bool, as_json: bool) -> None:
 @cron.command()
 @click.argument("schedule", metavar="SCHEDULE")
 @click.argument("prompt", metavar="PROMPT")
-@click.option("--chat", metavar="ID", help="Where.  [default: cron.default_chat_id, or the owner]")
+@click.option(
+    "--chat",
+    metavar="ID",
+    help="Where: a chat on Telegram, a terminal's, or web:PACK or web:~ on the page.  "
+    "[default: cron.default_chat_id, or where the owner is told]",
+)
 @click.option("--thread", metavar="ID", default="", help="The topic there.")
 @click.option("--person", metavar="ID", default="", help="In whose name, in a group.")
 @click.option(
@@ -104,9 +110,10 @@ def add(
 ) -> None:
     """Make a schedule: at SCHEDULE, such as "every day at 9:00", do what PROMPT says."""
     settings = _settings()
-    where = chat or settings.cron.default_chat_id or str(settings.telegram.owner or "")
-    if not where:
-        raise SetupError("There is no chat to answer in.", fix="Say --chat.")
+    owner = Owner.of(settings.telegram.owner)
+    where = chat or settings.cron.default_chat_id or _chat_of(owner, settings)
+    if where.startswith("web:"):
+        person = person or owner.person.id
     _check_listed(settings, where, person)
     facts = asked(
         "cron_add",
@@ -248,6 +255,18 @@ def _zones(settings: Settings) -> ZoneOf:
     from aouo.plumbing.zones import zone_of
 
     return partial(zone_of, default=settings.cron.timezone)
+
+
+def _chat_of(owner: Owner, settings: Settings) -> str:
+    """Return where the owner is told what nobody asked for, as `--chat` names it.
+
+    Raises:
+        SetupError: nowhere.
+    """
+    told = owner.told_in(telegram=settings.telegram.enabled)
+    if told is None:
+        raise SetupError("There is no chat to answer in.", fix="Say --chat.")
+    return told.chat_id if told.platform == "tg" else str(told)
 
 
 def _check_listed(settings: Settings, chat: str, person: str) -> None:

@@ -8,6 +8,7 @@ import click
 
 from aouo.cli.context import NotThere, current_home, json_option, print_json
 from aouo.facts.recorded import Recorded
+from aouo.outbound.wording import models
 from aouo.outbound.wording.money import cost, usd
 from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
@@ -85,9 +86,10 @@ def _recorded(recorded: Recorded) -> Iterator[str]:
     if recorded.tries:
         yield "\nModels that gave no answer"
         for one in recorded.tries:
-            then = f", then {one.asked}" if one.failover else ", asked again"
+            then = ", asked again" if one.asked == one.failed else f", then {one.asked}"
             times = f" ({one.times} times)" if one.times > 1 else ""
-            yield f"  {one.failed}: {one.error}{then}{times}"
+            why = models.no_answer_because(one.error)
+            yield f"  {one.failed} {why}{times}{then if one.asked else ''}"
     if recorded.edits:
         yield f"\nThe answer was edited {recorded.edits} times while it grew."
     if recorded.stale_route:

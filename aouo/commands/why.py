@@ -10,12 +10,15 @@ from aouo.commands.registry import CommandCall, Look, Result
 from aouo.facts.events import Inbound
 from aouo.facts.notices_commands import CalledTool, LastTurn, NoTurnHere, UsedModel
 from aouo.facts.work import Route
+from aouo.plumbing.redact import Redactor
 from aouo.store import traces, turn_lines
 from aouo.store.snapshots import Snapshot
 from aouo.store.traces import ToolUse, Trace, TracedCall
 
 
-def why(is_owner: Callable[[Inbound], bool], page: Callable[[], str]) -> Look:
+def why(
+    is_owner: Callable[[Inbound], bool], page: Callable[[], str], redactor: Callable[[], Redactor]
+) -> Look:
     """Make the look-up; `page` gives the address of the local page, "" = it listens nowhere.
 
     People are told of their own turns, the owner of everybody's here, with the reasons; in private
@@ -31,12 +34,15 @@ def why(is_owner: Callable[[Inbound], bool], page: Callable[[], str]) -> Look:
             return Result(NoTurnHere())
         told = await traces.ask(snapshot, turn)
         reads_on = owner and inbound.chat_kind == "private"
-        return Result(_last_turn(told, page() if reads_on else "", owner=owner, reads_on=reads_on))
+        tools = _tools(told, redactor() if owner else None)
+        return Result(_last_turn(told, tools, page() if reads_on else "", reads_on=reads_on))
 
     return show
 
 
-def _last_turn(told: Trace, page: str, *, owner: bool, reads_on: bool) -> LastTurn:
+def _last_turn(
+    told: Trace, tools: tuple[CalledTool, ...], page: str, *, reads_on: bool
+) -> LastTurn:
     turn = told.turn
     return LastTurn(
         turn.status,
@@ -47,7 +53,7 @@ def _last_turn(told: Trace, page: str, *, owner: bool, reads_on: bool) -> LastTu
         turn.cost_usd,
         turn.unpriced_calls,
         _models(told),
-        _tools(told, owner=owner),
+        tools,
         told.recorded.tries,
         told.recorded.sections,
         turn.id if reads_on else "",
@@ -72,14 +78,15 @@ def _models(told: Trace) -> tuple[UsedModel, ...]:
     return tuple(found.values())
 
 
-def _tools(told: Trace, *, owner: bool) -> tuple[CalledTool, ...]:
+def _tools(told: Trace, redactor: Redactor | None) -> tuple[CalledTool, ...]:
+    """The tools, with the whole reasons without secrets; without a redactor none is told."""
     uses = [entry for entry in told.timeline if isinstance(entry, ToolUse)]
     times = Counter(
         CalledTool(
             use.name,
             use.verdict,
             use.judge,
-            use.reason if owner and use.verdict == "refused" else "",
+            redactor.text(use.reason) if redactor and use.verdict == "refused" else "",
             failed=use.verdict != "refused" and use.state in ("failed", "unknown"),
         )
         for use in uses

@@ -243,11 +243,13 @@ class ProviderError(AouoError):
     """A model service failed; `str` may quote the service and is for the log only.
 
     `may_have_cost`: it may have charged an unknown sum before it failed. `numbers` are those in
-    the service's words, in their order.
+    the service's words, in their order. `given_up` is the model that was asked last, as
+    `provider/model`, and the class of its own error; blank until a caller that knows sets it.
     """
 
     may_have_cost = False
     numbers: tuple[int, ...] = ()
+    given_up: tuple[str, str] = ("", "")
 
 
 class ProviderBusy(ProviderError):

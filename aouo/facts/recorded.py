@@ -26,17 +26,12 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class FailedTry:
     """A model, as `provider/model`, gave no answer because of an error of the class `error`, so
-    `asked` was tried next; so many `times`."""
+    `asked` was tried next, "" = none; so many `times`."""
 
     failed: str
     asked: str
     error: str
     times: int = 1
-
-    @property
-    def failover(self) -> bool:
-        """Whether another model was asked."""
-        return self.failed != self.asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from aouo.config.settings import Settings
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.errors import SetupError
-from aouo.facts.people import Admission, Owner
+from aouo.facts.people import AT_HOME, Admission, Owner
 from aouo.facts.work import Misfire, Paused, Scheduled
 from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
@@ -190,6 +190,10 @@ class _HomeVerbs:
             retries=request.retries,
         )
         place = place_of(request.chat, request.thread, request.person)
+        chat = place.address.chat_id
+        is_page = place.address.platform == "web"
+        if is_page and chat != GENERAL and self._library().get(chat) is None:
+            raise NotDone(f"There is no chat {chat!r} on the page: say web:~, or web: and a pack.")
         with _said():
             await self._schedules.check_topic(place.address)
             pack = request.pack or await self._schedules.pack_of(place.address, self._library())
@@ -229,17 +233,21 @@ def _said() -> Generator[None]:
 
 
 def place_of(chat: str, thread: str, person: str) -> Place:
-    """Return the place with these ids: a number is a chat on Telegram, a name one of a terminal.
+    """Return the place with these ids: a number is a chat on Telegram, `web:NAME` one of the page,
+    a name one of a terminal.
 
     Raises:
-        NotDone: for a group it has to be said in whose name the schedule runs; a terminal has no
-            topics.
+        NotDone: for a group it has to be said in whose name the schedule runs; a terminal and the
+            page have no topics.
     """
-    is_number = chat.removeprefix("-").isdecimal()
-    if not is_number and thread:
-        raise NotDone(f"The terminal {chat!r} has no topics: leave out --thread.")
-    if not is_number:
-        return Place(ConversationAddress("cli", chat), "private", person or "owner")
+    if not chat.removeprefix("-").isdecimal():
+        on_page = chat.startswith("web:")
+        if thread:
+            which = "page" if on_page else f"terminal {chat!r}"
+            raise NotDone(f"The {which} has no topics: leave out --thread.")
+        name = chat.removeprefix("web:")
+        address = ConversationAddress("web" if on_page else "cli", name)
+        return Place(address, "private", person or AT_HOME)
     in_group = chat.startswith("-")
     if in_group and not person:
         raise NotDone("In a group a schedule runs in somebody's name: say whose, with --person.")

@@ -147,7 +147,7 @@ class FallbackModel:
                 await model.prepare()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        tries = self._tries()
+        tries, given_up = self._tries(), ("", "")
         failed: dict[int, ProviderError] = {}
         broke_off = again = False
         for at, which in enumerate(tries):
@@ -164,8 +164,10 @@ class FallbackModel:
                 return
             except ProviderError as error:
                 failed[which], spread = error, self._spread()
+                given_up = ("/".join(self._name(which)), type(error).__name__)
                 await self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
                 if not moves_on(error, request):
+                    error.given_up = given_up
                     raise
                 following = further(tries[at:], error, again=again)
                 again = again or only_once_more(error)
@@ -181,7 +183,9 @@ class FallbackModel:
                 await self._clock.sleep(pause_s(failed[which], at + 1, spread))
             else:
                 self._moved_on(which, following[0], failed[which])
-        raise failed[min(failed)]
+        raised = failed[min(failed)]
+        raised.given_up = given_up
+        raise raised
 
     def _name(self, which: int) -> tuple[str, str]:
         return self._models[which].provider, self._models[which].model

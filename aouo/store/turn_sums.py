@@ -62,8 +62,7 @@ def sums(since: str, until: str) -> Query[TurnSums]:
 
 
 def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
-    """Sum up the models' failures in those turns that made another try needed, most first; none
-    that was off the record."""
+    """Sum up the models' failures in those turns, most first; none that was off the record."""
     return Query(
         "SELECT json_extract(tries.value, '$[0]') AS failed, "
         "json_extract(tries.value, '$[1]') AS asked, "

@@ -83,6 +83,8 @@ class Schedules:
         Raises:
             ScheduleRefused: one has to be named.
         """
+        if address.pack:
+            return address.pack
         route = await self._database.read(lambda tx: routes.find(tx, address))
         if route and route.active_pack:
             return route.active_pack

@@ -153,6 +153,9 @@ class Executor:
                             pass  # the quota has seen to it
                         case Finished():
                             finished = event
+        except ProviderError as error:
+            turn.recording.gave_up(error)
+            raise
         finally:
             turn.provider_ms += (time.perf_counter() - begun_s) * 1000
         if finished is None:

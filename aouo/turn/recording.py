@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from aouo.facts.errors import ProviderError
 from aouo.facts.recorded import FailedTry, Recorded, Section
 from aouo.facts.transcript import AsksAgain, AssistantSaid, Message, ModelRequest
 from aouo.turn.tokens import Estimator, Scale, estimate
@@ -59,6 +60,12 @@ class Recording:
         """Count a try that failed."""
         failed, asked = "/".join(asks.failed), "/".join(asks.asked)
         self.tries[failed, asked, type(asks.error).__name__] += 1
+
+    def gave_up(self, error: ProviderError) -> None:
+        """Count the try after which no other model was asked."""
+        failed, kind = error.given_up
+        if failed:
+            self.tries[failed, "", kind] += 1
 
     def prompts(self) -> Mapping[str, str]:
         """Return the texts of the prompt by digest."""

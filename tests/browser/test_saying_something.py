@@ -42,6 +42,18 @@ async def test_off_the_record_the_window_keeps_the_words_that_it_said(
     assert shown == ["/otr", *secrets]
 
 
+async def test_what_is_not_tried_again_is_not_said_to_be(browser: Browser, world: World) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        await window.open("#/packs/notes")
+        page = window.page
+        await page.route("**/api/chats/notes/commands", lambda route: route.abort())
+        await page.fill("#say", "/")
+        problem = page.get_by_role("alert").filter(has_text="aouo")
+        await expect(problem).to_have_text("aouo does not answer.")
+        await expect(page.locator(".pane .empty")).not_to_contain_text("Telegram")
+        window.problems.clear()
+
+
 async def test_who_says_something_sees_the_end_of_the_chat(browser: Browser, world: World) -> None:
     async with talking(browser, world) as page:
         for _ in range(4):

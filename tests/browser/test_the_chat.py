@@ -6,15 +6,14 @@ Source: issue 15, "Chat" and "Done when".
 from __future__ import annotations
 
 import asyncio
-import json
 from base64 import b64decode
-from pathlib import Path
 
 from playwright.async_api import Browser
 
 from tests.browser.chatting import chatting
 from tests.browser.looking import looking
 from tests.fakes.model_server import CallPart, Says
+from tests.path.dashboard.chatting import scribe
 from tests.path.dashboard.looking import dashboard
 from tests.path.scripted import Lines
 from tests.path.world import World
@@ -29,20 +28,6 @@ PICTURE = b64decode(
 def says(world: World, *lines: Says) -> None:
     """What the model says next, turn by turn; "ok" when it is asked for a title."""
     world.model.script = Lines(lines)
-
-
-def scribe(world: World) -> Path:
-    """A pack that wants to write where only the owner can allow it, and that folder."""
-    folder = world.home.path.resolve().parent / "docs"
-    folder.mkdir()
-    pack = world.home.packs / "scribe"
-    pack.mkdir()
-    (pack / "pack.yml").write_text(
-        "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\ndescription: Writes files\n"
-        f"permissions:\n  tools: [files, msg]\n  files: [{json.dumps(str(folder))}]\n"
-    )
-    world.config = {"security": {"fence_mode": "ask"}}
-    return folder
 
 
 async def test_an_answer_grows_and_its_markup_becomes_elements(

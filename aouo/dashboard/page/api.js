@@ -63,6 +63,9 @@ export function query(values) {
 }
 
 export function inWords(error) {
-  if (error instanceof TypeError) return "aouo does not answer. Trying again…";
+  if (error instanceof TypeError) return "aouo does not answer.";
   return error.status === 401 ? OLD_LINK : error.message;
 }
+
+// Of what is tried again by itself.
+export const whileTrying = (error) => inWords(error) + (error instanceof TypeError ? " Trying again…" : "");

@@ -1,6 +1,6 @@
 // Shows the view that the address names, and keeps it true while somebody looks.
 
-import { get, inWords } from "/page/api.js";
+import { get, inWords, whileTrying } from "/page/api.js";
 import { $, el } from "/page/dom.js";
 import { keepingFocus } from "/page/focus.js";
 import { follow } from "/page/live.js";
@@ -53,7 +53,7 @@ async function open() {
       await keepingFocus(read);
       if (!signal.aborted) problem("");
     } catch (error) {
-      if (!signal.aborted) problem(inWords(error));
+      if (!signal.aborted) problem(whileTrying(error));
     }
   };
   place.signal = signal;

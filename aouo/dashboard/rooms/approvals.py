@@ -11,6 +11,7 @@ from aouo.dashboard.excerpts import beginning, excerpt
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
+from aouo.facts.work import Gate
 from aouo.flow.deciding import choices, undecidable
 from aouo.flow.questions.approving import KIND as APPROVAL
 from aouo.plumbing.verbs import BadRequest, Facts
@@ -89,7 +90,7 @@ def _told(shown: Shown, opened: Opened) -> Facts:
         "tool": opened.tool,
         "arguments": excerpt(redactor, opened.arguments, opened.arguments_bytes),
         "turn_id": gate.turn_id,
-        "asked": "" if gate.kind == APPROVAL else _name(opened.inbound, gate.person),
+        "asked": "" if gate.kind == APPROVAL else _asked(opened.inbound, gate),
         "place": _place(opened.inbound, gate.address),
         "choices": [
             {"value": value, "label": beginning(redactor, text, _LABEL_CHARS)}
@@ -106,9 +107,12 @@ def _why_not(shown: Shown, opened: Opened) -> str:
     return undecidable(opened.gate, owner, off_record=opened.off_record)
 
 
-def _name(inbound: Inbound, person: str) -> str:
-    known = inbound.person.name if inbound.person.id == person else ""
-    return known or person
+def _asked(inbound: Inbound, gate: Gate) -> str:
+    """Say who is asked; "you" is whoever sits at this machine."""
+    if gate.address.platform in ("cli", "web"):
+        return "you"
+    known = inbound.person.name if inbound.person.id == gate.person else ""
+    return known or gate.person
 
 
 def _place(inbound: Inbound, address: ConversationAddress) -> str:

@@ -11,6 +11,7 @@ from aouo.dashboard.endpoints import Choice, Day, Endpoint, NotFound, Number, Wo
 from aouo.dashboard.excerpts import MARGIN_CHARS, beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Origin
+from aouo.outbound.wording.models import no_answer_because
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
@@ -95,6 +96,8 @@ def _told(
         if isinstance(entry, ToolUse) and (texts := calls.get(entry.id)):
             facts["arguments"] = _cut(texts.arguments, redactor)
             facts["result"] = _cut(texts.result, redactor)
+    for one in told["tries"]:
+        one["why"] = no_answer_because(one["error"])
     told["prompt"] = [beginning(redactor, text, PROMPT_CHARS) for text in prompt]
     told["said"] = [_cut(text, redactor) for text in said]
     return told

@@ -14,6 +14,7 @@ from aouo.dashboard.money import Money
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format
 from aouo.dashboard.usage_export import exported
+from aouo.outbound.wording.models import no_answer_because
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
@@ -104,7 +105,7 @@ class _Room:
             **named,
             **asdict(sums),
             "slowest": slowest,
-            "tries": tries,
+            "tries": [asdict(one) | {"why": no_answer_because(one.error)} for one in tries],
             "refused": await asyncio.to_thread(_refused, refused, self._shown.redactor()),
         }
 

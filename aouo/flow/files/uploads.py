@@ -34,6 +34,9 @@ _MAGIC = (
     (b"ID3", "audio/mpeg"),
     (b"%PDF-", "application/pdf"),
 )
+_WEBM_TRACKS = re.compile(rb"\x86[\x82-\x9f]([AV])_")
+"""The names of the codecs of sound and of pictures, as Matroska writes them."""
+_HEAD_BYTES = 64 * 1024
 _CHUNK = 1024 * 1024
 
 
@@ -133,13 +136,15 @@ def _share(source: Path, to: Path) -> int:
 def type_of(file: Path) -> str:
     """Return the type of a file by its first bytes; the name decides where they say nothing."""
     with file.open("rb") as content:
-        start = content.read(16)
+        start = content.read(_HEAD_BYTES)
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
         return "image/webp"
     for magic, mime_type in _MAGIC:
         if start.startswith(magic):
             return mime_type
     guessed = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    if guessed == "video/webm" and {track[1] for track in _WEBM_TRACKS.finditer(start)} == {b"A"}:
+        return "audio/webm"  # as browsers record a voice
     return "application/octet-stream" if guessed in PICTURES else guessed
 
 

@@ -22,6 +22,7 @@ from aouo.facts.notices_commands import (
 from aouo.facts.ports import Media, Rendered
 from aouo.outbound.markdown.entities import LIMIT
 from aouo.outbound.wording import turns
+from aouo.outbound.wording.models import no_answer_because
 from aouo.outbound.wording.saying import say
 
 _OPENING_CHARS = 900
@@ -116,4 +117,4 @@ def _model(state: ModelState) -> str:
         return f"{name}."
     times = f"{state.failures} times in a row" if state.failures > 1 else "the last time"
     cools = f"; others are asked first until {state.cools_until}" if state.cools_until else ""
-    return f"{name} failed {times} ({state.last}){cools}."
+    return f"{name} failed {times} (it {no_answer_because(state.last)}){cools}."

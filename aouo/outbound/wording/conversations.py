@@ -38,7 +38,7 @@ def whereabouts(notice: notices.Whereabouts) -> str:
     lines = [
         f"Platform: {notice.platform}",
         f"Chat: {notice.chat_id}",
-        f"Topic: {notice.thread_id or 'none'}",
+        *([f"Topic: {notice.thread_id or 'none'}"] if notice.platform == "tg" else []),
         f"Pack: {notice.pack or 'none chosen'}",
         f"Skill: {notice.skill or 'none'}",
         f"Session: {notice.session or 'none yet'}",

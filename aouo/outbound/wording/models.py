@@ -9,6 +9,28 @@ TRY_AGAIN = " Try again in a minute."
 """The advice that stands last where somebody asked."""
 _SOON_S = 60.0
 _CONFIG = "in config.json"
+_BECAUSE: tuple[tuple[type[errors.ProviderError], str], ...] = (
+    (errors.QuotaUsedUp, "has used up its quota of the day"),
+    (errors.PlanTooSmall, "allows fewer tokens a minute than this takes"),
+    (errors.Stumbled, "wrote a tool call that nobody can read"),
+    (errors.ProviderBusy, "is busy or cannot be reached"),
+    (errors.StillComputing, "may still be computing"),
+    (errors.ProviderTimeout, "was silent for too long or broke off"),
+    (errors.PromptTooLong, "finds this too long"),
+    (errors.ContentFiltered, "declined to answer this"),
+    (errors.ProviderBroke, "cannot run the model now"),
+    (errors.ProviderAuth, "refuses our key"),
+    (errors.ProviderBilling, "has no money of ours left, or may spend no more of it"),
+    (errors.ModelGone, "is not there any more, or not for our key"),
+    (errors.RegionRefused, "does not serve our country"),
+    (errors.ToolsRefused, "takes no tools"),
+    (errors.NoModelService, "is no model service"),
+    (errors.ProxyRefused, "is behind a proxy that refuses us"),
+    (errors.CertificateRefused, "shows a certificate that cannot be trusted"),
+    (errors.ProviderRejected, "does not accept our request"),
+    (errors.UnexplainedRefusal, "does not accept our request"),
+)
+_NO_ANSWER = {kind.__name__: why for kind, why in _BECAUSE}
 
 
 def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> str:
@@ -99,41 +121,9 @@ def cut_off(bound: errors.Bound, *, for_owner: bool) -> str:
     return f"{told} {owners}" if for_owner else told
 
 
-def no_answer_because(error: errors.ProviderError) -> str:
-    """Return why a service did not answer, for the owner's status line, after its name."""
-    match error:
-        case errors.QuotaUsedUp():
-            return "has used up its quota of the day"
-        case errors.PlanTooSmall():
-            return "allows fewer tokens a minute than this takes"
-        case errors.Stumbled():
-            return "wrote a tool call that nobody can read"
-        case errors.ProviderBusy():
-            return "is busy or cannot be reached"
-        case errors.StillComputing():
-            return "may still be computing"
-        case errors.ProviderTimeout():
-            return "was silent for too long or broke off"
-        case errors.ProviderBroke():
-            return "cannot run the model now"
-        case errors.ProviderAuth():
-            return "refuses our key"
-        case errors.ProviderBilling():
-            return "has no money of ours left, or may spend no more of it"
-        case errors.ModelGone():
-            return "is not there any more, or not for our key"
-        case errors.RegionRefused():
-            return "does not serve our country"
-        case errors.ToolsRefused():
-            return "takes no tools"
-        case errors.NoModelService():
-            return "is no model service"
-        case errors.ProxyRefused():
-            return "is behind a proxy that refuses us"
-        case errors.CertificateRefused():
-            return "shows a certificate that cannot be trusted"
-        case _:
-            return "failed"
+def no_answer_because(error: str) -> str:
+    """Return why a model did not answer, after its name; `error` is the class of its error."""
+    return _NO_ANSWER.get(error, "failed")
 
 
 def _busy(error: errors.ProviderBusy, *, for_owner: bool) -> str:

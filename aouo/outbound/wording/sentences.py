@@ -341,7 +341,7 @@ def calling(tool: str) -> str:
 def asking_again(asks: AsksAgain, *, why: bool) -> str:
     """Return the status line while the same or another service is asked; `why` adds the reason."""
     failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
-    reason = f", which {models.no_answer_because(asks.error)}" if why else ""
+    reason = f", which {models.no_answer_because(type(asks.error).__name__)}" if why else ""
     other = f", so I ask {asked}" if asked != failed else ""
     return (
         f"No answer yet from {failed}{reason}{other}, attempt {asks.attempt} of {asks.attempts} …"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from aouo.facts.notices_commands import CalledTool, LastTurn, NoTurnHere, UsedModel
 from aouo.facts.ports import Rendered
 from aouo.facts.recorded import FailedTry
+from aouo.outbound.wording import models
 from aouo.outbound.wording.money import cost
 from aouo.outbound.wording.saying import cut, one_line, say
 
@@ -80,9 +81,10 @@ def _model(model: UsedModel) -> str:
 
 
 def _failure(one: FailedTry) -> str:
-    times = f", {one.times} times" if one.times > 1 else ""
-    then = f"{one.asked} was asked instead" if one.failover else "it was asked again"
-    return f"{one.failed} gave no answer ({one.error}){times}: {then}."
+    times = f" ({one.times} times)" if one.times > 1 else ""
+    then = ": it was asked again" if one.asked == one.failed else f": {one.asked} was asked instead"
+    why = models.no_answer_because(one.error)
+    return f"No answer from {one.failed}, which {why}{times}{then if one.asked else ''}."
 
 
 def _tool(tool: CalledTool) -> str:

@@ -19,6 +19,13 @@ def test_an_approval_counts_what_would_be_written(writes_bytes: int, said: str) 
     assert sentences.word(asked).text.startswith(f"“notes” wants to write {said} to\n/a\n")
 
 
+@pytest.mark.parametrize(("platform", "told"), [("tg", True), ("web", False), ("cli", False)])
+def test_whereami_tells_a_topic_only_where_there_are_topics(platform: str, told: bool) -> None:
+    where = sentences.word(notices.Whereabouts(platform, "~", "", "notes", "", "s", ("notes",)))
+
+    assert ("Topic: none" in where.text) == told
+
+
 def test_whereami_says_what_is_off_the_record_and_how_to_end_it() -> None:
     on_the_record = sentences.word(HERE).text
     off = sentences.word(

@@ -91,4 +91,6 @@ async def test_it_tells_of_a_model_that_fails(world: World, failures: int) -> No
         told = await bot.ask("/status")
 
     times = "the last time" if failures == 1 else "2 times in a row"
-    assert f"Model: fake (scripted) failed {times} (ProviderBusy).\n" in told.text
+    assert (
+        f"Model: fake (scripted) failed {times} (it is busy or cannot be reached).\n" in told.text
+    )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from aouo.emulator import FAMILY
+from tests.fakes.clock import FastClock
 from tests.path.dashboard.looking import dashboard
+from tests.path.going_out.test_trace import trace
 from tests.path.looking import settled
 from tests.path.world import BEN, World
 
@@ -44,6 +48,68 @@ async def test_without_a_page_the_owner_is_told_the_terminals_command(world: Wor
 
     assert told.text.endswith(f"Step by step: aouo trace {turn['id']}")
     assert "No tool was called." in told.text
+
+
+async def test_when_all_models_failed_each_is_told_with_why(world: World) -> None:
+    fallback = [{"backend": "fake", "model": "second"}]
+    world.config = {"provider": {"backend": "fake", "model": "first", "fallback": fallback}}
+    world.model.fail(503)
+    world.model.fail(401)
+    async with dashboard(world) as shown:
+        await shown.bot.ask("hello")
+        await settled(shown.bot)
+        told = (await shown.bot.ask("/why")).text.split("\n")
+        (turn,) = await shown.bot.rows("SELECT id FROM turns")
+        _, page = await shown.get(f"/api/turns/{turn['id']}")
+        _, days = await shown.get("/api/usage/turns")
+        terminal = (await trace(world, turn["id"])).output.split("\n")
+
+    busy, refused = "is busy or cannot be reached", "refuses our key"
+    assert f"No answer from fake/first, which {busy}: fake/second was asked instead." in told
+    assert f"No answer from fake/second, which {refused}." in told
+    for tries in (page["tries"], days["tries"]):
+        assert [(one["failed"], one["why"], one["asked"]) for one in tries] == [
+            ("fake/first", busy, "fake/second"),
+            ("fake/second", refused, ""),
+        ]
+    assert f"  fake/first {busy}, then fake/second" in terminal
+    assert f"  fake/second {refused}" in terminal
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+async def test_the_last_try_of_a_model_is_told_with_those_before_it(
+    world: World, retries: int
+) -> None:
+    world.clock = FastClock()
+    world.config = {"provider": {"backend": "fake", "model": "only", "max_retries": retries}}
+    for _ in range(retries + 1):
+        world.model.fail(503)
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await settled(bot)
+        told = (await bot.ask("/why")).text.split("\n")
+
+    no_answer = "No answer from fake/only, which is busy or cannot be reached"
+    before = [f"{no_answer} (2 times): it was asked again."] if retries else []
+    assert [line for line in told if line.startswith("No answer")] == [*before, f"{no_answer}."]
+
+
+async def test_of_a_secret_at_the_cut_of_a_reason_nothing_is_left(world: World) -> None:
+    secret = "hippopotamus"
+    world.config = {"openai": {"api_key": secret}}
+    world.model.call("nonsense", {})
+    world.model.say("That was nothing.")
+    reason = f"{'x ' * 96}{secret} and more"
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await settled(bot)
+        await bot.app.shared.database.transact(
+            lambda tx: tx.run("UPDATE audit SET reason = ? WHERE stage = 'BLOCKED'", reason)
+        )
+        told = await bot.ask("/why")
+
+    assert "x x x" in told.text
+    assert secret[:5] not in told.text
 
 
 async def test_others_are_told_of_their_own_turns_only_and_of_no_reasons(world: World) -> None:

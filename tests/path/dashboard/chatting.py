@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientResponse
@@ -16,7 +17,7 @@ from yarl import URL
 
 from tests.path.dashboard.looking import Dashboard
 from tests.path.looking import eventually
-from tests.path.world import WAIT_S
+from tests.path.world import WAIT_S, World
 
 STATUS = ("Thinking…", "Working: ")
 _keys = count()
@@ -145,3 +146,17 @@ async def idle(chat: WebChat) -> None:
 
     async with asyncio.timeout(WAIT_S):
         await eventually(look)
+
+
+def scribe(world: World) -> Path:
+    """A pack that wants to write where only the owner can allow it, and that folder."""
+    folder = world.home.path.resolve().parent / "docs"
+    folder.mkdir()
+    pack = world.home.packs / "scribe"
+    pack.mkdir()
+    (pack / "pack.yml").write_text(
+        "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\ndescription: Writes files\n"
+        f"permissions:\n  tools: [files, msg]\n  files: [{json.dumps(str(folder))}]\n"
+    )
+    world.config = {**world.config, "security": {"fence_mode": "ask"}}
+    return folder

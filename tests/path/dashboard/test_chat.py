@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,11 +17,12 @@ from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
 from aouo.dashboard.rooms.chat import PAGE
+from aouo.emulator.models import ModelService, profile
 from aouo.flow.files.uploads import UNSAID_MAX, UPLOAD_BYTES
 from tests.fakes.model_server import Body, CallPart, Says, words_of
-from tests.path.dashboard.chatting import STATUS, WebChat, idle
+from tests.path.dashboard.chatting import STATUS, WebChat, idle, scribe
 from tests.path.dashboard.looking import Dashboard, dashboard, resting
-from tests.path.looking import eventually, settled
+from tests.path.looking import eventually, prompts, settled
 from tests.path.media.test_media_pictures import PICTURE
 from tests.path.world import ADA, ROOT, World
 
@@ -256,20 +256,6 @@ async def test_a_tap_with_the_same_key_counts_once(world: World) -> None:
     assert [text.splitlines()[0] for _, text in said] == ["paint it", "Which colour?", "noted"]
 
 
-def scribe(world: World) -> Path:
-    """A pack that wants to write where only the owner can allow it, and that folder."""
-    folder = world.home.path.resolve().parent / "docs"
-    folder.mkdir()
-    pack = world.home.packs / "scribe"
-    pack.mkdir()
-    (pack / "pack.yml").write_text(
-        "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\ndescription: Writes files\n"
-        f"permissions:\n  tools: [files, msg]\n  files: [{json.dumps(str(folder))}]\n"
-    )
-    world.config = {**world.config, "security": {"fence_mode": "ask"}}
-    return folder
-
-
 @pytest.mark.parametrize("owner", [[], [42]])
 @pytest.mark.parametrize(("answer", "files"), [("Allow once", ["a.txt"]), ("No", [])])
 async def test_the_owner_is_asked_on_the_page_for_what_it_asks(
@@ -317,6 +303,31 @@ async def test_stop_ends_what_is_at_work_and_retry_answers_again(world: World) -
 
     assert reread == window.texts
     assert "…" in window.texts[1][1]
+
+
+@pytest.mark.parametrize("tracks", [["A_OPUS"], ["A_OPUS", "V_VP8"]])
+async def test_a_webm_without_pictures_is_a_recording_that_is_listened_to(
+    world: World, tracks: list[str]
+) -> None:
+    """Browsers record so; the name says the same of a video."""
+    codecs = b"".join(b"\x86" + bytes([0x80 + len(one)]) + one.encode() for one in tracks)
+    head = b"\x1aE\xdf\xa3\x9fB\x82\x84webm" + bytes(200) + codecs + bytes(5_000)
+    world.model.say("Noted.")
+    async with ModelService(profile("groq"), api_key="key") as ears:
+        world.config |= {
+            "stt": {"backend": "groq"},
+            "groq": {"base_url": ears.url, "api_key": "key"},
+        }
+        ears.say("buy milk tomorrow")
+        async with chatting(world) as chat, chat.window() as window:
+            ids = (await chat.upload("recorded.webm", head))[1]["file"]
+            await chat.say("", files=ids)
+            await window.until("Noted.")
+            await settled(chat.page.bot)
+
+    listened = len(tracks) == 1
+    assert [file.data == head for file in ears.files] == [True] * listened
+    assert ("buy milk tomorrow" in prompts(world)[0]) == listened
 
 
 async def test_files_go_both_ways(world: World) -> None:

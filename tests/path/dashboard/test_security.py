@@ -24,6 +24,7 @@ from tests.path.buttons.test_approvals import (
     names,
     writes,
 )
+from tests.path.dashboard.chatting import WebChat
 from tests.path.dashboard.looking import Dashboard, dashboard, resting
 from tests.path.looking import cut_off, eventually, said, settled
 from tests.path.world import ADA, BEN, World
@@ -222,6 +223,24 @@ async def test_a_question_to_the_owner_is_answered_in_words(world: World) -> Non
     assert refused == [400, 400]
     assert (answer, heard(world)) == ((200, {"outcome": "a dark blue"}), "a dark blue")
     assert (again, len(turns)) == ((409, {"error": GONE.format("a dark blue")}), 1)
+
+
+async def test_what_is_asked_on_the_page_is_asked_of_you_also_while_no_bot_runs(
+    world: World,
+) -> None:
+    asks_colour(world)
+    async with dashboard(world) as shown:
+        chat = WebChat(shown, "~")
+        async with chat.window() as window:
+            await chat.say("paint it")
+            await window.until("Which colour?")
+        running = await opened(shown)
+    async with resting(world) as shown:
+        at_rest = await opened(shown)
+
+    assert [(one["asked"], one["place"]) for one in (running, at_rest)] == [
+        ("you", "this page")
+    ] * 2
 
 
 async def test_an_approval_is_not_given_in_words(world: World, docs: Path) -> None:

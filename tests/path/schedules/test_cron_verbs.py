@@ -15,6 +15,8 @@ from aouo.cli.main import aouo
 from aouo.emulator import HOUSEHOLD
 from aouo.outbound.markdown.tables import columns
 from tests.fakes.clock import FastClock
+from tests.path.dashboard.chatting import WebChat
+from tests.path.dashboard.looking import dashboard
 from tests.path.looking import eventually, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -106,6 +108,39 @@ async def test_at_rest_it_does_the_same(world: World, cli: Cli) -> None:
     assert [run["state"] for run in past["runs"]] == ["waiting"]
 
 
+@pytest.mark.parametrize("owner", [[], [ADA]])
+@pytest.mark.parametrize(
+    ("words", "chat", "pack"),
+    [
+        ((), "~", "notes"),
+        (("--chat", "web:~"), "~", "notes"),
+        (("--chat", "web:vocab"), "vocab", "vocab"),
+    ],
+)
+async def test_without_telegram_its_results_come_on_the_page(
+    world: World, owner: list[int], words: tuple[str, ...], chat: str, pack: str
+) -> None:
+    world.install("notes", "vocab")
+    off = {"enabled": False, "bot_token": "", "allowed_user_ids": owner}
+    world.config = {**world.config, "telegram": off}
+    world.configure()
+    world.model.say("It rains.")
+    add = ["cron", "add", *words, "--name", "Weather", "--json", "every 30d", "Weather?"]
+    if chat == "~":
+        add += ["--pack", "notes"]
+    runner = CliRunner(env={"AOUO_HOME": str(world.home.path)})
+    row = facts(await asyncio.to_thread(runner.invoke, aouo, add))["schedule"]
+    await asyncio.to_thread(runner.invoke, aouo, ["cron", "run", row["id"]])
+    world.clock = FastClock(speed=1, start=datetime(2100, 1, 1, tzinfo=UTC))
+    async with dashboard(world) as page:
+        page_chat = WebChat(page, chat)
+        async with page_chat.window() as window:
+            await window.until("It rains.")
+        await settled(page.bot)
+
+    assert (row["person"], row["pack"]) == (str(ADA) if owner else "owner", pack)
+
+
 async def test_what_was_asked_for_at_rest_runs_when_the_bot_does(world: World, cli: Cli) -> None:
     world.model.say("It rains.")
     row = facts(await cli("add", "--name", "Weather", "--json", "every 30d", "Weather?"))[
@@ -126,6 +161,9 @@ async def test_what_was_asked_for_at_rest_runs_when_the_bot_does(world: World, c
         (("add", "--zone", "Berln", "3m", "Now"), 1, "Did you mean Europe/Berlin?"),
         (("add", "--pack", "none", "3m", "Now"), 1, "The pack “none” is not installed."),
         (("add", "--chat", "-5", "3m", "Now"), 1, "say whose, with --person"),
+        (("add", "--chat", "web:none", "3m", "Now"), 1, "There is no chat 'none' on the page"),
+        (("add", "--chat", "web:", "3m", "Now"), 1, "There is no chat '' on the page"),
+        (("add", "--chat", "web:~", "--thread", "5", "3m", "Now"), 1, "The page has no topics"),
         (("add", "--chat", "77", "3m", "Now"), 1, "The person 77 is not on the list."),
         (("add", "--timeout", "-1", "3m", "Now"), 1, "A time limit in seconds is between 0 and"),
         (("add", "--misfire", "never", "3m", "Now"), 2, "is not one of 'run_once'"),

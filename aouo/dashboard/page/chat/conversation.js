@@ -1,6 +1,6 @@
 // One chat: what was said, what is being said, and what can be done about it.
 
-import { at, get, inWords, post, query } from "/page/api.js";
+import { at, get, inWords, post, query, whileTrying } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { composer, fresh } from "/page/chat/composer.js";
 import { message, pressed } from "/page/chat/message.js";
@@ -29,7 +29,7 @@ export async function conversation(root, place, chat) {
   const more = el("button", { type: "button", hidden: "", onclick: () => loadOlder() }, "Show older messages");
   const empty = el("p", { class: "empty", hidden: "" }, 
     "Nothing has been said here yet. Write the first message below. What is kept and remembered of you is the same as in your "
-    + "other chats, in Telegram too; what was said there is not repeated here.");
+    + "other chats; what was said there is not repeated here.");
   const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Messages" }, more, empty, list);
   const below = el("button", { type: "button", class: "below", hidden: "", onclick: () => { toEnd(); pane.focus({ preventScroll: true }); } }, "New below ↓");
   const status = el("p", { class: "muted status", role: "status" });
@@ -220,7 +220,7 @@ export async function conversation(root, place, chat) {
       if (!lost) begin(facts);
       listen();
     } catch (error) {
-      again(inWords(error));
+      again(whileTrying(error));
     }
   }
 

@@ -20,9 +20,9 @@ function parts(facts) {
     el("div", { class: "grid" },
       card("Models", table("Models", [
         ["Model", (one) => `${one.provider} ${one.model}`], ["Failures", (one) => count(one.failures), "number"],
-        ["Last failure", (one) => one.last_failure],
+        ["Last failure", (one) => one.why],
         ["Not asked until", (one) => (one.cooling_until ? moment(one.cooling_until, { timeStyle: "medium" }) : "")],
-      ], facts.models.length ? facts.models : [{ ...facts.model, failures: 0, last_failure: facts.model.note, cooling_until: "" }])),
+      ], facts.models.length ? facts.models : [{ ...facts.model, failures: 0, why: facts.model.note, cooling_until: "" }])),
       card("Packs", facts.packs.length ? el("p", {}, facts.packs.join(", "))
         : el("p", { class: "empty" }, "None is installed. `aouo pack install` installs one.")),
       card("How tools of packs are confined", el("p", {}, facts.sandbox)),

@@ -6,9 +6,9 @@ import { count, milliseconds, moment } from "/page/format.js";
 import { card, figures, table } from "/page/parts.js";
 
 export const triesCard = (tries) => card("Models that gave no answer", table("Models that gave no answer", [
-  ["Model", (one) => one.failed], ["Why", (one) => one.error],
-  ["Then", (one) => (one.failed === one.asked ? "asked again" : one.asked)], ["Times", (one) => count(one.times), "number"],
-], tries, "Each answered when it was first asked, or nothing could be asked in its place."));
+  ["Model", (one) => one.failed], ["Why", (one) => one.why],
+  ["Then", (one) => (one.failed === one.asked ? "asked again" : one.asked || "–")], ["Times", (one) => count(one.times), "number"],
+], tries, "Each answered when it was first asked."));
 
 export function turnCards(turns) {
   if (!turns.turns) return [];
