@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.facts import notices
-from aouo.outbound.wording import sentences
+from aouo.facts import errors, notices
+from aouo.outbound.wording import models, sentences
 
 HERE = notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",))
+
+
+def kinds(error: type[errors.ProviderError]) -> set[type[errors.ProviderError]]:
+    """The classes of an error, all the way down."""
+    return {below for one in error.__subclasses__() for below in (one, *kinds(one))}
+
+
+def test_why_a_model_gave_no_answer_has_words_for_each_error() -> None:
+    found = {
+        one.__name__: models.no_answer_because(one.__name__) for one in kinds(errors.ProviderError)
+    }
+
+    assert [name for name, why in found.items() if why == "failed"] == []
 
 
 @pytest.mark.parametrize(
