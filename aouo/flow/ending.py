@@ -3,13 +3,11 @@ questions, erases what was off the record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
-from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
 from aouo.flow.questions import settled_cards
+from aouo.outbound.pages import taken_away
 from aouo.outbound.wording import sentences
 from aouo.store import audit, deliveries, off_record, turns
 from aouo.store.database import Tx
@@ -43,22 +41,3 @@ def end_dropped(tx: Tx, job_id: int, inbound: Inbound, why: str, now: str) -> li
     if hidden:
         off_record.wipe(tx, job_id, inbound)
     return rows
-
-
-def taken_away(
-    tx: Tx, address: ConversationAddress, turn_id: str, message_ids: Iterable[int], now: str
-) -> list[Delivery]:
-    """Rows that take messages away which a turn was filling."""
-    return [
-        deliveries.add(
-            tx,
-            address,
-            "notice",
-            Rendered(""),
-            now,
-            turn_id=turn_id,
-            key=f"unused:{turn_id}:{message_id}",
-            edits=message_id,
-        )
-        for message_id in message_ids
-    ]

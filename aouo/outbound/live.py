@@ -7,7 +7,7 @@ part that was seen of an answer that ended early, is sent.
 
 Words that are shown already, of an earlier process or attempt, stay until there are more new ones,
 or the new ones are complete: a message that a person reads does not shrink. The status line
-stands below them.
+stands below them, but not while a person is asked.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class LiveView:
         said_id: int = 0,
         reply: bool = False,
         live: Sequence[Delivery] = (),
+        behind: Sequence[Delivery] = (),
         redactor: Redactor,
         for_owner: bool = False,
         names_tools: bool = True,
@@ -90,6 +91,7 @@ class LiveView:
             turn_id=turn_id,
             reply_to=said_id if reply else 0,
             live=live,
+            behind=behind,
         )
         self._text: str = ""
         self._status = ""
@@ -116,6 +118,8 @@ class LiveView:
         while True:
             now_s = self._clock.monotonic_s()
             if self._asks:  # it is the person's turn now, perhaps until tomorrow
+                self._leave_behind()
+                await self._pages.end_status()
                 await self._clock.sleep(_LOOK_EVERY_S)
                 continue
             if not typed_s or now_s - typed_s >= _TYPING_EVERY_S:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from aouo.facts.address import ConversationAddress
@@ -12,7 +12,7 @@ from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.shield import finish
 from aouo.store import deliveries
-from aouo.store.database import Database
+from aouo.store.database import Database, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,22 @@ class Filled:
         )
 
 
+@dataclass(slots=True, eq=False)
+class _Page:
+    """A live message: the words it holds, and whether a status line may stand below them."""
+
+    row_id: int
+    message_id: int
+    words: Rendered
+    has_status: bool
+
+
 class Pages:
-    """The live messages of one turn; a resumed turn fills those from before the restart."""
+    """The live messages of one turn; a resumed turn fills those from before the restart.
+
+    `live` are those, `behind` the ones that were left behind: other messages of the turn stand
+    below them.
+    """
 
     def __init__(
         self,
@@ -53,7 +67,8 @@ class Pages:
         address: ConversationAddress,
         turn_id: str,
         reply_to: int,
-        live: Sequence[Delivery],
+        live: Sequence[Delivery] = (),
+        behind: Sequence[Delivery] = (),
     ) -> None:
         self._outbox = outbox
         self._database = database
@@ -61,12 +76,10 @@ class Pages:
         self._address = address
         self._turn_id = turn_id
         self._reply_to = reply_to
-        self._ids = [row.message_id for row in live]
-        self._rows = [row.id for row in live]
-        self._former = [row.message for row in live]
-        self._stale: list[int] = []
+        self._pages = [_former(row) for row in live]
+        self._stale = [_former(row) for row in behind]
         self._at = 0
-        self._beginning: tuple[Delivery, asyncio.Future[Delivery]] | None = None
+        self._beginning: tuple[_Page, Delivery, asyncio.Future[Delivery]] | None = None
         self._left = False
         self._edits = 0
 
@@ -78,25 +91,27 @@ class Pages:
     @property
     def former(self) -> Rendered:
         """The words on the current page from before a restart; a status line does not count."""
-        row = self._former[self._at] if self._at < len(self._former) else Rendered("")
-        return row if row.preview else Rendered("")
+        return self._pages[self._at].words if self._at < len(self._pages) else Rendered("")
 
     async def show(self, message: Rendered, kept: Rendered | None = None) -> None:
         """Put `message` on the current page; the first time this sends it and waits for its id.
 
-        `kept` is stored in its place, for a process that resumes the turn.
+        `kept` is what it holds besides a status line; it is stored in its place, for a process
+        that resumes the turn.
         """
-        if self._at < len(self._ids):
-            row_id, message_id = self._rows[self._at], self._ids[self._at]
+        words, has_status = kept or message, kept is not None
+        if self._at < len(self._pages):
+            page = self._pages[self._at]
+            page.words, page.has_status = words, has_status
             await self._database.transact(
-                lambda tx: deliveries.show_live(tx, row_id, kept or message), brief=True
+                lambda tx: deliveries.show_live(tx, page.row_id, words), brief=True
             )
-            if message_id in self._ids:  # a tool may have sent a message below it meanwhile
-                self._outbox.show(self._address, message_id, message, self.count)
+            if page in self._pages:  # a tool may have sent a message below it meanwhile
+                self._outbox.show(self._address, page.message_id, message, self.count)
             return
-        if not self._ids and not self._stale:
+        if not self._pages and not self._stale:
             message = replace(message, reply_to=self._reply_to)
-        now = stamp(self._clock)
+        now, self._left = stamp(self._clock), False
         row = await self._database.transact(
             lambda tx: deliveries.add(
                 tx, self._address, "live", message, now, turn_id=self._turn_id
@@ -104,41 +119,86 @@ class Pages:
         )
         # Kept for `settle`: the message can arrive in the very moment in which we are cancelled.
         arrival = self._outbox.arrival(row)
-        self._beginning = row, arrival
+        page = _Page(row.id, 0, words, has_status)
+        self._beginning = page, row, arrival
         self._outbox.put(row)
-        self._begun(row.id, (await asyncio.shield(arrival)).message_id)
+        self._begun(page, (await asyncio.shield(arrival)).message_id)
 
     def turn_over(self) -> None:
         """Go on to the next page, because the current one is full."""
-        self._at = min(self._at + 1, len(self._ids))
+        self._at = min(self._at + 1, len(self._pages))
 
     def leave_behind(self) -> None:
         """Give up the pages shown so far: another message stands below them now."""
-        self._stale += self._ids
-        self._ids.clear()
-        self._rows.clear()
-        self._former.clear()
+        self._stale += self._pages
+        self._pages.clear()
         self._at = 0
-        self._left = self._beginning is not None
+        self._left = True
+
+    async def end_status(self) -> None:
+        """Take the status lines away from the pages left behind, and the pages without words."""
+        bare: list[_Page] = []
+        for page in self._stale:
+            if page.has_status and page.words.text:
+                self._outbox.show(self._address, page.message_id, page.words)
+            elif page.has_status:
+                bare.append(page)
+            page.has_status = False
+        if not bare:
+            return
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> list[Delivery]:
+            for page in bare:
+                deliveries.mark(tx, page.row_id, "dropped", now)
+            ids = [page.message_id for page in bare]
+            return taken_away(tx, self._address, self._turn_id, ids, now)
+
+        self._outbox.put(*await self._database.transact(write, brief=True))
+        self._stale = [page for page in self._stale if page not in bare]
 
     async def settle(self) -> Filled:
         """Return the messages to edit and to delete, once nothing is in flight."""
         if self._beginning:
-            row, arrival = self._beginning
+            page, row, arrival = self._beginning
             if not self._outbox.withdraw(row):
-                self._begun(row.id, (await finish(arrival)).message_id)
-        return Filled(tuple(self._ids), tuple(self._stale), self._at, edits=self._edits)
+                self._begun(page, (await finish(arrival)).message_id)
+        ids, stale_ids = (
+            tuple(page.message_id for page in pages) for pages in (self._pages, self._stale)
+        )
+        return Filled(ids, stale_ids, self._at, edits=self._edits)
 
     def count(self) -> None:
         """Count one edit of what grows, which the platform took."""
         self._edits += 1
 
-    def _begun(self, row_id: int, message_id: int) -> None:
+    def _begun(self, page: _Page, message_id: int) -> None:
         self._beginning = None
         if message_id:
-            if self._left:
-                self._stale.append(message_id)
-            else:
-                self._ids.append(message_id)
-                self._rows.append(row_id)
-        self._left = False
+            page.message_id = message_id
+            (self._stale if self._left else self._pages).append(page)
+
+
+def taken_away(
+    tx: Tx, address: ConversationAddress, turn_id: str, message_ids: Iterable[int], now: str
+) -> list[Delivery]:
+    """Return rows that take messages away which a turn was filling."""
+    return [
+        deliveries.add(
+            tx,
+            address,
+            "notice",
+            Rendered(""),
+            now,
+            turn_id=turn_id,
+            key=f"unused:{turn_id}:{message_id}",
+            edits=message_id,
+        )
+        for message_id in message_ids
+    ]
+
+
+def _former(row: Delivery) -> _Page:
+    """Return a page of an earlier process; its row does not say whether a status line is shown."""
+    words = row.message if row.message.preview else Rendered("")
+    return _Page(row.id, row.message_id, words, has_status=True)

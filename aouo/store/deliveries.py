@@ -327,6 +327,16 @@ def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
     return tuple(map(_delivery, rows))
 
 
+def newest_said(tx: Tx, turn_id: str) -> int:
+    """Return the id of the newest message that a turn at work sent or asked, 0 = none."""
+    row = tx.one(
+        "SELECT coalesce(max(id), 0) AS id FROM deliveries WHERE turn_id = ? "
+        "AND kind IN ('msg', 'notice') AND edits = 0",
+        turn_id,
+    )
+    return row["id"] if row else 0
+
+
 def show_live(tx: Tx, delivery_id: int, message: Rendered) -> None:
     """Store what a live message is about to show."""
     tx.run(

@@ -48,3 +48,36 @@ async def test_a_page_that_is_left_behind_while_it_is_written_down_is_not_filled
 
     assert messenger.texts(CHAT) == ["Working: msg"]
     assert filled == Filled((), tuple(messenger.chats[CHAT]), 0)
+
+
+async def test_a_page_that_is_begun_in_the_moment_of_being_left_behind_is_not_filled(
+    tmp_path: Path,
+) -> None:
+    """Its row is written, and not queued: a status line would stay below a question."""
+    clock, messenger, asked = FastClock(), FakeMessenger(), threading.Event()
+    async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
+        pages = Pages(
+            outbox=outbox,
+            database=database,
+            clock=clock,
+            address=CHAT,
+            turn_id="t1",
+            reply_to=0,
+        )
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            sending = group.create_task(outbox.run())
+            busy = group.create_task(database.transact(lambda tx: asked.wait(30)))
+            await asyncio.sleep(0)  # the writer has it
+            showing = group.create_task(pages.show(Rendered("Working: write_file"), Rendered("")))
+            await asyncio.sleep(0)
+            pages.leave_behind()
+            asked.set()
+            await busy
+            await showing
+            await pages.end_status()
+            filled = await pages.settle()
+            outbox.close()
+            await sending
+
+    assert messenger.texts(CHAT) == []
+    assert filled == Filled((), (), 0)

@@ -117,6 +117,16 @@ async def said(world: World, text: str, chat: int = ADA, thread: int | None = No
         raise TimeoutError(f"no {text!r} in {await answers(world, chat, thread)}") from None
 
 
+async def alone(world: World, begins: str) -> ChatMessage:
+    """Wait until the bot shows Ada nothing but one message, which begins so."""
+
+    async def look() -> ChatMessage | None:
+        shown = [m for m in await world.people.messages(ADA) if m.from_bot]
+        return shown[0] if len(shown) == 1 and shown[0].text.startswith(begins) else None
+
+    return await world.people.until(look)
+
+
 async def settled(bot: Running) -> None:
     """Wait until no job is ready, gathering or running and nothing waits to be sent."""
 

@@ -28,10 +28,11 @@ class Begun:
     """A turn that has begun.
 
     `resumed` is the line that tells of a restart, `live` the messages a former process was
-    filling; both only if the turn was taken up. `stale_key` is what the route pointed to wrongly.
-    `chosen` is the edit that shows which button began the turn. `tenant` is whose data it works on,
-    `onboarding`: it belongs to the pack's first conversation with them. `carried` is what it has
-    from the command of the turn that it tries again.
+    filling, `behind` those that other messages of the turn stand below; all only if the turn was
+    taken up. `stale_key` is what the route pointed to wrongly. `chosen` is the edit that shows
+    which button began the turn. `tenant` is whose data it works on, `onboarding`: it belongs to
+    the pack's first conversation with them. `carried` is what it has from the command of the turn
+    that it tries again.
     """
 
     turn: OpenTurn
@@ -41,6 +42,7 @@ class Begun:
     stale_key: str = ""
     resumed: Delivery | None = None
     live: tuple[Delivery, ...] = ()
+    behind: tuple[Delivery, ...] = ()
     chosen: Delivery | None = None
     carried: Carried | None = None
 
@@ -76,7 +78,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )
-    live = deliveries.live_of(tx, turn.id)
+    live, newest = deliveries.live_of(tx, turn.id), deliveries.newest_said(tx, turn.id)
     tenant = tenant_of(tx, job.inbound)
     return Begun(
         turn,
@@ -84,7 +86,8 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
         tenant,
         turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, tenant),
         resumed=row if row.state == "queued" else None,
-        live=live,
+        live=tuple(row for row in live if row.id > newest),
+        behind=tuple(row for row in live if row.id < newest),
     )
 
 

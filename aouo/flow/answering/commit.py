@@ -22,7 +22,6 @@ from aouo.flow.answering.compacting import answered_in
 from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
 from aouo.flow.answering.turns import Turn
-from aouo.flow.ending import taken_away
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.budget_refusals import Asking, BudgetRefusals, refusal_by
 from aouo.flow.handlers.editing import offer_untold
@@ -30,7 +29,7 @@ from aouo.flow.questions import settled_cards
 from aouo.outbound.answers import is_among, messages_of_answer
 from aouo.outbound.clean import without_secrets
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.pages import Filled
+from aouo.outbound.pages import Filled, taken_away
 from aouo.outbound.wording import sentences
 from aouo.plumbing.bus import Bus
 from aouo.queue.running import StopReason

@@ -258,6 +258,7 @@ class Turns:
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
+            behind=begun.behind,
             redactor=generation.redactor,
             for_owner=generation.owner.is_owner(job.inbound),
             names_tools=showing.names_tools,

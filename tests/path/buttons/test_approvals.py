@@ -18,8 +18,8 @@ from aouo.facts.events import Button, Inbound, Person, Text
 from aouo.guard.approval import UNATTENDED
 from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, words_of
-from tests.path.looking import answers, eventually, said, settled
+from tests.fakes.model_server import CallPart, Says, words_of
+from tests.path.looking import alone, answers, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
 WAIT_S = 300
@@ -105,6 +105,24 @@ async def test_the_card_says_which_tool_would_do_what_where(world: World, docs: 
     assert [b.text for b in shown.buttons] == ["Allow once", "No", "Always in this folder"]
     assert all(len(b.data.encode()) <= 64 for b in shown.buttons)
     assert untouched == []
+
+
+async def test_a_status_line_goes_when_the_card_comes(world: World, docs: Path) -> None:
+    """A message with no word of an answer is not left above the card, perhaps for hours."""
+    call = CallPart("write_file", {"path": str(docs / "a.txt"), "content": "hello"})
+    world.model.reply(Says(calls=(call,), stall_after=0))
+    world.model.say("noted")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "write it down")
+        status = await bot.people.next_message(ADA, contains="Thinking…")
+        world.model.release.set()
+        shown = await alone(world, "“scribe” wants to write 5 bytes")
+        await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
+        final = await said(world, "noted")
+        await settled(bot)
+
+    assert status.id < shown.id < final.id
+    assert len(await answers(world)) == 2
 
 
 async def test_a_yes_lets_the_call_run_once_and_the_card_becomes_its_outcome(

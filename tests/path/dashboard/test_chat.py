@@ -19,6 +19,7 @@ from yarl import URL
 from aouo.dashboard.rooms.chat import PAGE
 from aouo.emulator.models import ModelService, profile
 from aouo.flow.files.uploads import UNSAID_MAX, UPLOAD_BYTES
+from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.path.dashboard.chatting import STATUS, WebChat, idle, scribe
 from tests.path.dashboard.looking import Dashboard, dashboard, resting
@@ -195,6 +196,22 @@ async def test_a_question_is_answered_by_a_tap(world: World) -> None:
 
     assert "green" in heard
     assert (shown["buttons"], "green" in shown["text"]) == ([], True)
+
+
+async def test_a_status_line_goes_when_a_question_is_asked(world: World) -> None:
+    world.clock = FastClock()
+    asks = CallPart("clarify", {"message": "Which colour?", "options": ["red", "green"]})
+    world.model.reply(Says(calls=(asks,), stall_after=0))
+    async with chatting(world) as chat, chat.window() as window:
+        await chat.say("paint it")
+        await window.until("Thinking…")
+        world.model.release.set()
+        await window.until("Which colour?")
+
+        async def alone() -> bool:
+            return await chat.texts() == [("person", "paint it"), ("bot", "Which colour?")]
+
+        await eventually(alone)
 
 
 async def test_a_tap_that_is_answered_as_words_are_is_shown_as_what_was_said(world: World) -> None:

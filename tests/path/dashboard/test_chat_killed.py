@@ -61,8 +61,7 @@ class OnThePage(Scenario):
         shown = [load(row["body"]).text.strip() for row in found]
         wanted = ["Paris?", "Let me look.", ("Paris. " * 40).strip()]
         odd = here.rows("SELECT kind, state FROM deliveries WHERE state NOT IN ('sent', 'dropped')")
-        # Where the answer stands goes by whether a live message was there before the kill.
-        right = sorted(text for text in shown if text not in ASIDE) == sorted(wanted)
+        right = [text for text in shown if text not in ASIDE] == wanted
         return [
             *([] if right else [f"the page shows {shown}"]),
             *([f"deliveries: {odd}"] if odd else []),

@@ -13,7 +13,7 @@ from aouo.emulator import FAMILY
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, words_of
-from tests.path.looking import answers, said, settled
+from tests.path.looking import alone, answers, said, settled
 from tests.path.world import ADA, WAIT_S, World
 
 SPEED = 40.0
@@ -335,6 +335,53 @@ async def test_a_question_is_not_typed_at_for_hours(world: World, clock: FastClo
         await bot.people.tap(ADA, ADA, question.id, question.buttons[0].data)
 
     assert len(during) <= 1
+
+
+async def test_a_status_line_goes_when_a_question_is_asked(world: World) -> None:
+    """A message with no word of an answer is not left above the question, perhaps for hours."""
+    question = {"message": "Which?", "options": ["a"]}
+    world.model.reply(Says(calls=(CallPart("clarify", question),), stall_after=0))
+    world.model.say("noted")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        status = await bot.people.next_message(ADA, contains="Thinking…")
+        world.model.release.set()
+        card = await alone(world, "Which?")
+        await bot.people.tap(ADA, ADA, card.id, card.buttons[0].data)
+        final = await said(world, "noted")
+        await settled(bot)
+
+    assert status.id < card.id
+    assert await shown_ids(world) == [card.id, final.id]
+
+
+async def test_words_stay_above_a_question_without_their_status_line(world: World) -> None:
+    """A service gave up in the middle, and was asked again."""
+    world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 2}}
+    world.model.reply(Says(words(60), chunks=6, stall_after=4, cut_after=5))
+    question = {"message": "Which?", "options": ["a"]}
+    world.model.reply(Says(calls=(CallPart("clarify", question),), stall_after=0))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        live = await bot.people.next_message(ADA, contains="word0")
+        world.model.release.set()
+        world.model.release.clear()
+
+        async def shown() -> list[str]:
+            return [m.text for m in await bot.people.messages(ADA) if m.from_bot]
+
+        async def has_status() -> bool:
+            (text,) = await shown()
+            return text.startswith(live.text) and text.endswith("…")
+
+        await bot.people.until(has_status)
+        world.model.release.set()
+
+        async def has_none() -> bool:
+            first, *cards = await shown()
+            return cards == ["Which?"] and first.startswith(live.text) and "…" not in first
+
+        await bot.people.until(has_none)
 
 
 async def settled_question(world: World) -> None:
