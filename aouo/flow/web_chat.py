@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -92,8 +92,7 @@ class WebChat:
             message_id[:] = [number]
             self._bind(tx, address, iso(now))
             inbound = self._inbound(address, _content(text, found, number), number)
-            hides, words = off_record.hides(tx, 0, inbound), {number: Rendered(text)}
-            private.update(words if hides else self.messenger.forgettable(tx, address.chat_id))
+            private.update(self._private(tx, inbound, number, Rendered(text)))
             return (inbound,)
 
         await self.inbox.trigger(file)
@@ -130,8 +129,7 @@ class WebChat:
                 number = web_messages.add(
                     tx, address.chat_id, name, shown, iso(now), by_person=True, off_record=hides
                 )
-                words = {number: shown}
-                private.update(words if hides else self.messenger.forgettable(tx, address.chat_id))
+                private.update(self._private(tx, inbound, number, shown))
             return (inbound,)
 
         await self.inbox.trigger(file)
@@ -140,6 +138,15 @@ class WebChat:
     def _inbound(self, address: ConversationAddress, content: Content, number: int) -> Inbound:
         person = self.owner().person
         return Inbound(address, person, content, message_id=number, origin="web")
+
+    def _private(
+        self, tx: Tx, inbound: Inbound, number: int, words: Rendered
+    ) -> Mapping[int, Rendered | None]:
+        """Return, for `remember`, the words of a message that is off the record; those of one that
+        is on it end what is remembered."""
+        if off_record.hides(tx, 0, inbound):
+            return {number: words}
+        return self.messenger.forgettable(tx, inbound.address.chat_id)
 
     def _bind(self, tx: Tx, address: ConversationAddress, now: str) -> None:
         """Bind a pack's chat to its pack, the first time something is said there."""

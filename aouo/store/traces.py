@@ -16,11 +16,10 @@ from aouo.store import turn_lines
 from aouo.store.database import Tx
 from aouo.store.snapshots import Query, Snapshot
 from aouo.store.turn_lines import TurnLine
+from aouo.store.turn_sums import READ_CHARS
 
 ENTRIES_MAX = 200
 """Of each kind."""
-_READ_CHARS = 10_000
-"""Of a reason, and of what a platform said, that are read to be shown."""
 _ASKED = "the owner is asked"
 
 
@@ -240,7 +239,7 @@ def _tools(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
         "LEFT JOIN audit AS last ON last.call_id = c.id "
         "AND last.stage IN ('EXECUTED', 'FAILED', 'BLOCKED') "
         "WHERE c.turn_id = ? ORDER BY c.started_at, c.id LIMIT ?",
-        (_READ_CHARS, _READ_CHARS, turn.id, ENTRIES_MAX + 1),
+        (READ_CHARS, READ_CHARS, turn.id, ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 
@@ -275,7 +274,7 @@ def _messages(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     return Query(
         "SELECT kind, state, message_id, edits, attempts, substr(error, 1, ?) AS error, "
         "created_at, settled_at FROM deliveries WHERE turn_id = ? ORDER BY id LIMIT ?",
-        (_READ_CHARS, turn.id, ENTRIES_MAX + 1),
+        (READ_CHARS, turn.id, ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 

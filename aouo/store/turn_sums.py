@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from aouo.facts.recorded import FailedTry
 from aouo.store.snapshots import Query
 
-_READ_CHARS = 10_000
-"""Of a reason that are read to be shown."""
+READ_CHARS = 10_000
+"""Of a reason, and of what a platform said, that are read: who shows them redacts, then cuts."""
 _MOST = 100
 
 
@@ -85,7 +85,7 @@ def refused_calls(since: str, until: str) -> Query[list[RefusedCalls]]:
         "FROM turns AS t JOIN audit AS a ON a.turn_id = t.id AND a.stage = 'BLOCKED' "
         "WHERE t.started_at >= ? AND t.started_at < ? AND t.off_record = 0 "
         "GROUP BY 1, 2, 3, 4 ORDER BY times DESC, 1, 2, 3, 4 LIMIT ?",
-        (_READ_CHARS, since, until, _MOST),
+        (READ_CHARS, since, until, _MOST),
         lambda rows: [RefusedCalls(**dict(row)) for row in rows],
     )
 

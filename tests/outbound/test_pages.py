@@ -8,12 +8,20 @@ from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
+from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
+from aouo.store.database import Database
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger
 from tests.outbound.test_outbox import outbox_over
 
 CHAT = ConversationAddress("cli", "1")
+
+
+def pages_over(outbox: Outbox, database: Database, clock: FastClock) -> Pages:
+    return Pages(
+        outbox=outbox, database=database, clock=clock, address=CHAT, turn_id="t1", reply_to=0
+    )
 
 
 async def test_a_page_that_is_left_behind_while_it_is_written_down_is_not_filled_any_more(
@@ -22,15 +30,7 @@ async def test_a_page_that_is_left_behind_while_it_is_written_down_is_not_filled
     """A tool may speak below it in that very moment; that ended the turn as a failure of ours."""
     clock, messenger, asked = FastClock(), FakeMessenger(), threading.Event()
     async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
-        pages = Pages(
-            outbox=outbox,
-            database=database,
-            clock=clock,
-            address=CHAT,
-            turn_id="t1",
-            reply_to=0,
-            live=(),
-        )
+        pages = pages_over(outbox, database, clock)
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             sending = group.create_task(outbox.run())
             await pages.show(Rendered("Working: msg"))
@@ -56,14 +56,7 @@ async def test_a_page_that_is_begun_in_the_moment_of_being_left_behind_is_not_fi
     """Its row is written, and not queued: a status line would stay below a question."""
     clock, messenger, asked = FastClock(), FakeMessenger(), threading.Event()
     async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
-        pages = Pages(
-            outbox=outbox,
-            database=database,
-            clock=clock,
-            address=CHAT,
-            turn_id="t1",
-            reply_to=0,
-        )
+        pages = pages_over(outbox, database, clock)
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             sending = group.create_task(outbox.run())
             busy = group.create_task(database.transact(lambda tx: asked.wait(30)))
