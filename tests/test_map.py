@@ -8,7 +8,7 @@ from scripts.house import HOUSE, MAP, drawn, layers, sentence
 
 FOUND = {
     "outbound/flood_control.py": ("flood", "telegram"),
-    "outbound/wording/money.py": ("wording", "money"),
+    "words/money.py": ("words the notices", "money"),
     "flow/handlers/taps.py": ("taps", "buttons"),
     "facts/commands.py": ("commands", "every installation"),
     "installer/packs.py": ("installing", "removing"),

@@ -20,13 +20,13 @@ from aouo.facts.errors import SetupError
 from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
 from aouo.installer.verbs import refreshed
-from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
 from aouo.plumbing.parts import Work
 from aouo.plumbing.systemd import Systemd
 from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.telegram.channel import TelegramChannel
+from aouo.words import sentences
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App

@@ -12,7 +12,6 @@ from aouo.config.sections import Price as PriceSetting
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import ChatModel, Clock
-from aouo.outbound.wording import small as wording_small
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.zones import zone_of
@@ -26,6 +25,7 @@ from aouo.providers.service import Service
 from aouo.speech.rules import RULES, ears_model
 from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
 from aouo.spending.paid import Paid
+from aouo.words import small as wording_small
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",

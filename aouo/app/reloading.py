@@ -19,9 +19,9 @@ from aouo.facts.errors import SetupError
 from aouo.installer.refreshing import Refreshing
 from aouo.installer.unfinished import Takeover, Unfinished
 from aouo.outbound.owner_notices import OwnerNotices
-from aouo.outbound.wording import sentences
 from aouo.plumbing import failpoint
 from aouo.plumbing.changes import Look, changes, look_of
+from aouo.words import sentences
 
 log = structlog.get_logger()
 Taking: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]

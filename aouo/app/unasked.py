@@ -10,7 +10,6 @@ from aouo.flow.chores.digests import Digests
 from aouo.flow.generations import Generations, WakingClock
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices
-from aouo.outbound.wording import sentences
 from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
 from aouo.store import watches
@@ -18,6 +17,7 @@ from aouo.store.database import Tx
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.watching import FAILURES, Watching
+from aouo.words import sentences
 
 
 class Unasked:

@@ -16,7 +16,6 @@ from aouo.facts.ports import ChatModel, StreamRunner, iso
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.generation import Generation
 from aouo.outbound.terminal import TerminalMessenger
-from aouo.outbound.wording.models import no_answer_because
 from aouo.plumbing.parts import Parts
 from aouo.plumbing.verbs import Facts, Nothing, Stream, Verb, Verbs
 from aouo.providers.fallback import FallbackModel
@@ -26,6 +25,7 @@ from aouo.queue.lanes import Bell
 from aouo.routing import lexer
 from aouo.sandbox.levels import in_words
 from aouo.store import jobs
+from aouo.words.models import no_answer_because
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,6 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices, letting_in
 from aouo.outbound.terminal import TerminalMessenger
 from aouo.outbound.web import WebMessenger
-from aouo.outbound.wording import sentences
 from aouo.plumbing.parts import Parts, Work
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts, Verbs
@@ -65,6 +64,7 @@ from aouo.tools.registry import Tool
 from aouo.triggers import changing
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.ticking import Ticking
+from aouo.words import sentences
 
 log = structlog.get_logger()
 CONCURRENCY = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aouo.outbound.markdown.tables import columns
+from aouo.markdown.tables import columns
 
 _GAP = "  "
 

@@ -18,7 +18,12 @@ from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.people import Owner
 from aouo.facts.work import Misfire, Scheduled
-from aouo.outbound.wording.schedules import (
+from aouo.plumbing.home import is_locked
+from aouo.store import schedule_runs, schedules
+from aouo.store.reading import reading
+from aouo.triggers.changing import matching
+from aouo.triggers.scheduling import ZoneOf
+from aouo.words.schedules import (
     ALL_OFF,
     made,
     next_times,
@@ -26,11 +31,6 @@ from aouo.outbound.wording.schedules import (
     past_state,
     state,
 )
-from aouo.plumbing.home import is_locked
-from aouo.store import schedule_runs, schedules
-from aouo.store.reading import reading
-from aouo.triggers.changing import matching
-from aouo.triggers.scheduling import ZoneOf
 
 _LIMITS = (0, 16, 30, 50, 50, 30, 0)
 """How wide the columns of the list may be: id, pack, name, when, state, last, conversation."""

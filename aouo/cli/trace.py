@@ -8,13 +8,13 @@ import click
 
 from aouo.cli.context import NotThere, current_home, json_option, print_json
 from aouo.facts.recorded import Recorded
-from aouo.outbound.wording import models
-from aouo.outbound.wording.money import cost, usd
 from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
 from aouo.store import traces
 from aouo.store.reading import reading
 from aouo.store.traces import Sent, Step, ToolUse, Trace, TracedCall, Wait
+from aouo.words import models
+from aouo.words.money import cost, usd
 
 _WIDTH = 44
 _ANSWERS_WITHIN_S = 2.0

@@ -1,4 +1,4 @@
-"""Notices that the runtime sends, as facts; `outbound.wording` makes the sentences."""
+"""Notices that the runtime sends, as facts; `words` makes the sentences."""
 
 from __future__ import annotations
 
@@ -384,29 +384,6 @@ class SummaryUndone:
     before: int = 0
 
 
-TopicTrouble: TypeAlias = Literal["admin", "right", "off", "later", "unknown", "refused"]
-"""Why a topic was not created: the bot is no administrator, or lacks the right; topics are off;
-nobody answered, before it was created or perhaps after; Telegram will not."""
-
-
-@dataclass(frozen=True, slots=True)
-class TopicsSetUp:
-    """Packs whose topic was created, existed, or could not be created; `hidden`: privacy mode
-    hides messages that do not mention the bot."""
-
-    created: tuple[str, ...]
-    bound: tuple[str, ...]
-    failed: tuple[tuple[str, TopicTrouble], ...]
-    hidden: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NoTopicsHere:
-    """No topic was created; `why`: no pack needs one, or this kind of chat has none."""
-
-    why: Literal["packs", "private", "group", "elsewhere"]
-
-
 @dataclass(frozen=True, slots=True)
 class MenuPage:
     """A page of a pack's menu in a person's language; `name` is what the pack is called.
@@ -487,8 +464,6 @@ Notice: TypeAlias = (
     | SpendingReport
     | Broken
     | ReadsNoSkills
-    | TopicsSetUp
-    | NoTopicsHere
     | OwnersCommand
     | OnboardingSkipped
     | MenuPage

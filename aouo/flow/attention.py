@@ -10,10 +10,10 @@ import structlog
 from aouo.facts.events import Inbound, Report
 from aouo.facts.ports import Rendered, iso
 from aouo.facts.quiet_hours import AttentionRules
-from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.store import kept_reports, schedules
 from aouo.store.database import Tx
+from aouo.words import sentences
 
 log = structlog.get_logger()
 

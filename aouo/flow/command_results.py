@@ -17,12 +17,12 @@ from aouo.facts.notices import Notice
 from aouo.facts.notices_commands import CommandRunsApart
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Job
-from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.store import jobs, routes
 from aouo.store.database import Tx
+from aouo.words import sentences
 
 
 @dataclass(frozen=True, slots=True)

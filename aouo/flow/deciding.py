@@ -15,10 +15,10 @@ from aouo.facts.taps import Approve, Choose, encode
 from aouo.facts.work import Gate
 from aouo.flow.handlers.answering_gates import ANSWERED
 from aouo.flow.questions.approving import KIND as APPROVAL
-from aouo.outbound.wording import questions
 from aouo.store import gates, grants
 from aouo.store.database import Database, Tx
 from aouo.store.grants import Grant
+from aouo.words import questions
 
 log = structlog.get_logger()
 WITHIN_S = 10.0

@@ -8,9 +8,9 @@ from aouo.facts.events import Inbound
 from aouo.facts.work import Delivery
 from aouo.flow.questions import settled_cards
 from aouo.outbound.pages import taken_away
-from aouo.outbound.wording import sentences
 from aouo.store import audit, deliveries, off_record, turns
 from aouo.store.database import Tx
+from aouo.words import sentences
 
 
 def end_turn(

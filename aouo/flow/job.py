@@ -29,7 +29,6 @@ from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.table import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import sentences
 from aouo.plumbing.bus import Bus
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Running, StopReason
@@ -38,6 +37,7 @@ from aouo.routing.decide import decide
 from aouo.store.off_record import is_once
 from aouo.turn.context import Ending
 from aouo.turn.loop import run_turn
+from aouo.words import sentences
 
 log = structlog.get_logger()
 STARTS_MAX = 3

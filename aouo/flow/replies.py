@@ -25,7 +25,6 @@ from aouo.flow.command_results import CommandResults, Outcome
 from aouo.flow.files import media_files
 from aouo.flow.questions import settled_cards
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import ObeyCommand
@@ -33,6 +32,7 @@ from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.journal import record_all
+from aouo.words import sentences
 
 log = structlog.get_logger()
 Said: TypeAlias = Sequence[Rendered | Delivery]
@@ -86,7 +86,7 @@ class Replies:
             {name: command.takes for name, command in self._added().items()},
         )
 
-    async def answer(self, job: Job, notice: Notice, *, instead_of: int = 0) -> None:
+    async def answer(self, job: Job, notice: Notice | Rendered, *, instead_of: int = 0) -> None:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
         said = sentences.word(notice)
         await self.settle(job, lambda tx, now: [said], instead_of=instead_of)

@@ -20,7 +20,6 @@ from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.installer.unfinished import Takeover
-from aouo.outbound.wording.packs import install_card
 from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
@@ -31,6 +30,7 @@ from aouo.store.opening import opened
 from aouo.triggers.changing import ScheduleRefused, Wish, may_run
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.scheduling import Place
+from aouo.words.packs import install_card
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from aouo.facts.ports import Clock
 from aouo.installer.packs import Packs
 from aouo.local.dev_reload import take_up_edits
 from aouo.local.inside import running
-from aouo.outbound.wording.sentences import ABOUT_MODEL
 from aouo.plumbing import children
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, write_atomically
@@ -33,6 +32,7 @@ from aouo.queue.idle import idle
 from aouo.store import jobs, turns
 from aouo.store.database import Database
 from aouo.web.session import secrets_of
+from aouo.words.sentences import ABOUT_MODEL
 
 ADA, BEN = 1001, 1002
 ANSWER_S = 120.0

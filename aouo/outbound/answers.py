@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from aouo.facts.attachments import safe_name
 from aouo.facts.ports import Media, Rendered
-from aouo.outbound.markdown.entities import LIMIT, utf16_len
-from aouo.outbound.markdown.marks import first_heading
-from aouo.outbound.markdown.render import Part, render, stable_prefix
+from aouo.markdown.entities import LIMIT, utf16_len
+from aouo.markdown.marks import first_heading
+from aouo.markdown.render import Part, render, stable_prefix
 from aouo.outbound.payloads import MAX_CAPTION
-from aouo.outbound.wording import sentences
+from aouo.words import sentences
 
 _OPENING_UNITS = 1024
 _MORE = "\n\n…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aouo.facts.ports import Rendered
-from aouo.outbound.markdown.entities import LIMIT, utf16_len
+from aouo.markdown.entities import LIMIT, utf16_len
 from aouo.outbound.payloads import MAX_CAPTION
 
 

@@ -11,8 +11,8 @@ from pathlib import PurePath
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ButtonSpec, Media, Messenger, Rendered
 from aouo.guard.paths import looks_local
-from aouo.outbound.markdown.entities import Entity, Part, utf16_len
-from aouo.outbound.markdown.render import render
+from aouo.markdown.entities import Entity, Part, utf16_len
+from aouo.markdown.render import render
 from aouo.plumbing.redact import REDACTED, Redactor, replaced
 from aouo.plumbing.secret_shapes import Span, bared, shape_spans
 

@@ -12,9 +12,9 @@ from aouo.facts.events import Event
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery, DeliveryState
-from aouo.outbound.wording import delivering, sentences
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
+from aouo.words import delivering, topics
 
 log = structlog.get_logger()
 
@@ -131,7 +131,7 @@ class Ledger:
             shut = "closed" if error.closed else "deleted"
             routes.set_paused(tx, address, shut, now)
             title = (route.title or route.active_pack) if route else ""
-            said, around = sentences.topic_shut(title, shut), address.around
+            said, around = topics.shut(title, shut), address.around
             key = f"shut:{address.thread_id}:{row.turn_id or row.id}"
             told = deliveries.add(tx, around, "notice", said, now, key=key)
             return told if told.state == "queued" else None

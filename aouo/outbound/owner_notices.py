@@ -11,10 +11,10 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.plumbing.home import Home, home_path
 from aouo.store import deliveries
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
 
 
 def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aouo.facts.ports import Media, Payload, Rendered
+from aouo.markdown.render import render
 from aouo.outbound.albums import grouped, media_of
-from aouo.outbound.markdown.render import render
-from aouo.outbound.wording import sentences
+from aouo.words import sentences
 
 MAX_CAPTION = 1024
 """UTF-16 units. Source: core.telegram.org/bots/api#sendphoto."""

@@ -1,4 +1,4 @@
-"""Makes the lines of a permission card as values; `outbound/wording/packs.py` words them."""
+"""Makes the lines of a permission card as values; `words/packs.py` words them."""
 
 from __future__ import annotations
 

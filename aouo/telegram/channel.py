@@ -271,7 +271,7 @@ class TelegramChannel:
             self._forums.discard(chat_id)
 
     async def _explain_tap(self, arrival: Arrival) -> None:
-        from aouo.outbound.wording import sentences
+        from aouo.words import sentences
 
         if arrival.refused_tap:
             log.info("tg_auth_denied", person=arrival.refused_person)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from aouo.facts.ports import Rendered
+from aouo.markdown.entities import Entity
 from aouo.outbound.clean import without_secrets
-from aouo.outbound.markdown.entities import Entity
 from aouo.plumbing.redact import REDACTED, Redactor
 
 SECRET = "correct-horse-battery-staple"

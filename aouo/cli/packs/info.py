@@ -15,8 +15,8 @@ from aouo.cli.packs.named import named, summary_of
 @json_option
 def info(pack: str, as_json: bool) -> None:
     """Say what a pack is, what it may do, what it brings and who signed it."""
-    from aouo.outbound.markdown.render import as_text
-    from aouo.outbound.wording.packs import install_card
+    from aouo.markdown.render import as_text
+    from aouo.words.packs import install_card
 
     with named(pack) as found:
         summary = summary_of(found)
@@ -33,8 +33,8 @@ def info(pack: str, as_json: bool) -> None:
 @json_option
 def permissions(pack: str, as_json: bool) -> None:
     """Say what a pack may do."""
-    from aouo.outbound.markdown.render import as_text
-    from aouo.outbound.wording.packs import permissions_card
+    from aouo.markdown.render import as_text
+    from aouo.words.packs import permissions_card
 
     with named(pack) as found:
         summary = summary_of(found)

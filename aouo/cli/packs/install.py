@@ -113,7 +113,7 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
 
 def _show(card: str) -> None:
     """Print the card as plain text, since a terminal shows no Markdown."""
-    from aouo.outbound.markdown.render import render
+    from aouo.markdown.render import render
 
     click.echo("\n\n".join(part.text for part in render(card)))
     click.echo()

@@ -10,7 +10,7 @@ RELOAD = "Run `aouo reload`."
 
 def unread(home: Home) -> dict[str, str]:
     """Return by pack why the running bot's version differs from its folder; {} without a bot."""
-    from aouo.outbound.wording.packs import UNREAD
+    from aouo.words.packs import UNREAD
 
     try:
         kinds: dict[str, str] = ask(home, "pack_unread").get("unread", {})

@@ -8,13 +8,13 @@ from dataclasses import asdict
 
 from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.shown import Shown
-from aouo.outbound.markdown.render import as_text
-from aouo.outbound.wording.packs import UNREAD, card_sentences, signature_line
+from aouo.markdown.render import as_text
 from aouo.packs.load import Pack
 from aouo.packs.shipping.signing import verify
 from aouo.packs.summary import summarize
 from aouo.plumbing.verbs import Facts
 from aouo.store import installs
+from aouo.words.packs import UNREAD, card_sentences, signature_line
 
 RECENT_S = 5.0
 

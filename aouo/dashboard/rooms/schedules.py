@@ -17,8 +17,6 @@ from aouo.facts.ports import iso
 from aouo.facts.schedule import is_from_now
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled
-from aouo.outbound.wording import sentences
-from aouo.outbound.wording.schedules import ALL_OFF, past_state, state
 from aouo.packs.format.manifest import Watch
 from aouo.packs.load import Pack
 from aouo.plumbing.redact import Redactor
@@ -30,6 +28,8 @@ from aouo.triggers import changing
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
+from aouo.words import sentences
+from aouo.words.schedules import ALL_OFF, past_state, state
 
 PAGE = 100
 ASKED_CHARS = 100_000

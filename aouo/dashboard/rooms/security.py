@@ -11,8 +11,7 @@ from aouo.dashboard.endpoints import Endpoint, NotFound
 from aouo.dashboard.excerpts import excerpt
 from aouo.dashboard.shown import Shown
 from aouo.guard.approval import FOR_GOOD
-from aouo.outbound.markdown.render import render
-from aouo.outbound.wording.packs import permissions_card
+from aouo.markdown.render import render
 from aouo.packs.format.names import GROUP_TOOLS
 from aouo.packs.load import Pack
 from aouo.packs.summary import summarize
@@ -21,6 +20,7 @@ from aouo.plumbing.verbs import Facts
 from aouo.store import audit_report, grants, off_record
 from aouo.store.audit_report import Refusal, Use
 from aouo.store.grants import Grant
+from aouo.words.packs import permissions_card
 
 _MOST = 200
 _CARD_CHARS = 1_000_000

@@ -11,7 +11,6 @@ from aouo.dashboard.endpoints import Choice, Day, Endpoint, NotFound, Number, Wo
 from aouo.dashboard.excerpts import MARGIN_CHARS, beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Origin
-from aouo.outbound.wording.models import no_answer_because
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
@@ -19,6 +18,7 @@ from aouo.store import prompts, traces, turn_lines, turn_texts
 from aouo.store.traces import ToolUse, Trace
 from aouo.store.turn_lines import Wanted
 from aouo.store.turn_texts import CallTexts, Kept
+from aouo.words.models import no_answer_because
 
 TEXT_CHARS = 2_000
 PROMPT_CHARS = 50_000

@@ -14,7 +14,6 @@ from aouo.dashboard.money import Money
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format
 from aouo.dashboard.usage_export import exported
-from aouo.outbound.wording.models import no_answer_because
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
@@ -22,6 +21,7 @@ from aouo.store import turn_lines, turn_sums, usage_days, usage_report
 from aouo.store.turn_sums import RefusedCalls
 from aouo.store.usage_days import Range
 from aouo.store.usage_report import DAYS_MAX
+from aouo.words.models import no_answer_because
 
 DAYS = 30
 _RANGE = (

@@ -15,12 +15,12 @@ from aouo.facts.work import Delivery, Job, OpenTurn
 from aouo.flow.handlers import reacting
 from aouo.flow.handlers.onboarding import chosen, skill_of
 from aouo.outbound import choices
-from aouo.outbound.wording import sentences
 from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Resolved
 from aouo.store.tenants import tenant_of
+from aouo.words import sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.answers import is_among, messages_of_answer, with_tail
 from aouo.outbound.clean import without_secrets
-from aouo.outbound.wording import sentences
 from aouo.queue import reports
 from aouo.routing.decisions import BringIn
 from aouo.store import jobs, report_parts, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.triggers.runs import RunEnd, Settle
+from aouo.words import sentences
 
 
 class Bringing:

@@ -30,7 +30,6 @@ from aouo.outbound.answers import is_among, messages_of_answer
 from aouo.outbound.clean import without_secrets
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, taken_away
-from aouo.outbound.wording import sentences
 from aouo.plumbing.bus import Bus
 from aouo.queue.running import StopReason
 from aouo.store import (
@@ -55,6 +54,7 @@ from aouo.triggers.runs import RunEnd
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.journal import record_all
 from aouo.turn.pipelines import settle
+from aouo.words import sentences
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]

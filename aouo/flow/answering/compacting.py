@@ -29,7 +29,6 @@ from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.queue.running import Running, StopReason
 from aouo.store import routes, sessions, summaries
 from aouo.store.database import Database, Tx
@@ -37,6 +36,7 @@ from aouo.store.tenants import tenant_of
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
+from aouo.words import sentences
 
 log = structlog.get_logger()
 FEWEST_MESSAGES = 4

@@ -19,13 +19,13 @@ from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.compaction import KEPT_SHARE, budget_tokens, cut
 from aouo.turn.journal import record_all
+from aouo.words import sentences
 
 log = structlog.get_logger()
 LEAST_TURNS = 20

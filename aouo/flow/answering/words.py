@@ -15,9 +15,9 @@ from aouo.flow.files.intake import Audience, Intake, has_files
 from aouo.flow.files.media_reach import openers_of
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import sentences
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import RunTurn
+from aouo.words import sentences
 
 _MISSED = "a file could not be taken in"
 _READS_NO_SKILLS = "the model reads no skills"

@@ -13,10 +13,10 @@ from aouo.facts.ports import Clock, Rendered, iso
 from aouo.facts.quiet_hours import AttentionRules
 from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording.digests import Waited, digest
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 from aouo.store.kept_reports import KeptReport
+from aouo.words.digests import Waited, digest
 
 log = structlog.get_logger()
 

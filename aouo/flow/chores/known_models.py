@@ -9,12 +9,12 @@ import structlog
 from aouo.facts.ports import Clock
 from aouo.flow.generations import Generations
 from aouo.outbound.owner_notices import OwnerNotices
-from aouo.outbound.wording import sentences
 from aouo.providers.fallback import models_in
 from aouo.providers.known.concerns import Concern, concerns, key_of
 from aouo.providers.known.inquiry import Inquiry
 from aouo.providers.known.knowing import KnownModel, learn
 from aouo.spending.paid import Paid, lacking
+from aouo.words import sentences
 
 log = structlog.get_logger()
 AGAIN_S = 86_400.0

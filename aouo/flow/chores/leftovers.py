@@ -20,10 +20,10 @@ from aouo.facts.work import Delivery
 from aouo.flow import ending
 from aouo.flow.files import media_files
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, jobs, off_record, report_parts, schedule_runs, schedules, turns
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
 
 log = structlog.get_logger()
 PATIENCE_S = 10.0

@@ -10,11 +10,11 @@ from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.questions import settled_cards
 from aouo.flow.questions.approving import KIND as APPROVAL
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import sentences
 from aouo.queue.gates import Waiting
 from aouo.routing.decisions import AnswerGate
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
+from aouo.words import sentences
 
 Answer: TypeAlias = AnswerGate | taps.Choose | taps.Approve
 _MOST_DIGITS = 18

@@ -23,9 +23,9 @@ from aouo.flow.generations import Generations
 from aouo.flow.questions import settled_cards
 from aouo.flow.questions.approving import elsewhere
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import questions, sentences
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.database import Database, Tx
+from aouo.words import questions, sentences
 
 log = structlog.get_logger()
 _HOUR = timedelta(hours=1)

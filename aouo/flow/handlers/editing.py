@@ -14,7 +14,6 @@ from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.queue import edited
 from aouo.routing import lexer
 from aouo.store import asked as asked_jobs
@@ -22,6 +21,7 @@ from aouo.store import deliveries, edits, jobs, media, off_record, turns
 from aouo.store.database import Database, Tx
 from aouo.turn import heard
 from aouo.turn.context import TurnContext
+from aouo.words import sentences
 
 log = structlog.get_logger()
 

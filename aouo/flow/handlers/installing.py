@@ -32,11 +32,11 @@ from aouo.facts.work import Job
 from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
-from aouo.outbound.wording.packs import install_card
 from aouo.packs.compare import Difference
 from aouo.packs.summary import Summary
 from aouo.triggers.scheduling import Place
+from aouo.words import sentences
+from aouo.words.packs import install_card
 
 log = structlog.get_logger()
 _OPEN = frozenset(

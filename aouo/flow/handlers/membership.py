@@ -16,10 +16,10 @@ from aouo.facts.events import Standing
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies, Said
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.routing.decisions import MoveChat, Refuse
 from aouo.store import chats, gone
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
 
 log = structlog.get_logger()
 

@@ -17,13 +17,13 @@ from aouo.facts.events import Button
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import sentences
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
 from aouo.store import deliveries, turns
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
+from aouo.words import sentences
 
 log = structlog.get_logger()
 _COLUMN = re.compile(r"\{([^{}]*)\}")

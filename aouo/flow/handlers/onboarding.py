@@ -8,10 +8,10 @@ from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies, Said
 from aouo.outbound import choices
-from aouo.outbound.wording import sentences
 from aouo.store import deliveries, onboarding, routes, turns
 from aouo.store.database import Tx
 from aouo.store.tenants import tenant_of
+from aouo.words import sentences
 
 
 def may_begin(pack: str, model: ChatModel, generation: Generation) -> bool:

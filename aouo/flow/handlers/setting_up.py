@@ -19,15 +19,16 @@ from aouo.facts.errors import (
     NotSent,
 )
 from aouo.facts.events import ChatKind
-from aouo.facts.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
+from aouo.facts.notices import Bound
 from aouo.facts.ports import Clock, Rights, Topics, stamp
 from aouo.facts.work import Delivery, Job, Route
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.plumbing.backoff import Backoff
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
+from aouo.words import topics as words
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -40,11 +41,13 @@ COMES_BACK_S = 5.0
 
 @dataclass(slots=True)
 class _Report:
-    """What became of each pack's topic."""
+    """What became of each pack's topic; of those that failed, why: a name of the catalogue."""
 
     created: list[str] = field(default_factory=list[str])
     bound: list[str] = field(default_factory=list[str])
-    failed: list[tuple[str, TopicTrouble]] = field(default_factory=list[tuple[str, TopicTrouble]])
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    hidden: bool = False
+    none_here: str = ""
 
 
 class SettingUp:
@@ -72,11 +75,16 @@ class SettingUp:
         """Set up the chat and say what came of it; one at a time in each chat."""
         address = job.inbound.address
         if self._platform is None or address.platform != "tg":
-            await self._replies.answer(job, NoTopicsHere("elsewhere"))
+            await self._replies.answer(job, words.none_here("elsewhere"))
             return
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
-            notice = await self._set_up(job, self._platform, self._replies.library.names)
-        await self._replies.answer(job, notice)
+            report = await self._set_up(job, self._platform, self._replies.library.names)
+        if report.none_here:
+            await self._replies.answer(job, words.none_here(report.none_here))
+            return
+        await self._replies.answer(
+            job, words.set_up(report.created, report.bound, report.failed, hidden=report.hidden)
+        )
 
     async def provide(self, job: Job, pack: str) -> ConversationAddress | None:
         """The topic that one pack has here from now on; None: there are none, or it could not be
@@ -86,35 +94,28 @@ class SettingUp:
             return None
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
             report = await self._set_up(job, self._platform, (pack,))
-        if not isinstance(report, TopicsSetUp) or report.failed:
+        if report.none_here or report.failed:
             return None
         chat = address.around
         found = await self._database.read(lambda tx: topics.of_pack(tx, chat, pack))
         return found[0][0] if found else None
 
-    async def _set_up(
-        self, job: Job, platform: Topics, packs: tuple[str, ...]
-    ) -> TopicsSetUp | NoTopicsHere:
+    async def _set_up(self, job: Job, platform: Topics, packs: tuple[str, ...]) -> _Report:
         chat = job.inbound.address.around
         if not packs:
-            return NoTopicsHere("packs")
+            return _Report(none_here="packs")
         try:
             rights = await self._patiently(lambda: platform.rights(chat))
         except DeliveryError as error:
             log.warning("topics_not_set_up", error=str(error))
-            return TopicsSetUp((), (), tuple((pack, "later") for pack in packs), hidden=False)
+            return _Report(failed=dict.fromkeys(packs, "later"))
         if not rights.has_topics:
-            return NoTopicsHere("private" if job.inbound.chat_kind == "private" else "group")
-        report = _Report()
+            return _Report(none_here="private" if job.inbound.chat_kind == "private" else "group")
+        report = _Report(hidden=not rights.sees_all)
         for pack in packs:
             await self._provide(job, platform, chat, pack, rights, report)
-        log.info("topics_set_up", created=report.created, failed=dict(report.failed))
-        return TopicsSetUp(
-            tuple(report.created),
-            tuple(report.bound),
-            tuple(report.failed),
-            hidden=not rights.sees_all,
-        )
+        log.info("topics_set_up", created=report.created, failed=report.failed)
+        return report
 
     async def _provide(
         self,
@@ -132,10 +133,10 @@ class SettingUp:
             elif await self._create(job, platform, chat, pack):
                 report.created.append(pack)
             else:
-                report.failed.append((pack, "unknown"))
+                report.failed[pack] = "unknown"
         except DeliveryError as error:
             log.warning("topic_not_created", pack=pack, error=str(error))
-            report.failed.append((pack, _trouble(error, rights)))
+            report.failed[pack] = _trouble(error, rights)
 
     async def _has(self, job: Job, platform: Topics, chat: ConversationAddress, pack: str) -> bool:
         """Whether a topic of the pack is there; routes of topics that are gone let go of it."""
@@ -243,7 +244,7 @@ class SettingUp:
         return await call()
 
 
-def _trouble(error: DeliveryError, rights: Rights) -> TopicTrouble:
+def _trouble(error: DeliveryError, rights: Rights) -> str:
     match error:
         case NoTopics():
             return "off"

@@ -21,10 +21,10 @@ from aouo.flow.handlers.remembering import Remembering
 from aouo.flow.handlers.scheduling import ScheduleTaps
 from aouo.flow.handlers.table import Handlers, on, table
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import sentences
 from aouo.queue.running import Running
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
 
 
 def taps_of(

@@ -12,11 +12,11 @@ from aouo.commands.registry import CommandCall
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
-from aouo.outbound.wording import sentences
 from aouo.routing.decisions import NameTopic, ShutTopic
 from aouo.routing.installed import pack_of
 from aouo.store import jobs, routes, topics
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
 
 log = structlog.get_logger()
 

@@ -11,9 +11,9 @@ from aouo.facts.origins import PEOPLE
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording import sentences
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
 
 TOLD_AFTER_S = 0.7
 """What has begun by then needs no words; people are told within a second."""

@@ -18,9 +18,9 @@ from aouo.facts.work import Delivery, Gate
 from aouo.flow.questions.waiting import PersonWait
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, FOR_GOOD, UNATTENDED, answers, is_attended
-from aouo.outbound.wording import sentences
 from aouo.store import gates, grants
 from aouo.store.database import Tx
+from aouo.words import sentences
 
 log = structlog.get_logger()
 KIND = "approval"

@@ -8,9 +8,9 @@ from dataclasses import replace
 from aouo.facts.address import ConversationAddress
 from aouo.facts.work import Delivery, Gate
 from aouo.outbound import choices
-from aouo.outbound.wording import questions
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
+from aouo.words import questions
 
 
 def waits_key(gate: Gate) -> str:

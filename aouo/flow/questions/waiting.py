@@ -15,8 +15,8 @@ from aouo.facts.ports import ButtonSpec, Clock, Rendered, iso
 from aouo.facts.taps import Choose, encode
 from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.questions import settled_cards
+from aouo.markdown.render import render
 from aouo.outbound.live import LiveView
-from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.silent import SilentView
 from aouo.plumbing.shield import finish

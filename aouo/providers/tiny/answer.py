@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"^(\d+)([.)])")
 
 
 class Words(Protocol):
-    """The sentences for people, which `outbound.wording` words."""
+    """The sentences for people, which `words` words."""
 
     def cannot(self, examples: Sequence[str], *, buttons: bool) -> str: ...
     def saved(self, what: str) -> str: ...

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD, VOCAB, ChatMessage
-from aouo.outbound.wording import sentences
+from aouo.words import sentences
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aouo.emulator import ADA
 from aouo.facts.notices import EditedTooLate, Plain
-from aouo.outbound.wording.sentences import word
+from aouo.words.sentences import word
 from tests.fakes.model_server import Body, Reply, words_of
 from tests.path.killing import START_UP, Scenario, killed, killed_at
 from tests.path.lives import Place

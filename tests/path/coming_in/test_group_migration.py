@@ -13,9 +13,9 @@ from aouo.emulator import FAMILY, ChatMessage
 from aouo.emulator.jsons import JsonObject
 from aouo.facts.address import ConversationAddress
 from aouo.facts.work import Delivery
-from aouo.outbound.wording import sentences
 from aouo.store import deliveries
 from aouo.store.database import Tx
+from aouo.words import sentences
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from aouo.markdown.render import render
 from aouo.outbound.answers import messages_of_answer
-from aouo.outbound.markdown.render import render
 from tests.fakes.model_server import Body, Reply
 from tests.path.going_out.test_long_answers import LONG, NAME, file_of
 from tests.path.killing import START_UP, Scenario, killed, killed_at, shown_wrongly

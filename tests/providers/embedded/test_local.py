@@ -28,8 +28,8 @@ from aouo.facts.transcript import (
     ToolSpec,
     UserSaid,
 )
-from aouo.outbound.wording import small as wording_small
 from aouo.providers.embedded.model import INSTALL, LocalModel, find_weights
+from aouo.words import small as wording_small
 
 LIMIT_S = 60.0
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), (), max_tokens=24)

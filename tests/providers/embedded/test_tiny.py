@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.transcript import ToolCall, ToolReturned, ToolSpec
-from aouo.outbound.markdown.render import render
-from aouo.outbound.wording import small as wording_small
+from aouo.markdown.render import render
 from aouo.providers.tiny import answer, choice, cuts, matching, options
+from aouo.words import small as wording_small
 
 PROPERTIES: dict[str, Any] = {
     "action": {"type": "string", "enum": ["plant", "list"]},

@@ -1,0 +1,121 @@
+"""Every sentence for people stands in the catalogue, is used, and is given exactly its parts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import yaml
+from babel.core import Locale
+
+from aouo.words.catalogue import plural_form, text
+from scripts.plural_rules import rules
+
+HOUSE = Path(__file__).parents[2] / "aouo"
+LANGUAGE = "en"
+
+
+def _sentences() -> dict[str, dict[str, str]]:
+    """The texts of each name by plural form; "" for a sentence that has no forms."""
+    groups = yaml.safe_load((HOUSE / "words" / f"{LANGUAGE}.yml").read_text("utf-8"))
+    return {
+        f"{group}.{name}": {"": said} if isinstance(said, str) else said
+        for group, sentences in groups.items()
+        for name, said in sentences.items()
+    }
+
+
+def _parts(said: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(said) if name is not None}
+
+
+def _asked() -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
+    """Each place that asks for a sentence: where, its name as a pattern, the parts it gives."""
+    for file in sorted(HOUSE.rglob("*.py")):
+        code = file.read_text("utf-8")
+        if "from aouo.words.catalogue import" not in code:
+            continue
+        for node in ast.walk(ast.parse(code)):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if not isinstance(node.func, ast.Name) or node.func.id not in ("text", "say"):
+                continue
+            first, given = node.args[0], {word.arg or "" for word in node.keywords}
+            where = f"{file.relative_to(HOUSE)}:{node.lineno}"
+            for name in _names(first):
+                yield where, name, given
+
+
+def _names(node: ast.expr) -> Iterator[re.Pattern[str]]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+        yield re.compile(re.escape(node.value))
+    elif isinstance(node, ast.JoinedStr):
+        yield re.compile(
+            "".join(
+                re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else ".+"
+                for piece in node.values
+            )
+        )
+    elif isinstance(node, ast.IfExp):
+        yield from _names(node.body)
+        yield from _names(node.orelse)
+    elif isinstance(node, ast.Name):  # a variable, which runs over names that stand beside it
+        yield re.compile(r"(?!)")
+
+
+def test_each_sentence_that_is_asked_for_is_there_and_is_given_its_parts() -> None:
+    sentences, wrong = _sentences(), list[str]()
+    for where, pattern, given in _asked():
+        fitting = [name for name in sentences if pattern.fullmatch(name)]
+        if not fitting and pattern.pattern != "(?!)":
+            wrong.append(f"{where} asks for {pattern.pattern}")
+        wrong += [
+            f"{where} gives {sorted(given)} to {name}"
+            for name in fitting
+            for said in sentences[name].values()
+            if _parts(said) - given
+        ]
+
+    assert wrong == []
+
+
+def test_each_sentence_of_the_catalogue_is_used() -> None:
+    code = "\n".join(file.read_text("utf-8") for file in HOUSE.rglob("*.py"))
+    patterns = [pattern for _, pattern, _ in _asked()]
+
+    unused = [
+        name
+        for name in _sentences()
+        if f'"{name}"' not in code and not any(p.fullmatch(name) for p in patterns)
+    ]
+
+    assert unused == []
+
+
+def test_a_sentence_with_a_number_has_each_plural_form_of_its_language() -> None:
+    forms = set(rules()[LANGUAGE][0])
+
+    wrong = [name for name, said in _sentences().items() if "" not in said and set(said) != forms]
+
+    assert wrong == []
+
+
+def test_the_plural_forms_of_all_languages_are_those_of_unicode() -> None:
+    """Source: CLDR, as Babel has it; `scripts/plurals` writes them down."""
+    numbers = [*range(210), 1_000, 1_000_000, 2_000_001]
+
+    wrong = [
+        (language, number)
+        for language in rules()
+        for number in numbers
+        if plural_form(language, number) != Locale.parse(language).plural_form(number)
+    ]
+
+    assert wrong == []
+
+
+def test_a_part_is_put_in_as_it_is_written() -> None:
+    assert text("topics.created", packs="{notes}, {0.x}") == "Created: {notes}, {0.x}"

@@ -1,0 +1,47 @@
+"""Sentences with a rule of their own. Source: reference part B, "what people read"."""
+
+from __future__ import annotations
+
+import pytest
+
+from aouo.facts import errors, notices
+from aouo.words import models, sentences
+
+HERE = notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",))
+
+
+def test_why_a_model_gave_no_answer_has_words_for_each_error() -> None:
+    kinds = [one for one in vars(errors).values() if isinstance(one, type)]
+    found = {
+        one.__name__: models.no_answer_because(one.__name__)
+        for one in kinds
+        if issubclass(one, errors.ProviderError) and one is not errors.ProviderError
+    }
+
+    assert "ProviderBusy" in found
+    assert [name for name, why in found.items() if why == "failed"] == []
+
+
+@pytest.mark.parametrize(
+    ("writes_bytes", "said"), [(0, "0 bytes"), (1, "1 byte"), (1_234, "1,234 bytes")]
+)
+def test_an_approval_counts_what_would_be_written(writes_bytes: int, said: str) -> None:
+    asked = notices.ApprovalAsked("g", "write_file", "notes", "/a", writes_bytes, ("allow", "deny"))
+
+    assert sentences.word(asked).text.startswith(f"“notes” wants to write {said} to\n/a\n")
+
+
+@pytest.mark.parametrize(("platform", "told"), [("tg", True), ("web", False), ("cli", False)])
+def test_whereami_tells_a_topic_only_where_there_are_topics(platform: str, told: bool) -> None:
+    where = sentences.word(notices.Whereabouts(platform, "~", "", "notes", "", "s", ("notes",)))
+
+    assert ("Topic: none" in where.text) == told
+
+
+def test_whereami_says_what_is_off_the_record_and_how_to_end_it() -> None:
+    on_the_record = sentences.word(HERE).text
+    off = sentences.word(
+        notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",), off_record=True)
+    ).text
+
+    assert off == f"{on_the_record}\nOff the record: nothing is kept. /otr ends it."
