@@ -90,10 +90,24 @@ class Tx:
         self._connection.execute("RELEASE apart")
         return result
 
-    def script(self, statements: Sequence[str]) -> None:
-        """Run the statements of a migration file."""
-        for statement in statements:
-            self._connection.execute(statement)
+    def script(self, text: str) -> None:
+        """Run the statements of a file, split where SQLite sees their ends."""
+        statement = ""
+        for line in text.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                self._connection.execute(statement)
+                statement = ""
+        self._connection.execute(statement)
+
+    @property
+    def schema(self) -> int:
+        """The number of the schema that the tables are of, 0 = it was never set."""
+        return self._connection.execute("PRAGMA user_version").fetchone()[0]
+
+    @schema.setter
+    def schema(self, number: int) -> None:
+        self._connection.execute(f"PRAGMA user_version={number:d}")
 
 
 def _is_the_database(error: Exception) -> bool:
@@ -137,6 +151,7 @@ def connect(path: Path) -> sqlite3.Connection:
         path, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
     )
     connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file, and before its log
     (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
     if mode != "wal":
         connection.close()

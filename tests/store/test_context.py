@@ -30,7 +30,7 @@ _INSERT: LiteralString = (
 async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     database = Database(tmp_path / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: opening.migrate(tx, NOW))
+    await database.transact(opening.make_tables)
     yield database
     await database.close()
 

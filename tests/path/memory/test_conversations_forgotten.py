@@ -269,7 +269,7 @@ async def test_what_is_emptied_is_not_looked_at_again_unless_it_gets_other_words
             jobs.add(tx, place.lane, asked, LONG_AGO)
         tx.run("UPDATE jobs SET state = 'dropped', settled_at = ?", LONG_AGO)
 
-    async with opened(tmp_path / "aouo.db", FastClock()) as database:
+    async with opened(tmp_path / "aouo.db") as database:
 
         async def forget() -> list[int]:
             parts, after = list[int](), 0
