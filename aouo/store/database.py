@@ -35,6 +35,10 @@ from aouo.store.snapshots import Query, Snapshot, Snapshots
 T = TypeVar("T")
 Value: TypeAlias = str | int | float | bytes | None
 _BATCH = 64
+PRUNED_AT_ONCE = 500
+"""The most rows that a transaction of retention deletes: another one waits for it."""
+PAGES_AT_ONCE = 256
+"""The most pages, 1 MB, that one transaction gives back."""
 
 
 class Tx:
@@ -89,6 +93,11 @@ class Tx:
             raise Unstorable(place_of(error)) from error
         self._connection.execute("RELEASE apart")
         return result
+
+    def give_back(self) -> int:
+        """Shorten the file by some of its free pages; return how many are left."""
+        self._connection.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+        return self._connection.execute("PRAGMA freelist_count").fetchone()[0]
 
     def script(self, text: str) -> None:
         """Run the statements of a file, split where SQLite sees their ends."""

@@ -440,14 +440,6 @@ def _elsewhere(kind: DeliveryKind, message: Rendered, edits: int) -> tuple[Rende
     return replace(message, reply_to=0), "dropped" if dropped else "queued"
 
 
-def prune(tx: Tx, before: str) -> int:
-    return tx.run(
-        "DELETE FROM deliveries WHERE settled_at <> '' AND settled_at < ? "
-        "AND state NOT IN ('queued', 'sending', 'live')",
-        before,
-    )
-
-
 def _delivery(row: sqlite3.Row) -> Delivery:
     return Delivery(
         row["id"],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aouo.facts.events import Inbound
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +73,9 @@ def take(tx: Tx, offer_id: int) -> None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    return tx.run("DELETE FROM edits WHERE created_at < ?", before)
+    """Delete some edits from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM edits WHERE id IN (SELECT id FROM edits WHERE created_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )

@@ -9,7 +9,7 @@ from typing import cast
 
 from aouo.facts.events import Inbound, Triggered
 from aouo.facts.history import Basis, JournalLine
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.jobs import inbound_of
 
 KEPT = 1_000
@@ -220,5 +220,9 @@ def forget(tx: Tx, pack: str) -> None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete lines from before `before`, as messages are deleted; return how many."""
-    return tx.run("DELETE FROM journal WHERE created_at < ?", before)
+    """Delete some lines from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM journal WHERE id IN (SELECT id FROM journal WHERE created_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )

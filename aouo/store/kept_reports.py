@@ -12,7 +12,7 @@ from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
 from aouo.store import deliveries
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.rendered import dump, load
 
 _WORDS_CHARS = 2_000
@@ -158,8 +158,14 @@ def key_of(kept: KeptReport, number: int) -> str:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Forget what came with a digest and is older than `before`; return how many reports."""
-    return tx.run("DELETE FROM kept_reports WHERE digest > 0 AND created_at < ?", before)
+    """Forget some of what came with a digest and is older than `before`; return how many reports,
+    0 = there are no more."""
+    return tx.run(
+        "DELETE FROM kept_reports WHERE id IN "
+        "(SELECT id FROM kept_reports WHERE digest > 0 AND created_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )
 
 
 def move(tx: Tx, platform: str, old: str, new: str) -> None:

@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from aouo.facts.history import Basis, Cause, CauseOrigin, Source, Version
 from aouo.store import journal
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.jobs import inbound_of
 
 KEPT = 50
@@ -171,8 +171,13 @@ def forget(tx: Tx, pack: str, tenant: str = "") -> int:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete versions from before `before`, as messages are deleted; return how many."""
-    return tx.run("DELETE FROM memory_versions WHERE at < ? AND state <> 'intent'", before)
+    """Delete some versions from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM memory_versions WHERE id IN (SELECT id FROM memory_versions "
+        "WHERE at < ? AND state <> 'intent' LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )
 
 
 def _newest_of(tx: Tx, pack: str, tenant: str, file: str) -> Version | None:

@@ -13,7 +13,7 @@ from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ids import ulid
 from aouo.facts.work import Misfire, Paused, RunState, Scheduled, ScheduleOrigin
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 CHANGED = "schedules"
 
@@ -238,13 +238,20 @@ def settled(tx: Tx, schedule_id: str, state: RunState) -> None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete schedules that were over before that time, and their runs; return how many."""
-    tx.run(
-        "DELETE FROM schedule_runs WHERE schedule_id IN "
-        "(SELECT id FROM schedules WHERE paused = 'over' AND last_due < ?)",
+    """Delete some runs of schedules that were over before that time, or, if there are none, some
+    of these schedules; return how many rows, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM schedule_runs WHERE (schedule_id, due_at) IN (SELECT schedule_id, due_at FROM "
+        "schedules JOIN schedule_runs ON schedule_id = schedules.id "
+        "WHERE paused = 'over' AND last_due < ? LIMIT ?)",
         before,
+        PRUNED_AT_ONCE,
+    ) or tx.run(
+        "DELETE FROM schedules WHERE id IN "
+        "(SELECT id FROM schedules WHERE paused = 'over' AND last_due < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
     )
-    return tx.run("DELETE FROM schedules WHERE paused = 'over' AND last_due < ?", before)
 
 
 def remove(tx: Tx, schedule_id: str) -> bool:

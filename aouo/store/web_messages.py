@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, cast
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Album, Attached, Inbound, Text
 from aouo.facts.ports import Rendered
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.rendered import dump, load
 from aouo.store.snapshots import Query
 
@@ -219,16 +219,18 @@ def standing(address: ConversationAddress) -> Query[Standing]:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete what was said before `before`; return how many messages.
+    """Delete some of what was said before `before`; return how many messages, 0 = there are no
+    more.
 
     The row with the newest change of all is only emptied, so that changes are counted on.
     """
     gone = tx.run(
-        "DELETE FROM web_messages WHERE created_at < ? "
-        "AND change < (SELECT max(change) FROM web_messages)",
+        "DELETE FROM web_messages WHERE id IN (SELECT id FROM web_messages WHERE created_at < ? "
+        "AND change < (SELECT max(change) FROM web_messages) LIMIT ?)",
         before,
+        PRUNED_AT_ONCE,
     )
-    return gone + tx.run(
+    return gone or tx.run(
         "UPDATE web_messages SET state = 'deleted', body = '' WHERE created_at < ? "
         "AND state <> 'deleted'",
         before,

@@ -28,7 +28,6 @@ ALLOWED = {
     ("chats", "rename_chat"),
     ("deliveries", "move"),
     # daily
-    ("deliveries", "prune"),
     ("web_messages", "prune"),
 }
 _WALKS = re.compile(r"SCAN (\w+)(?! USING (?:COVERING )?INDEX (?!sqlite_autoindex))")
