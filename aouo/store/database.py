@@ -19,7 +19,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -61,9 +61,32 @@ class Tx:
         """Execute one statement; return the number of rows it changed."""
         return self._connection.execute(sql, values).rowcount
 
-    def insert(self, sql: LiteralString, *values: Value) -> int:
-        """Execute one INSERT; return the new row's id."""
-        return self._connection.execute(sql, values).lastrowid or 0
+    def insert(
+        self,
+        table: LiteralString,
+        values: Mapping[LiteralString, Value],
+        ending: LiteralString = "",
+    ) -> int:
+        """Insert a row as `put` does, into a table with ids; return its id, 0 = it was not."""
+        done = self._put(table, values, ending)
+        return done.lastrowid or 0 if done.rowcount == 1 else 0
+
+    def put(
+        self,
+        table: LiteralString,
+        values: Mapping[LiteralString, Value],
+        ending: LiteralString = "",
+    ) -> bool:
+        """Insert one row, given by its columns; `ending` is the statement's `ON CONFLICT`, if it
+        has one. Returns whether a row was inserted or changed."""
+        return self._put(table, values, ending).rowcount == 1
+
+    def _put(
+        self, table: LiteralString, values: Mapping[LiteralString, Value], ending: LiteralString
+    ) -> sqlite3.Cursor:
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) {ending}"
+        return self._connection.execute(sql, tuple(values.values()))
 
     def one(self, sql: LiteralString, *values: Value) -> sqlite3.Row | None:
         return self._connection.execute(sql, values).fetchone()

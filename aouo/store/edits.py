@@ -51,13 +51,11 @@ def offer(tx: Tx, job_id: int, inbound: Inbound, now: str) -> tuple[int, bool]:
     )
     if row:
         return row["id"], False
-    offer_id = tx.insert(
-        "INSERT INTO edits (job_id, state, body, created_at) VALUES (?, 'offered', ?, ?)",
-        job_id,
-        inbound.dump(),
-        now,
+    number = tx.insert(
+        "edits",
+        {"job_id": job_id, "state": "offered", "body": inbound.dump(), "created_at": now},
     )
-    return offer_id, True
+    return number, True
 
 
 def offered(tx: Tx, offer_id: int) -> EditOffer | None:

@@ -29,6 +29,7 @@ from aouo.facts.events import (
 from aouo.facts.work import Job
 from aouo.store import gates, report_parts, routes
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 ENDED = "jobs"
 """Touched when a job ends or is parked, for those who wait for it."""
@@ -48,19 +49,19 @@ def add(
     address = inbound.address
     album = inbound.content.id if isinstance(inbound.content, Album) else ""
     job_id = tx.insert(
-        "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
-        "due_at, created_at, album, origin, carried) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        lane,
-        *address.columns,
-        inbound.person.id,
-        inbound.dump(),
-        "gathering" if due_at else "ready",
-        due_at,
-        now,
-        album,
-        inbound.origin,
-        carried.dump() if carried else "",
+        "jobs",
+        {
+            **columns(address),
+            "lane": lane,
+            "person": inbound.person.id,
+            "origin": inbound.origin,
+            "body": inbound.dump(),
+            "album": album,
+            "state": "gathering" if due_at else "ready",
+            "due_at": due_at,
+            "carried": carried.dump() if carried else "",
+            "created_at": now,
+        },
     )
     if inbound.message_id and isinstance(inbound.content, Text | Command | Attached | Album):
         _found_by(tx, job_id, inbound)
@@ -509,7 +510,7 @@ def inbound_of(row: sqlite3.Row) -> Inbound:
 
     A body that cannot be read is `Illegible`: one broken row must not block a lane or a start.
     """
-    address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
+    address = made(ConversationAddress, row)
     try:
         return replace(Inbound.load(row["body"]), address=address)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):

@@ -16,6 +16,7 @@ from aouo.facts.events import Album, Attached, Inbound, Text
 from aouo.facts.ports import Rendered
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.rendered import dump, load
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 CHANGED = "web_messages"
@@ -78,9 +79,10 @@ def add(
     if found := known(tx, key):
         return found
     tx.touch(CHANGED)
-    return tx.insert(
+    row = tx.one(
         "INSERT INTO web_messages (chat_id, key, said_by, state, body, change, created_at) "
-        "VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM web_messages), ?)",
+        "VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM web_messages), ?) "
+        "RETURNING id",
         chat_id,
         key,
         "person" if by_person else "bot",
@@ -88,6 +90,8 @@ def add(
         "" if off_record else dump(message),
         now,
     )
+    assert row is not None
+    return row["id"]
 
 
 def edit(tx: Tx, chat_id: str, message_id: int, message: Rendered) -> State | None:
@@ -264,11 +268,5 @@ def _messages(rows: Sequence[sqlite3.Row]) -> list[WebMessage]:
 
 
 def _message(row: sqlite3.Row) -> WebMessage:
-    return WebMessage(
-        row["id"],
-        row["change"],
-        row["said_by"] == "person",
-        row["state"],
-        load(row["body"]),
-        row["created_at"],
-    )
+    by_person = row["said_by"] == "person"
+    return made(WebMessage, row, by_person=by_person, message=load(row["body"]))

@@ -47,7 +47,7 @@ TEXT = "What a person said, about as long as that."
 
 def work(tx: Tx) -> None:
     tx.one(READ)
-    tx.insert(ADD, TEXT)
+    tx.insert("said", {"job": 1, "text": TEXT})
     tx.run(MARK)
     tx.run(BUMP)
 
