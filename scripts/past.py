@@ -15,7 +15,7 @@ from aouo.facts.ports import iso
 from aouo.facts.transcript import AssistantSaid, Usage
 from aouo.store import jobs, routes, sessions, turns, usage
 from aouo.store.database import Tx, connect
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 
 _MODELS = (
     ("anthropic", "claude-sonnet-4-5", 3e-6, 15e-6),
@@ -44,7 +44,7 @@ def put_past(
     moments.sort()
     with closing(connect(database)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        migrate(Tx(connection), iso(moments[0]))
+        make_tables(Tx(connection))
         for number, moment in enumerate(moments):
             _put_turn(Tx(connection), made.choice(people), made.choice(packs), moment, uses, made)
             if not number % _EACH:
@@ -69,7 +69,7 @@ def _put_turn(
     session = sessions.resolve(tx, route, address, pack, now)
     inbound = Inbound(address, Person(str(who[0]), who[1]), Text(text))
     job_id = jobs.add(tx, address.lane, inbound, now)
-    job = jobs.claim(tx, address.lane, "past", now)
+    job = jobs.claim(tx, address.lane)
     assert job is not None
     turn = turns.open_turn(tx, job_id, session.id, pack, "", text, now)
     for _ in range(uses):

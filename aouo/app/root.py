@@ -68,7 +68,7 @@ async def open_app(
 async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
     if is_network(kind := file_system(home.path)):
         log.warning("home_on_network", file_system=kind, home=str(home.path))
-    database = await stack.enter_async_context(opened(home.database, clock))
+    database = await stack.enter_async_context(opened(home.database))
     session = await stack.enter_async_context(session_through(clock=clock))
     telegram = None
     if settings.telegram.enabled and settings.telegram.bot_token.get_secret_value():

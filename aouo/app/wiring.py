@@ -23,7 +23,6 @@ from aouo.commands.scheduling import Scheduling
 from aouo.commands.working import Jobs
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
-from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Messenger
 from aouo.facts.work import Paused, Scheduled
@@ -214,7 +213,6 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     inbox = Inbox(
         database=database,
         clock=clock,
-        worker=ulid(),
         policy=lambda: LanePolicy(Installed(generations.library.names)),
         burst_s=lambda: generations.now.transport.burst_s,
         ready=bell.ring,
@@ -329,7 +327,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner_notices=owner_notices,
         titles=titles,
         tidying=tidying,
-        essential={"bursts": inbox.close_bursts, "leases": inbox.renew_leases},
+        essential={"bursts": inbox.close_bursts},
         optional={
             "waiting_notice": waiting_notice.run,
             "retention": tidying.run,

@@ -92,6 +92,9 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     yield from _config(home, loaded)
     settings = loaded.settings
     yield from _people(settings)
+    if wrong := _database(home):
+        yield wrong
+        return
     yield from _packs(home, settings)
     yield from _commands(home)
     yield from _unfinished(home)
@@ -132,6 +135,19 @@ def _home(home: Home) -> Check:
             f"chmod 700 {home.path}; chmod 600 {home.config}",
         )
     return Check("home", "ok", str(home.path))
+
+
+def _database(home: Home) -> Check | None:
+    """Return what is wrong with the database, None = it can be read, or there is none yet."""
+    from aouo.store.reading import reading
+
+    if not home.database.exists():
+        return None
+    try:
+        with reading(home.database):
+            return None
+    except SetupError as error:
+        return Check("database", "fail", error.problem, error.fix)
 
 
 def _config_problems(home: Home, problems: tuple[str, ...]) -> Iterator[Check]:
@@ -274,11 +290,8 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
         yield hook
     if home.database.exists():
         all_talk = settings.telegram.groups == "all"
-        try:
-            with reading(home.database) as tx:
-                chats = topics.groups(tx, "tg", all_talk=all_talk)
-        except SetupError:
-            return  # a bot of this version has not been started yet
+        with reading(home.database) as tx:
+            chats = topics.groups(tx, "tg", all_talk=all_talk)
         yield from reach.groups(settings, chats[:GROUPS_ASKED])
 
 

@@ -23,13 +23,14 @@ LAST_GOOD = "config.last-good.json"
 _DEEPEST = 100
 """Levels of objects and lists within each other; no key needs more than six."""
 
-# Keys of the original system that have no meaning here; they are ignored, so its files load.
+# Keys of the original system, and of ours, that have no meaning any more; files with them load.
 _UNUSED = (
     "version",
     "azure",
     "cron.default_platform",
     "tts.rate",
     "advanced.log_level",
+    "store",
 )
 
 

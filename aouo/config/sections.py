@@ -442,11 +442,6 @@ class Retention(Section):
     """Downloaded files; 0 = keep."""
 
 
-class Store(Section):
-    url: str = ""
-    """Empty = SQLite under the home; `postgresql://…` = shared."""
-
-
 class Log(Section):
     level: Literal["debug", "info", "warning", "error"] = "info"
     """The least that is written."""

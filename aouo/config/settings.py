@@ -33,7 +33,6 @@ from aouo.config.sections import (
     Section,
     Security,
     SpeechToText,
-    Store,
     Telegram,
     TextToSpeech,
     Tools,
@@ -46,8 +45,8 @@ BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 
 
 NOT_YET = (
-    *("security.policy", "security.judge"),
-    "store.url",
+    "security.policy",
+    "security.judge",
 )
 """Keys and sections that are accepted but have no effect yet."""
 
@@ -59,10 +58,10 @@ def does_nothing(key: str) -> bool:
 
 AFTER_RESTART = (
     *("telegram.enabled", "telegram.bot_token", "telegram.api_base_url", "telegram.proxy"),
-    *("telegram.transport", "telegram.webhook", "store.url", "dashboard", "log.format"),
+    *("telegram.transport", "telegram.webhook", "dashboard", "log.format"),
 )
-"""Keys and sections that a running bot takes up with its next start only: what listens, what
-connects to Telegram, and where state lies are opened once."""
+"""Keys and sections that a running bot takes up with its next start only: what listens, and
+what connects to Telegram, are opened once."""
 
 
 def waits_for_restart(key: str) -> bool:
@@ -120,8 +119,6 @@ class Settings(Section):
     """The local web page."""
     retention: Retention = Retention()
     """How long things are kept."""
-    store: Store = Store()
-    """Where state lives."""
     log: Log = Log()
     """What is written down."""
     advanced: Advanced = Advanced()

@@ -11,7 +11,6 @@ from types import MappingProxyType
 import structlog
 
 from aouo.config.sections import Packs
-from aouo.facts.errors import SetupError
 from aouo.packs import scanning
 from aouo.packs.databases import unseen_rows
 from aouo.packs.format.manifest import FILE as MANIFEST
@@ -61,17 +60,14 @@ def scan_at_rest(
 ) -> Library:
     """Load the packs as the bot of this home would, whether it runs or not.
 
-    `left_out_too`: also those that packs.enabled leaves out.
+    `left_out_too`: also those that packs.enabled leaves out. Raises `SetupError` as `reading`.
     """
     if left_out_too:
         section = section.model_copy(update={"enabled": ()})
     if not home.database.exists():
         return scan(home, section, tools, {})
-    try:
-        with reading(home.database) as tx:
-            pinned = installs.all_of(tx)
-    except SetupError:  # an older aouo wrote it, which pinned nothing
-        pinned = {}
+    with reading(home.database) as tx:
+        pinned = installs.all_of(tx)
     return scan(home, section, tools, {pack: install.digest for pack, install in pinned.items()})
 
 

@@ -82,18 +82,15 @@ def said(error: BaseException) -> str:
 
 
 def at_rest(home: Home) -> list[Unfinished]:
-    """Return what is unfinished in a home, whether its bot runs or not."""
+    """Return what is unfinished in a home, whether its bot runs or not; raises as `reading`."""
     return [*_changes(home), *(_restores(home) if home.data.is_dir() else ())]
 
 
 def _changes(home: Home) -> Iterator[Unfinished]:
     if not home.database.exists():
         return
-    try:
-        with reading(home.database) as tx:
-            found = installs.begun(tx)
-    except SetupError:  # a bot of this version has not been started yet
-        return
+    with reading(home.database) as tx:
+        found = installs.begun(tx)
     yield from (Unfinished(doing(one), one.why) for one in found if one.why)
 
 

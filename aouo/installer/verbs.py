@@ -274,7 +274,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
     """
     clock = SystemClock()
     zones = partial(zone_of, default=settings.cron.timezone)
-    async with opened(home.database, clock) as database:
+    async with opened(home.database) as database:
         look = partial(scanned, home, settings.packs, settings.tools.enabled, database)
         shelf = [await look()]
 

@@ -52,7 +52,6 @@ log = structlog.get_logger()
 _Tap: TypeAlias = tuple[ConversationAddress, int, str, str]
 _Fact: TypeAlias = tuple[str, dict[str, object]]
 _SAID = (Text, Command, Button, Attached, Album, Shown, Unsupported)
-LEASE_S = 30.0
 TWICE_WITHIN_S = 2.0
 """The same tap again within this time is a double tap and counts once."""
 
@@ -91,7 +90,6 @@ class Inbox:
         *,
         database: Database,
         clock: Clock,
-        worker: str,
         policy: Callable[[], Policy],
         burst_s: Callable[[], float],
         ready: Callable[[Lane], None],
@@ -100,7 +98,6 @@ class Inbox:
     ) -> None:
         self._database = database
         self._clock = clock
-        self._worker = worker
         self._policy = policy
         self._burst_s = burst_s
         self._ready = ready
@@ -186,19 +183,7 @@ class Inbox:
         """Claim the oldest ready job of a lane; None = there is none, which costs only a read."""
         if not await self._database.read(lambda tx: jobs.any_ready(tx, lane)):
             return None
-        until = iso(self._clock.now() + timedelta(seconds=LEASE_S))
-        return await self._database.transact(
-            lambda tx: jobs.claim(tx, lane, self._worker, until), brief=True
-        )
-
-    async def renew_leases(self) -> None:
-        """Renew every claim of this process, for ever."""
-        while True:
-            await self._clock.sleep(LEASE_S / 3)
-            until = iso(self._clock.now() + timedelta(seconds=LEASE_S))
-            await self._database.transact(
-                lambda tx, until=until: jobs.renew(tx, self._worker, until)
-            )
+        return await self._database.transact(lambda tx: jobs.claim(tx, lane), brief=True)
 
     async def close_bursts(self) -> None:
         """Close each burst when its window is over, for ever."""

@@ -10,6 +10,7 @@ from typing import Any, LiteralString, cast
 from aouo.facts.transcript import ToolCall, load_calls
 from aouo.store import sessions as store_sessions
 from aouo.store.database import Tx
+from aouo.store.rows import made
 
 _PACK = ":pack:"
 
@@ -84,17 +85,11 @@ def entries(tx: Tx, session_id: str) -> list[Entry]:
         "SELECT * FROM messages WHERE session_id = ? AND visible = 1 ORDER BY id", session_id
     )
     return [
-        Entry(
-            row["id"],
-            row["turn_id"],
-            row["role"],
-            row["text"],
-            row["created_at"],
-            load_calls(row["calls"]) if row["calls"] else (),
-            row["tool"],
-            row["call_id"],
-            bool(row["failed"]),
-            tuple(cast("list[dict[str, Any]]", json.loads(row["thoughts"] or "[]"))),
+        made(
+            Entry,
+            row,
+            calls=load_calls(row["calls"]) if row["calls"] else (),
+            thoughts=tuple(cast("list[dict[str, Any]]", json.loads(row["thoughts"] or "[]"))),
         )
         for row in rows
     ]
@@ -102,12 +97,5 @@ def entries(tx: Tx, session_id: str) -> list[Entry]:
 
 def _session(row: sqlite3.Row) -> Session:
     conversation, _, pack = row["session_key"].partition(_PACK)
-    return Session(
-        row["id"],
-        " ".join(row["title"].split()),
-        conversation,
-        pack,
-        row["created_at"],
-        row["updated_at"],
-        row["messages"],
-    )
+    title = " ".join(row["title"].split())
+    return made(Session, row, title=title, conversation=conversation, pack=pack)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.work import Asked
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.jobs import inbound_of
 
 
@@ -39,9 +39,12 @@ def of(tx: Tx, address: ConversationAddress, message_id: int) -> Asked | None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Forget which job a message of before `before` is in; its edits are ignored from then on."""
+    """Forget which jobs some messages from before `before` are in; return of how many, 0 = there
+    are no more. Their edits are ignored from then on."""
     return tx.run(
-        "DELETE FROM job_messages WHERE job_id <= "
-        "(SELECT coalesce(max(id), 0) FROM jobs WHERE created_at < ?)",
+        "DELETE FROM job_messages WHERE (platform, chat_id, message_id) IN "
+        "(SELECT platform, chat_id, message_id FROM job_messages WHERE job_id <= "
+        "(SELECT coalesce(max(id), 0) FROM jobs WHERE created_at < ?) LIMIT ?)",
         before,
+        PRUNED_AT_ONCE,
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import LiteralString
 
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 LOOKED_THROUGH = 250_000
@@ -172,21 +173,7 @@ def _ends(found: Sequence[sqlite3.Row]) -> tuple[int, int]:
 
 
 def _rows(found: Sequence[sqlite3.Row]) -> list[Row]:
-    return [
-        Row(
-            row["id"],
-            row["at"],
-            row["stage"],
-            row["turn_id"],
-            row["call_id"],
-            row["tool"],
-            row["pack"],
-            row["origin"],
-            row["reason"],
-            bool(row["off_record"]),
-        )
-        for row in found
-    ]
+    return [made(Row, row) for row in found]
 
 
 def _uses(found: Sequence[sqlite3.Row]) -> list[Use]:

@@ -6,27 +6,15 @@ from typing import Literal, TypeAlias
 
 from aouo.facts.accounts import Refusal, Spent
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 Decision: TypeAlias = Literal["raised", "cheaper", "stopped"]
 
 
 def reserve(tx: Tx, worst: Spent, now: str) -> None:
     """Reserve a call's worst case before it is made; `usage.record` deletes the reservation."""
-    tx.run(
-        "INSERT INTO holds (id, day, scope, provider, model, pack, session_id, person, turn_id, "
-        "cost_usd, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        worst.reservation,
-        worst.day,
-        worst.scope,
-        worst.provider,
-        worst.model,
-        worst.pack,
-        worst.session_id,
-        worst.person,
-        worst.turn_id,
-        worst.cost_usd,
-        now,
-    )
+    own = columns(worst, "tokens", "duration_ms", "reservation", "unpriced")
+    tx.put("holds", {**own, "id": worst.reservation, "created_at": now})
 
 
 def release(tx: Tx, reservation_id: str) -> None:
@@ -68,17 +56,10 @@ def allowances(tx: Tx, day: str) -> dict[tuple[str, str], float]:
 
 def refuse(tx: Tx, refusal: Refusal, now: str) -> None:
     """Store a refusal, so that the buttons under it can be carried out."""
-    tx.run(
-        "INSERT OR IGNORE INTO budget_refusals (turn_id, day, kind, name, raise_usd, provider, "
-        "model, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        refusal.turn_id,
-        refusal.day,
-        refusal.kind,
-        refusal.name,
-        refusal.raise_usd,
-        refusal.provider,
-        refusal.model,
-        now,
+    tx.put(
+        "budget_refusals",
+        {**columns(refusal, "state"), "created_at": now},
+        "ON CONFLICT DO NOTHING",
     )
 
 
@@ -86,16 +67,7 @@ def refusal_of(tx: Tx, turn_id: str) -> Refusal | None:
     row = tx.one("SELECT * FROM budget_refusals WHERE turn_id = ?", turn_id)
     if row is None:
         return None
-    return Refusal(
-        row["turn_id"],
-        row["day"],
-        row["kind"],
-        row["name"],
-        row["raise_usd"],
-        row["provider"],
-        row["model"],
-        row["state"],
-    )
+    return made(Refusal, row)
 
 
 def decide(tx: Tx, refusal: Refusal, decision: Decision) -> bool:
@@ -112,15 +84,17 @@ def decide(tx: Tx, refusal: Refusal, decision: Decision) -> bool:
 
 def allow(tx: Tx, refusal: Refusal, day: str, now: str) -> None:
     """Add to the budget that stopped a turn, for one day; once a turn."""
-    tx.run(
-        "INSERT OR IGNORE INTO allowances (turn_id, day, kind, name, usd, created_at) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        refusal.turn_id,
-        day,
-        refusal.kind,
-        refusal.name,
-        refusal.raise_usd,
-        now,
+    tx.put(
+        "allowances",
+        {
+            "turn_id": refusal.turn_id,
+            "day": day,
+            "kind": refusal.kind,
+            "name": refusal.name,
+            "usd": refusal.raise_usd,
+            "created_at": now,
+        },
+        "ON CONFLICT DO NOTHING",
     )
 
 

@@ -19,7 +19,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -35,6 +35,10 @@ from aouo.store.snapshots import Query, Snapshot, Snapshots
 T = TypeVar("T")
 Value: TypeAlias = str | int | float | bytes | None
 _BATCH = 64
+PRUNED_AT_ONCE = 500
+"""The most rows that a transaction of retention deletes: another one waits for it."""
+PAGES_AT_ONCE = 256
+"""The most pages, 1 MB, that one transaction gives back."""
 
 
 class Tx:
@@ -57,9 +61,32 @@ class Tx:
         """Execute one statement; return the number of rows it changed."""
         return self._connection.execute(sql, values).rowcount
 
-    def insert(self, sql: LiteralString, *values: Value) -> int:
-        """Execute one INSERT; return the new row's id."""
-        return self._connection.execute(sql, values).lastrowid or 0
+    def insert(
+        self,
+        table: LiteralString,
+        values: Mapping[LiteralString, Value],
+        ending: LiteralString = "",
+    ) -> int:
+        """Insert a row as `put` does, into a table with ids; return its id, 0 = it was not."""
+        done = self._put(table, values, ending)
+        return done.lastrowid or 0 if done.rowcount == 1 else 0
+
+    def put(
+        self,
+        table: LiteralString,
+        values: Mapping[LiteralString, Value],
+        ending: LiteralString = "",
+    ) -> bool:
+        """Insert one row, given by its columns; `ending` is the statement's `ON CONFLICT`, if it
+        has one. Returns whether a row was inserted or changed."""
+        return self._put(table, values, ending).rowcount == 1
+
+    def _put(
+        self, table: LiteralString, values: Mapping[LiteralString, Value], ending: LiteralString
+    ) -> sqlite3.Cursor:
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) {ending}"
+        return self._connection.execute(sql, tuple(values.values()))
 
     def one(self, sql: LiteralString, *values: Value) -> sqlite3.Row | None:
         return self._connection.execute(sql, values).fetchone()
@@ -90,10 +117,29 @@ class Tx:
         self._connection.execute("RELEASE apart")
         return result
 
-    def script(self, statements: Sequence[str]) -> None:
-        """Run the statements of a migration file."""
-        for statement in statements:
-            self._connection.execute(statement)
+    def give_back(self) -> int:
+        """Shorten the file by some of its free pages; return how many are left."""
+        self._connection.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+        return self._connection.execute("PRAGMA freelist_count").fetchone()[0]
+
+    def script(self, text: str) -> None:
+        """Run the statements of a file, split where SQLite sees their ends."""
+        statement = ""
+        for line in text.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                self._connection.execute(statement)
+                statement = ""
+        self._connection.execute(statement)
+
+    @property
+    def schema(self) -> int:
+        """The number of the schema that the tables are of, 0 = it was never set."""
+        return self._connection.execute("PRAGMA user_version").fetchone()[0]
+
+    @schema.setter
+    def schema(self, number: int) -> None:
+        self._connection.execute(f"PRAGMA user_version={number:d}")
 
 
 def _is_the_database(error: Exception) -> bool:
@@ -137,6 +183,7 @@ def connect(path: Path) -> sqlite3.Connection:
         path, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
     )
     connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file, and before its log
     (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
     if mode != "wal":
         connection.close()

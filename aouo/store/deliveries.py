@@ -14,6 +14,7 @@ from aouo.facts.work import Delivery, DeliveryKind, DeliveryState
 from aouo.store import gone, moves, web_messages
 from aouo.store.database import Tx
 from aouo.store.rendered import dump, load
+from aouo.store.rows import columns, made
 
 ONLY_CHANGES = ("chosen", "ending")
 """Kinds that only edit a message: if that is gone, they are sent nowhere."""
@@ -41,21 +42,20 @@ def add(
         address, edits = there, 0
     if gone.is_closed(tx, address):
         state = "refused"
-    row = tx.one(
-        "INSERT INTO deliveries (platform, chat_id, thread_id, user_id, turn_id, key, kind, body, "
-        "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (key) DO NOTHING RETURNING id",
-        *address.columns,
-        turn_id,
-        key,
-        kind,
-        dump(message),
-        state,
-        edits,
-        now,
+    queued = Delivery(0, address, turn_id, kind, message, state, 0, edits, 0, "")
+    number = tx.insert(
+        "deliveries",
+        {
+            **columns(queued, "id", "address", "message"),
+            **columns(address),
+            "key": key,
+            "body": dump(message),
+            "created_at": now,
+        },
+        "ON CONFLICT (key) DO NOTHING",
     )
-    if row:
-        return Delivery(row["id"], address, turn_id, kind, message, state, 0, edits, 0, "")
+    if number:
+        return replace(queued, id=number)
     row = tx.one("SELECT * FROM deliveries WHERE key = ?", key)
     assert row is not None
     return _delivery(row)
@@ -175,21 +175,14 @@ def failure(tx: Tx, delivery_id: int) -> DeliveryFailed | None:
     """The event of a row that is refused or unknown; None = it is not, or it only changes a
     message."""
     row = tx.one(
-        "SELECT d.id, d.turn_id, d.platform, d.chat_id, d.state, d.kind, "
-        "coalesce(t.session_id, '') AS session_id "
+        "SELECT d.id AS delivery_id, d.turn_id, d.platform AS channel, d.chat_id, d.kind, "
+        "d.state AS error, coalesce(t.session_id, '') AS session_id "
         "FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id WHERE d.id = ?",
         delivery_id,
     )
-    if row is None or row["state"] not in ("refused", "unknown") or row["kind"] in ONLY_CHANGES:
+    if row is None or row["error"] not in ("refused", "unknown") or row["kind"] in ONLY_CHANGES:
         return None
-    return DeliveryFailed(
-        row["id"],
-        row["turn_id"],
-        row["session_id"],
-        row["platform"],
-        row["chat_id"],
-        row["state"],
-    )
+    return made(DeliveryFailed, row)
 
 
 def begin(tx: Tx, delivery_id: int, now: str) -> bool:
@@ -440,24 +433,6 @@ def _elsewhere(kind: DeliveryKind, message: Rendered, edits: int) -> tuple[Rende
     return replace(message, reply_to=0), "dropped" if dropped else "queued"
 
 
-def prune(tx: Tx, before: str) -> int:
-    return tx.run(
-        "DELETE FROM deliveries WHERE settled_at <> '' AND settled_at < ? "
-        "AND state NOT IN ('queued', 'sending', 'live')",
-        before,
-    )
-
-
 def _delivery(row: sqlite3.Row) -> Delivery:
-    return Delivery(
-        row["id"],
-        ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"]),
-        row["turn_id"],
-        row["kind"],
-        load(row["body"]),
-        row["state"],
-        row["message_id"],
-        row["edits"],
-        row["attempts"],
-        row["error"],
-    )
+    address = made(ConversationAddress, row)
+    return made(Delivery, row, address=address, message=load(row["body"]))

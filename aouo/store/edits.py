@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aouo.facts.events import Inbound
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,11 @@ def offer(tx: Tx, job_id: int, inbound: Inbound, now: str) -> tuple[int, bool]:
     )
     if row:
         return row["id"], False
-    offer_id = tx.insert(
-        "INSERT INTO edits (job_id, state, body, created_at) VALUES (?, 'offered', ?, ?)",
-        job_id,
-        inbound.dump(),
-        now,
+    number = tx.insert(
+        "edits",
+        {"job_id": job_id, "state": "offered", "body": inbound.dump(), "created_at": now},
     )
-    return offer_id, True
+    return number, True
 
 
 def offered(tx: Tx, offer_id: int) -> EditOffer | None:
@@ -73,4 +71,9 @@ def take(tx: Tx, offer_id: int) -> None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    return tx.run("DELETE FROM edits WHERE created_at < ?", before)
+    """Delete some edits from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM edits WHERE id IN (SELECT id FROM edits WHERE created_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )

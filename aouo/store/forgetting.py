@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from aouo.facts.events import Inbound, Text
 from aouo.store import media, prompts, results
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.turns import REPORT
 
 MESSAGES_AT_ONCE = 40
@@ -22,10 +22,30 @@ SESSIONS_AT_ONCE = 10
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What a part did: how many turns, and the last row it looked at, 0 = there are no more."""
+    """What a part did: how many it forgot, and the last row it looked at, 0 = there are no more."""
 
-    turns: int
+    many: int
     upto: int
+
+
+def forget_deliveries(tx: Tx, before: str, after: int) -> Forgotten:
+    """Delete what was settled before `before` among the next deliveries after `after`."""
+    rows = tx.all(
+        "SELECT id, created_at FROM deliveries WHERE id > ? ORDER BY id LIMIT ?",
+        after,
+        PRUNED_AT_ONCE,
+    )
+    old = [row["id"] for row in rows if row["created_at"] < before]
+    if not old:
+        return Forgotten(0, 0)
+    many = tx.run(
+        "DELETE FROM deliveries WHERE id > ? AND id <= ? AND settled_at <> '' AND settled_at < ? "
+        "AND state NOT IN ('queued', 'sending', 'live')",
+        after,
+        old[-1],
+        before,
+    )
+    return Forgotten(many, old[-1] if len(old) == len(rows) else 0)
 
 
 def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
@@ -130,12 +150,14 @@ def _end(tx: Tx, session_id: str, at_most: int) -> int:
 
 
 def forget_summaries(tx: Tx, before: str) -> int:
-    """Delete old summaries whose messages are gone and whose facts are flushed; return how many."""
+    """Delete some old summaries whose messages are gone and whose facts are flushed; return how
+    many, 0 = there are no more."""
     return tx.run(
-        "DELETE FROM summaries WHERE created_at < ? AND (facts = '' OR flushed_at <> '') "
-        "AND NOT EXISTS (SELECT 1 FROM messages AS m "
-        "WHERE m.session_id = source_session_id AND m.id <= upto_message_id)",
+        "DELETE FROM summaries WHERE id IN (SELECT id FROM summaries WHERE created_at < ? "
+        "AND (facts = '' OR flushed_at <> '') AND NOT EXISTS (SELECT 1 FROM messages AS m "
+        "WHERE m.session_id = source_session_id AND m.id <= upto_message_id) LIMIT ?)",
         before,
+        PRUNED_AT_ONCE,
     )
 
 

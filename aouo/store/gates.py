@@ -9,6 +9,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
 from aouo.facts.work import Gate
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 NOT_REACHED = "not reached"
 """The answer of a gate that was closed because its person cannot be asked."""
@@ -17,21 +18,16 @@ NOT_REACHED = "not reached"
 def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
     """Open a gate, or return the one that this call opened before a crash."""
     address = wanted.address
-    tx.run(
-        "INSERT OR IGNORE INTO gates (id, kind, platform, chat_id, thread_id, user_id, person, "
-        "turn_id, call_id, question, options, state, created_at, expires_at, digest) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?)",
-        wanted.id,
-        wanted.kind,
-        *address.columns,
-        wanted.person,
-        wanted.turn_id,
-        wanted.call_id,
-        wanted.question,
-        json.dumps(wanted.options, ensure_ascii=False),
-        now,
-        wanted.expires_at,
-        wanted.digest,
+    tx.put(
+        "gates",
+        {
+            **columns(wanted, "address", "options"),
+            **columns(address),
+            "options": json.dumps(wanted.options, ensure_ascii=False),
+            "state": "open",
+            "created_at": now,
+        },
+        "ON CONFLICT DO NOTHING",
     )
     gate = of_call(tx, wanted.call_id)
     assert gate is not None
@@ -163,19 +159,5 @@ def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> 
 
 def gate_of(row: sqlite3.Row) -> Gate:
     """Read a row of gates."""
-    return Gate(
-        row["id"],
-        row["kind"],
-        ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"]),
-        row["person"],
-        row["turn_id"],
-        row["call_id"],
-        row["question"],
-        tuple(json.loads(row["options"])),
-        row["state"],
-        row["answer"],
-        row["delivery_id"],
-        row["expires_at"],
-        row["digest"],
-        row["origin"],
-    )
+    address = made(ConversationAddress, row)
+    return made(Gate, row, address=address, options=tuple(json.loads(row["options"])))

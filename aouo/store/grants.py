@@ -35,14 +35,16 @@ class Grant:
 
 def add(tx: Tx, pack: str, tool: str, folder: Path, person: str, now: str) -> None:
     """Store a grant; idempotent."""
-    tx.run(
-        "INSERT OR IGNORE INTO grants (pack, tool, folder, person, granted_at) "
-        "VALUES (?, ?, ?, ?, ?)",
-        pack,
-        tool,
-        str(folder),
-        person,
-        now,
+    tx.put(
+        "grants",
+        {
+            "pack": pack,
+            "tool": tool,
+            "folder": str(folder),
+            "person": person,
+            "granted_at": now,
+        },
+        "ON CONFLICT DO NOTHING",
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import cast
 
-from aouo.facts.installs import Change, ChangeKind, ChangeState, Install
+from aouo.facts.installs import Change, ChangeState, Install
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 from aouo.store.snapshots import Query
 
 
@@ -36,18 +36,15 @@ UNSETTLED = Query(
 
 def record(tx: Tx, change: Change, now: str) -> None:
     """Store a pack as installed, as `change` says."""
-    tx.run(
-        "INSERT INTO installs (pack, version, digest, source, signer, person, installed_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (pack) DO UPDATE SET version = excluded.version, "
-        "digest = excluded.digest, source = excluded.source, signer = excluded.signer, "
-        "person = excluded.person, installed_at = excluded.installed_at",
-        change.pack,
-        change.version,
-        change.digest,
-        change.source,
-        change.signer,
-        change.person,
-        now,
+    tx.put(
+        "installs",
+        {
+            **columns(change, "id", "kind", "state", "created_at", "why", "purge"),
+            "installed_at": now,
+        },
+        "ON CONFLICT (pack) DO UPDATE SET version = excluded.version, digest = excluded.digest, "
+        "source = excluded.source, signer = excluded.signer, person = excluded.person, "
+        "installed_at = excluded.installed_at",
     )
 
 
@@ -83,21 +80,7 @@ def forget(tx: Tx, pack: str) -> None:
 
 def offer(tx: Tx, change: Change) -> None:
     """Store a change: one that the owner is asked about, or one that begins without a question."""
-    tx.run(
-        "INSERT INTO pack_changes (id, pack, kind, state, version, digest, source, signer, person, "
-        "created_at, purge) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        change.id,
-        change.pack,
-        change.kind,
-        change.state,
-        change.version,
-        change.digest,
-        change.source,
-        change.signer,
-        change.person,
-        change.created_at,
-        int(change.purge),
-    )
+    tx.put("pack_changes", columns(change))
 
 
 def close_asked(tx: Tx, pack: str, now: str) -> tuple[str, ...]:
@@ -170,29 +153,8 @@ def unsettled(tx: Tx) -> tuple[Change, ...]:
 
 
 def _install(row: sqlite3.Row) -> Install:
-    return Install(
-        row["pack"],
-        row["version"],
-        row["digest"],
-        row["source"],
-        row["signer"],
-        row["person"],
-        row["installed_at"],
-    )
+    return made(Install, row)
 
 
 def _change(row: sqlite3.Row) -> Change:
-    return Change(
-        row["id"],
-        row["pack"],
-        cast("ChangeKind", row["kind"]),
-        cast("ChangeState", row["state"]),
-        row["version"],
-        row["digest"],
-        row["source"],
-        row["signer"],
-        row["person"],
-        row["created_at"],
-        row["why"],
-        bool(row["purge"]),
-    )
+    return made(Change, row)

@@ -29,6 +29,7 @@ from aouo.facts.events import (
 from aouo.facts.work import Job
 from aouo.store import gates, report_parts, routes
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 ENDED = "jobs"
 """Touched when a job ends or is parked, for those who wait for it."""
@@ -48,19 +49,19 @@ def add(
     address = inbound.address
     album = inbound.content.id if isinstance(inbound.content, Album) else ""
     job_id = tx.insert(
-        "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
-        "due_at, created_at, album, origin, carried) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        lane,
-        *address.columns,
-        inbound.person.id,
-        inbound.dump(),
-        "gathering" if due_at else "ready",
-        due_at,
-        now,
-        album,
-        inbound.origin,
-        carried.dump() if carried else "",
+        "jobs",
+        {
+            **columns(address),
+            "lane": lane,
+            "person": inbound.person.id,
+            "origin": inbound.origin,
+            "body": inbound.dump(),
+            "album": album,
+            "state": "gathering" if due_at else "ready",
+            "due_at": due_at,
+            "carried": carried.dump() if carried else "",
+            "created_at": now,
+        },
     )
     if inbound.message_id and isinstance(inbound.content, Text | Command | Attached | Album):
         _found_by(tx, job_id, inbound)
@@ -151,7 +152,7 @@ def next_due(tx: Tx) -> str:
 
 def void_claims(tx: Tx) -> None:
     """Give back the claims of an earlier process; the caller holds the home's lock."""
-    tx.run("UPDATE jobs SET state = 'ready', owner = '', fence = fence + 1 WHERE state = 'running'")
+    tx.run("UPDATE jobs SET state = 'ready', fence = fence + 1 WHERE state = 'running'")
 
 
 def open_lanes(tx: Tx) -> list[Lane]:
@@ -165,15 +166,12 @@ def any_ready(tx: Tx, lane: Lane) -> bool:
     return tx.one(sql, lane) is not None
 
 
-def claim(tx: Tx, lane: Lane, worker: str, lease_until: str) -> Job | None:
+def claim(tx: Tx, lane: Lane) -> Job | None:
     """Take the oldest ready job of a lane; its claim number is higher than any before."""
     row = tx.one(
-        "UPDATE jobs SET state = 'running', owner = ?, lease_until = ?, fence = fence + 1, "
-        "starts = starts + 1 WHERE id = (SELECT id FROM jobs WHERE lane = ? AND state = 'ready' "
-        "ORDER BY id LIMIT 1) AND NOT EXISTS "
-        "(SELECT 1 FROM jobs WHERE lane = ? AND state = 'running') RETURNING *",
-        worker,
-        lease_until,
+        "UPDATE jobs SET state = 'running', fence = fence + 1, starts = starts + 1 WHERE id = "
+        "(SELECT id FROM jobs WHERE lane = ? AND state = 'ready' ORDER BY id LIMIT 1) "
+        "AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = ? AND state = 'running') RETURNING *",
         lane,
         lane,
     )
@@ -203,12 +201,6 @@ def of_turn(tx: Tx, turn_id: str) -> Inbound | None:
     return inbound_of(row) if row else None
 
 
-def renew(tx: Tx, worker: str, lease_until: str) -> None:
-    tx.run(
-        "UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running'", lease_until, worker
-    )
-
-
 def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     """End a claim with `done`, `parked`, `dropped` or `aside`. What its command left stays until a
     turn of it is answered, for one that tries again; only a report that is `parked` keeps its
@@ -219,7 +211,7 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     """
     tx.touch(ENDED)
     changed = tx.run(
-        "UPDATE jobs SET state = ?, outcome = ?, owner = '', settled_at = ?, carried = CASE WHEN "
+        "UPDATE jobs SET state = ?, outcome = ?, settled_at = ?, carried = CASE WHEN "
         "carried <> '' AND (SELECT status FROM turns WHERE job_id = jobs.id ORDER BY id DESC LIMIT "
         "1) = 'ack' THEN '' ELSE carried END "
         "WHERE id = ? AND fence = ? AND state = 'running'",
@@ -247,7 +239,7 @@ def waits_for_a_person(tx: Tx, turn_id: str) -> None:
 def release(tx: Tx, job: Job) -> None:
     """Give a claim back unfinished, as if it had not begun: the process shuts down."""
     tx.run(
-        "UPDATE jobs SET state = 'ready', owner = '', starts = starts - 1 "
+        "UPDATE jobs SET state = 'ready', starts = starts - 1 "
         "WHERE id = ? AND fence = ? AND state = 'running'",
         job.id,
         job.claim_number,
@@ -302,7 +294,7 @@ def defer(tx: Tx, job: Job) -> Lane:
         LostClaim: as in `settle`.
     """
     row = tx.one(
-        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, ?), owner = '', "
+        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, ?), "
         "starts = starts - 1 WHERE id = ? AND fence = ? AND state = 'running' RETURNING lane",
         Lane.MARK,
         job.id,
@@ -391,8 +383,7 @@ def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     """End a job that nobody holds."""
     tx.touch(ENDED)
     tx.run(
-        "UPDATE jobs SET state = 'dropped', carried = '', outcome = ?, owner = '', settled_at = ? "
-        "WHERE id = ?",
+        "UPDATE jobs SET state = 'dropped', carried = '', outcome = ?, settled_at = ? WHERE id = ?",
         outcome,
         now,
         job_id,
@@ -519,7 +510,7 @@ def inbound_of(row: sqlite3.Row) -> Inbound:
 
     A body that cannot be read is `Illegible`: one broken row must not block a lane or a start.
     """
-    address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
+    address = made(ConversationAddress, row)
     try:
         return replace(Inbound.load(row["body"]), address=address)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):

@@ -9,8 +9,9 @@ from typing import cast
 
 from aouo.facts.events import Inbound, Triggered
 from aouo.facts.history import Basis, JournalLine
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.jobs import inbound_of
+from aouo.store.rows import columns
 
 KEPT = 1_000
 """Lines of one tenant with one pack; older ones are forgotten."""
@@ -146,18 +147,17 @@ def add(
     tx: Tx, pack: str, owner: str, line: JournalLine, origin: Origin, call_id: str, now: str
 ) -> None:
     """Add a line, once for a call; forget the oldest."""
-    tx.run(
-        "INSERT INTO journal (pack, owner, day, text, basis, message_id, job_id, call_id, "
-        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (call_id) DO NOTHING",
-        pack,
-        owner,
-        line.day,
-        line.text,
-        line.basis,
-        line.message_id,
-        origin.job_id,
-        call_id,
-        now,
+    tx.put(
+        "journal",
+        {
+            **columns(line, "id"),
+            "pack": pack,
+            "owner": owner,
+            "job_id": origin.job_id,
+            "call_id": call_id,
+            "created_at": now,
+        },
+        "ON CONFLICT DO NOTHING",
     )
     tx.run(
         "DELETE FROM journal WHERE pack = ? AND owner = ? AND id <= (SELECT id FROM journal "
@@ -220,5 +220,9 @@ def forget(tx: Tx, pack: str) -> None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete lines from before `before`, as messages are deleted; return how many."""
-    return tx.run("DELETE FROM journal WHERE created_at < ?", before)
+    """Delete some lines from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM journal WHERE id IN (SELECT id FROM journal WHERE created_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )

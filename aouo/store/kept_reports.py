@@ -6,14 +6,15 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
 from aouo.store import deliveries
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.rendered import dump, load
+from aouo.store.rows import columns, made
 
 _WORDS_CHARS = 2_000
 
@@ -68,16 +69,17 @@ def keep(
 ) -> None:
     """Keep a report of a turn for the digest of `due_at`; the rest as in `KeptReport`."""
     shown = {"turn_id": turn_id, "messages": [dump(message) for message in messages]}
-    tx.run(
-        "INSERT INTO kept_reports (person, platform, chat_id, thread_id, user_id, name, text, "
-        "messages, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        person,
-        *address.columns,
-        name,
-        text,
-        json.dumps({**shown, "sent": sent, "always": always}),
-        due_at,
-        now,
+    tx.put(
+        "kept_reports",
+        {
+            **columns(address),
+            "person": person,
+            "name": name,
+            "text": text,
+            "messages": json.dumps({**shown, "sent": sent, "always": always}),
+            "due_at": due_at,
+            "created_at": now,
+        },
     )
 
 
@@ -158,8 +160,14 @@ def key_of(kept: KeptReport, number: int) -> str:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Forget what came with a digest and is older than `before`; return how many reports."""
-    return tx.run("DELETE FROM kept_reports WHERE digest > 0 AND created_at < ?", before)
+    """Forget some of what came with a digest and is older than `before`; return how many reports,
+    0 = there are no more."""
+    return tx.run(
+        "DELETE FROM kept_reports WHERE id IN "
+        "(SELECT id FROM kept_reports WHERE digest > 0 AND created_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )
 
 
 def move(tx: Tx, platform: str, old: str, new: str) -> None:
@@ -171,20 +179,14 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
 
 def _kept(row: sqlite3.Row) -> KeptReport:
     turn_id, messages, sent, always = _shown(row)
-    address = ConversationAddress(
-        cast("Platform", row["platform"]), row["chat_id"], row["thread_id"], row["user_id"]
-    )
-    return KeptReport(
-        row["id"],
-        row["person"],
-        address,
-        row["name"],
-        row["text"],
-        turn_id,
-        messages,
-        row["created_at"],
-        sent,
-        always,
+    return made(
+        KeptReport,
+        row,
+        address=made(ConversationAddress, row),
+        turn_id=turn_id,
+        messages=messages,
+        sent=sent,
+        always=always,
     )
 
 

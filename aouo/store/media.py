@@ -6,6 +6,7 @@ import sqlite3
 
 from aouo.facts.work import KeptFile
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 
 def of_job(tx: Tx, job_id: int) -> dict[int, KeptFile]:
@@ -16,20 +17,16 @@ def of_job(tx: Tx, job_id: int) -> dict[int, KeptFile]:
 
 def keep(tx: Tx, job_id: int, kept: KeptFile, now: str) -> None:
     """Store a file, or update what is known of it."""
-    tx.run(
-        "INSERT INTO media (job_id, position, kind, path, mime_type, size_bytes, state, text, "
-        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, position) DO UPDATE "
-        "SET path = excluded.path, size_bytes = excluded.size_bytes, state = excluded.state, "
-        "text = excluded.text",
-        job_id,
-        kept.position,
-        kept.kind,
-        kept.path,
-        kept.mime_type,
-        kept.size_bytes,
-        "understood" if kept.understood else "fetched",
-        kept.text,
-        now,
+    tx.put(
+        "media",
+        {
+            **columns(kept, "understood"),
+            "job_id": job_id,
+            "state": "understood" if kept.understood else "fetched",
+            "created_at": now,
+        },
+        "ON CONFLICT (job_id, position) DO UPDATE SET path = excluded.path, "
+        "size_bytes = excluded.size_bytes, state = excluded.state, text = excluded.text",
     )
 
 
@@ -61,12 +58,4 @@ def forget_folder(tx: Tx, folder: str) -> None:
 
 
 def _kept(row: sqlite3.Row) -> KeptFile:
-    return KeptFile(
-        row["position"],
-        row["kind"],
-        row["path"],
-        row["mime_type"],
-        row["size_bytes"],
-        row["state"] == "understood",
-        row["text"],
-    )
+    return made(KeptFile, row, understood=row["state"] == "understood")

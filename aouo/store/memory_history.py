@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from aouo.facts.history import Version
 from aouo.store.memory_versions import KEPT, version_of
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 _FILES = 4
@@ -93,14 +94,5 @@ def undoable(found: Sequence[Changed]) -> int:
 
 
 def _changed(row: sqlite3.Row) -> Changed:
-    return Changed(
-        row["id"],
-        row["file"],
-        row["origin"],
-        row["at"],
-        row["state"] == "undone",
-        row["undoes"],
-        row["person"],
-        row["platform"] == "web",
-        row["bytes_after"],
-    )
+    undone, by_page = row["state"] == "undone", row["platform"] == "web"
+    return made(Changed, row, undone=undone, by_page=by_page)

@@ -6,10 +6,11 @@ import json
 import sqlite3
 from typing import Literal, cast
 
-from aouo.facts.history import Basis, Cause, CauseOrigin, Source, Version
+from aouo.facts.history import Basis, Cause, Source, Version
 from aouo.store import journal
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.jobs import inbound_of
+from aouo.store.rows import columns, made
 
 KEPT = 50
 """Versions of one file; older ones are forgotten."""
@@ -171,8 +172,13 @@ def forget(tx: Tx, pack: str, tenant: str = "") -> int:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete versions from before `before`, as messages are deleted; return how many."""
-    return tx.run("DELETE FROM memory_versions WHERE at < ? AND state <> 'intent'", before)
+    """Delete some versions from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM memory_versions WHERE id IN (SELECT id FROM memory_versions "
+        "WHERE at < ? AND state <> 'intent' LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )
 
 
 def _newest_of(tx: Tx, pack: str, tenant: str, file: str) -> Version | None:
@@ -204,25 +210,15 @@ def _forget_oldest(tx: Tx, pack: str, tenant: str, file: str) -> None:
 def _add(tx: Tx, pack: str, tenant: str, state: Literal["intent", "done"], version: Version) -> int:
     cause = version.cause
     return tx.insert(
-        "INSERT INTO memory_versions (pack, owner, file, origin, state, before, after, call_id, "
-        "undoes, turn_id, person, platform, chat_id, message_id, at, sources) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        pack,
-        tenant,
-        version.file,
-        cause.origin,
-        state,
-        version.before,
-        version.after,
-        version.call_id,
-        version.undoes,
-        cause.turn_id,
-        cause.person,
-        cause.platform,
-        cause.chat_id,
-        cause.message_id,
-        version.at,
-        _dumped(cause.sources),
+        "memory_versions",
+        {
+            **columns(version, "id", "cause"),
+            **columns(cause, "sources"),
+            "pack": pack,
+            "owner": tenant,
+            "state": state,
+            "sources": _dumped(cause.sources),
+        },
     )
 
 
@@ -238,21 +234,5 @@ def _loaded(sources: str) -> tuple[Source, ...]:
 
 def version_of(row: sqlite3.Row) -> Version:
     """Read a row's version."""
-    return Version(
-        row["id"],
-        row["file"],
-        row["before"],
-        row["after"],
-        Cause(
-            cast("CauseOrigin", row["origin"]),
-            row["turn_id"],
-            row["person"],
-            row["platform"],
-            row["chat_id"],
-            row["message_id"],
-            _loaded(row["sources"]),
-        ),
-        row["at"],
-        row["call_id"],
-        row["undoes"],
-    )
+    cause = made(Cause, row, sources=_loaded(row["sources"]))
+    return made(Version, row, cause=cause)

@@ -18,12 +18,15 @@ def step(tx: Tx, pack: str, tenant: str, session_id: str, now: str) -> bool:
 
     A turn above the limits gives it up.
     """
-    tx.run(
-        "INSERT INTO onboarding (pack, owner, state, began_at) VALUES (?, ?, 'open', ?) "
-        "ON CONFLICT (pack, owner) DO NOTHING",
-        pack,
-        tenant,
-        now,
+    tx.put(
+        "onboarding",
+        {
+            "pack": pack,
+            "owner": tenant,
+            "state": "open",
+            "began_at": now,
+        },
+        "ON CONFLICT DO NOTHING",
     )
     counted = tx.run(
         "UPDATE onboarding SET turns = turns + 1, session_id = ?, "

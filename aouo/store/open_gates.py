@@ -10,6 +10,7 @@ from aouo.facts.events import Inbound
 from aouo.facts.work import Gate
 from aouo.store.gates import gate_of
 from aouo.store.jobs import inbound_of
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 READ_CHARS = 20_000
@@ -59,16 +60,6 @@ def how_many() -> Query[int]:
 
 def _opened(rows: Sequence[sqlite3.Row]) -> list[Opened]:
     return [
-        Opened(
-            gate_of(row),
-            row["created_at"],
-            row["pack"],
-            bool(row["off_record"]),
-            row["tool"],
-            row["arguments"],
-            row["arguments_bytes"],
-            row["question_bytes"],
-            inbound_of(row),
-        )
+        made(Opened, row, gate=gate_of(row), since=row["created_at"], inbound=inbound_of(row))
         for row in rows
     ]

@@ -1,23 +1,26 @@
-"""Opens the runtime's database, migrates it, and closes it at the end."""
+"""Opens the runtime's database, makes its tables, and closes it at the end.
+
+Before 0.1.0 the schema is edited in place: a database says by which one it was made, and one of
+another schema is refused.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
-from collections.abc import AsyncGenerator, Iterator
+import re
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from aouo.facts.errors import SetupError
-from aouo.facts.ports import Clock, stamp
 from aouo.store.database import Database, Tx
 
 
 @asynccontextmanager
-async def opened(file: Path, clock: Clock) -> AsyncGenerator[Database]:
-    """Yield the migrated database in `file`; the caller holds the lock of its home.
+async def opened(file: Path) -> AsyncGenerator[Database]:
+    """Yield the database in `file` with its tables; the caller holds the lock of its home.
 
     Raises:
         SetupError: it cannot be used.
@@ -25,57 +28,42 @@ async def opened(file: Path, clock: Clock) -> AsyncGenerator[Database]:
     database = Database(file)
     try:
         await database.open()
-        await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+        await database.transact(make_tables, durable=True)
         yield database
     finally:
         await database.close()
 
 
-def statements(script: str) -> Iterator[str]:
-    """Split a script into its statements, as SQLite itself sees their ends."""
-    gathered = ""
-    for line in script.splitlines(keepends=True):
-        gathered += line
-        if sqlite3.complete_statement(gathered):
-            yield gathered.strip()
-            gathered = ""
-    if gathered.strip():
-        yield gathered.strip()
-
-
-def migrate(tx: Tx, now: str) -> list[str]:
-    """Apply what is missing, inside the caller's one transaction; return the names applied.
+def make_tables(tx: Tx) -> None:
+    """Make the tables in a new database, inside the caller's one transaction.
 
     Raises:
-        SetupError: the database is newer than this program, or an applied file was edited.
+        SetupError: the tables of another schema are there.
     """
-    tx.run(
-        "CREATE TABLE IF NOT EXISTS migrations("
-        "name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT"
-    )
-    applied = {row["name"]: row["sha256"] for row in tx.all("SELECT * FROM migrations")}
-    files = migrations()
-    if unknown := applied.keys() - {file.name for file in files}:
+    text, number = _schema()
+    if tx.schema == 0 and tx.one("SELECT 1 FROM sqlite_schema") is None:
+        tx.script(text)
+        tx.schema = number
+    check_tables(tx)
+
+
+def check_tables(tx: Tx) -> None:
+    """Check that the database has the tables of this program's schema.
+
+    Raises:
+        SetupError: it has others.
+    """
+    if tx.schema != _schema()[1]:
         raise SetupError(
-            f"data/aouo.db was written by a newer aouo ({max(unknown)}).",
-            fix="Install that version or newer.",
+            "data/aouo.db has the tables of another aouo, and before 0.1.0 nothing is carried "
+            "over: move the folder data away, or start with a new home (--home)."
         )
-    fresh: list[str] = []
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        if file.name in applied:
-            if applied[file.name] != digest:
-                raise SetupError(f"migration {file.name} was edited after it was applied.")
-            continue
-        tx.script(list(statements(text)))
-        tx.run("INSERT INTO migrations VALUES (?, ?, ?)", file.name, digest, now)
-        fresh.append(file.name)
-    return fresh
 
 
-def migrations() -> list[Traversable]:
-    """Return the files of all migrations in their order."""
-    folder = resources.files("aouo.store") / "migrations"
-    files = (file for file in folder.iterdir() if file.name.endswith(".sql"))
-    return sorted(files, key=lambda file: file.name)
+@cache
+def _schema() -> tuple[str, int]:
+    """Return the schema's text and the number that stands for it: another one for other tables."""
+    text = (resources.files("aouo.store") / "schema.sql").read_text(encoding="utf-8")
+    said = re.sub(r"--.*|\s+", " ", text)
+    digest = hashlib.sha256(" ".join(said.split()).encode()).digest()
+    return text, int.from_bytes(digest[:4]) % 2**31 or 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Person
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +64,10 @@ def tell(tx: Tx, session_id: str) -> list[Reaction]:
 
 
 def prune(tx: Tx, before: str) -> int:
-    return tx.run("DELETE FROM reactions WHERE at < ?", before)
+    """Delete some reactions from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM reactions WHERE (platform, chat_id, message_id, person) IN (SELECT platform, "
+        "chat_id, message_id, person FROM reactions WHERE at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )

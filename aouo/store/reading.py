@@ -9,10 +9,8 @@ from pathlib import Path
 
 from aouo.facts.errors import SetupError
 from aouo.store.database import Tx
-from aouo.store.opening import migrations
-from aouo.store.snapshots import Query, Snapshot, Snapshots
-
-_APPLIED = Query("SELECT name FROM migrations", (), lambda rows: {str(row["name"]) for row in rows})
+from aouo.store.opening import check_tables
+from aouo.store.snapshots import Snapshot, Snapshots
 
 
 @contextmanager
@@ -20,7 +18,7 @@ def reading(file: Path) -> Generator[Tx]:
     """Yield one consistent snapshot of an existing file, also while the bot runs.
 
     Raises:
-        SetupError: the file cannot be read, or an older aouo wrote it.
+        SetupError: the file cannot be read, or has the tables of another schema.
     """
     try:
         with closing(
@@ -31,7 +29,11 @@ def reading(file: Path) -> Generator[Tx]:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA query_only=ON")
             connection.execute("BEGIN")
-            yield Tx(connection)
+            tx = Tx(connection)
+            if tx.one("SELECT 1 FROM sqlite_schema") is None:
+                raise _unreadable(file, "it is empty")
+            check_tables(tx)
+            yield tx
     except sqlite3.Error as error:
         raise _unreadable(file, error) from error
 
@@ -41,19 +43,14 @@ async def read_beside(file: Path, snapshots: Snapshots) -> AsyncGenerator[Snapsh
     """Yield one of the file's snapshots, read beside the event loop, while no bot runs.
 
     Raises:
-        SetupError: as `reading`.
+        SetupError: the file cannot be read.
     """
     try:
         async with snapshots.open() as snapshot:
-            applied = await snapshot.ask(_APPLIED)
-            if any(one.name not in applied for one in migrations()):
-                raise _unreadable(file, "an older aouo wrote it")
             yield snapshot
     except sqlite3.Error as error:
         raise _unreadable(file, error) from error
 
 
 def _unreadable(file: Path, why: object) -> SetupError:
-    return SetupError(
-        f"{file} cannot be read: {why}.", fix="Start the bot once, which brings it up to date."
-    )
+    return SetupError(f"{file} cannot be read: {why}.", fix="Start the bot once.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from aouo.store.database import Tx
+from aouo.store.rows import columns
 
 _LINE: LiteralString = (
     "WITH RECURSIVE line (session_id) AS (SELECT ? UNION SELECT s.source_session_id "
@@ -28,18 +29,12 @@ class StoredResult:
 
 def put(tx: Tx, result: StoredResult, now: str) -> None:
     """Keep a result; a call that runs once more after a crash replaces its own."""
-    tx.run(
-        "INSERT INTO results (id, session_id, turn_id, call_id, tool, text, created_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO UPDATE SET "
-        "turn_id = excluded.turn_id, call_id = excluded.call_id, tool = excluded.tool, "
-        "text = excluded.text, created_at = excluded.created_at",
-        result.id,
-        result.session_id,
-        result.turn_id,
-        result.call_id,
-        result.tool,
-        result.text,
-        now,
+    tx.put(
+        "results",
+        {**columns(result), "created_at": now},
+        "ON CONFLICT (session_id, id) DO UPDATE SET turn_id = excluded.turn_id, "
+        "call_id = excluded.call_id, tool = excluded.tool, text = excluded.text, "
+        "created_at = excluded.created_at",
     )
 
 

@@ -9,18 +9,16 @@ from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.work import Route
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 
 def get_or_create(tx: Tx, address: ConversationAddress, chat_kind: str, now: str) -> Route:
     """The conversation's route; a new one is bound to nothing."""
     if route := find(tx, address):
         return route
-    tx.run(
-        "INSERT INTO conversation_routes "
-        "(platform, chat_id, thread_id, user_id, chat_kind, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-        *address.columns,
-        chat_kind,
-        now,
+    tx.put(
+        "conversation_routes",
+        {**columns(address), "chat_kind": chat_kind, "updated_at": now},
     )
     route = find(tx, address)
     assert route is not None
@@ -136,14 +134,4 @@ def _address(row: sqlite3.Row) -> ConversationAddress:
 
 
 def _route(row: sqlite3.Row) -> Route:
-    return Route(
-        row["id"],
-        row["active_pack"],
-        row["active_skill"],
-        row["session_id"],
-        row["gone"],
-        row["version"],
-        bool(row["off_record"]),
-        row["title"],
-        row["paused"],
-    )
+    return made(Route, row)

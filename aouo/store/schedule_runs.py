@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import cast
 
 from aouo.facts.work import RunState, ScheduleRun
 from aouo.store import schedules
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 
 def add(tx: Tx, run: ScheduleRun, now: str) -> bool:
     """Store a run; False, and nothing changed, when this due time has one already."""
-    settled = "" if run.state == "waiting" else now
-    return (
-        tx.run(
-            "INSERT INTO schedule_runs (schedule_id, due_at, state, tries, missed, why, "
-            "created_at, settled_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            run.schedule_id,
-            run.due_at,
-            run.state,
-            run.tries,
-            run.missed,
-            run.why,
-            now,
-            settled,
-        )
-        == 1
+    return tx.put(
+        "schedule_runs",
+        {
+            **columns(run, "job_id", "retry_at", "settled_at"),
+            "created_at": now,
+            "settled_at": "" if run.state == "waiting" else now,
+        },
+        "ON CONFLICT DO NOTHING",
     )
 
 
@@ -132,14 +125,4 @@ def of_schedule(tx: Tx, schedule_id: str, limit: int) -> list[ScheduleRun]:
 
 
 def of_row(row: sqlite3.Row) -> ScheduleRun:
-    return ScheduleRun(
-        row["schedule_id"],
-        row["due_at"],
-        cast("RunState", row["state"]),
-        row["job_id"],
-        row["tries"],
-        row["retry_at"] or "",
-        row["missed"],
-        row["why"],
-        row["settled_at"],
-    )
+    return made(ScheduleRun, row, retry_at=row["retry_at"] or "")

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from typing import cast
 
-from aouo.facts.address import ConversationAddress, Platform
-from aouo.facts.events import ChatKind
+from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
-from aouo.facts.work import Misfire, Paused, RunState, Scheduled, ScheduleOrigin
-from aouo.store.database import Tx
+from aouo.facts.work import Paused, RunState, Scheduled
+from aouo.store.database import PRUNED_AT_ONCE, Tx
+from aouo.store.rows import columns, made
 
 CHANGED = "schedules"
 
@@ -26,41 +25,16 @@ def new_id() -> str:
 def add(tx: Tx, row: Scheduled, now: str) -> bool:
     """Store a schedule; False, and nothing changed, when its default is there already."""
     tx.touch(CHANGED)
-    address = row.address
-    return (
-        tx.run(
-            "INSERT INTO schedules (id, pack, key, origin, platform, chat_id, thread_id, "
-            "chat_kind, person, skill, prompt, text, zone, since, own_text, enabled, paused, "
-            "next_due, name, misfire, timeout_s, tokens_max, retries, created_at, updated_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT DO NOTHING",
-            row.id,
-            row.pack,
-            row.key,
-            row.origin,
-            address.platform,
-            address.chat_id,
-            address.thread_id,
-            row.chat_kind,
-            row.person,
-            row.skill,
-            row.prompt,
-            row.text,
-            row.zone,
-            row.since,
-            int(row.own_text),
-            int(row.enabled),
-            row.paused,
-            row.next_due or None,
-            row.name,
-            row.misfire,
-            row.timeout_s,
-            row.tokens_max,
-            row.retries,
-            now,
-            now,
-        )
-        == 1
+    return tx.put(
+        "schedules",
+        {
+            **columns(row, "address", "next_due"),
+            **columns(row.address, "user_id"),
+            "next_due": row.next_due or None,
+            "created_at": now,
+            "updated_at": now,
+        },
+        "ON CONFLICT DO NOTHING",
     )
 
 
@@ -238,13 +212,20 @@ def settled(tx: Tx, schedule_id: str, state: RunState) -> None:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete schedules that were over before that time, and their runs; return how many."""
-    tx.run(
-        "DELETE FROM schedule_runs WHERE schedule_id IN "
-        "(SELECT id FROM schedules WHERE paused = 'over' AND last_due < ?)",
+    """Delete some runs of schedules that were over before that time, or, if there are none, some
+    of these schedules; return how many rows, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM schedule_runs WHERE (schedule_id, due_at) IN (SELECT schedule_id, due_at FROM "
+        "schedules JOIN schedule_runs ON schedule_id = schedules.id "
+        "WHERE paused = 'over' AND last_due < ? LIMIT ?)",
         before,
+        PRUNED_AT_ONCE,
+    ) or tx.run(
+        "DELETE FROM schedules WHERE id IN "
+        "(SELECT id FROM schedules WHERE paused = 'over' AND last_due < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
     )
-    return tx.run("DELETE FROM schedules WHERE paused = 'over' AND last_due < ?", before)
 
 
 def remove(tx: Tx, schedule_id: str) -> bool:
@@ -283,30 +264,5 @@ def move(tx: Tx, platform: str, old: str, new: str, *, winner: str) -> None:
 
 
 def of_row(row: sqlite3.Row) -> Scheduled:
-    return Scheduled(
-        id=row["id"],
-        pack=row["pack"],
-        key=row["key"],
-        origin=cast("ScheduleOrigin", row["origin"]),
-        address=ConversationAddress(
-            cast("Platform", row["platform"]), row["chat_id"], row["thread_id"]
-        ),
-        chat_kind=cast("ChatKind", row["chat_kind"]),
-        person=row["person"],
-        skill=row["skill"],
-        prompt=row["prompt"],
-        text=row["text"],
-        zone=row["zone"],
-        since=row["since"],
-        enabled=bool(row["enabled"]),
-        paused=cast("Paused", row["paused"]),
-        next_due=row["next_due"] or "",
-        own_text=bool(row["own_text"]),
-        last_due=row["last_due"],
-        last_state=row["last_state"],
-        name=row["name"],
-        misfire=cast("Misfire", row["misfire"]),
-        timeout_s=row["timeout_s"],
-        tokens_max=row["tokens_max"],
-        retries=row["retries"],
-    )
+    address = made(ConversationAddress, row, user_id="")
+    return made(Scheduled, row, address=address, next_due=row["next_due"] or "")

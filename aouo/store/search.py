@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from aouo.facts.history import Stretch
 from aouo.store import sessions
 from aouo.store.database import Tx
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 BATCH = 100
@@ -212,7 +213,7 @@ def wanted(session_key: str, query: str, limit: int) -> list[Query[list[Hit]]]:
 
 def _matches(session_key: str, expression: str, query: str, limit: int) -> Query[list[Hit]]:
     return Query(
-        "SELECT h.session_id, h.role, h.text, h.created_at, " + sessions.TITLE + " "
+        "SELECT h.session_id, h.role, h.text, h.created_at AS at, " + sessions.TITLE + " "
         "FROM messages_index AS i JOIN messages AS h ON h.id = i.rowid & ((1 << 40) - 1) "
         "JOIN sessions AS s ON s.id = h.session_id "
         "WHERE messages_index MATCH ? AND s.session_key = ? AND h.visible = 1 AND i.rowid >= "
@@ -225,14 +226,7 @@ def _matches(session_key: str, expression: str, query: str, limit: int) -> Query
 
 
 def _hit(row: sqlite3.Row, query: str) -> Hit:
-    return Hit(
-        row["session_id"],
-        row["title"],
-        row["created_at"],
-        row["role"],
-        row["text"],
-        _snippet(row["text"], query),
-    )
+    return made(Hit, row, snippet=_snippet(row["text"], query))
 
 
 def _apart(text: str) -> str:

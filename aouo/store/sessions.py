@@ -27,14 +27,7 @@ def create(tx: Tx, address: ConversationAddress, pack: str, now: str) -> str:
     """Create an empty session of this conversation with this pack; return its id."""
     key = address.session_key(pack)
     session_id = str(SessionId.new("chat", str(address)))
-    tx.run(
-        "INSERT INTO sessions (id, session_key, created_at, updated_at) VALUES (?, ?, ?, ?)",
-        session_id,
-        key,
-        now,
-        now,
-    )
-    return session_id
+    return _add(tx, session_id, key, now)
 
 
 def create_isolated(
@@ -42,12 +35,19 @@ def create_isolated(
 ) -> str:
     """Create the session of one turn, which no route keeps; its key is its id, `wanted` or any."""
     session_id = wanted or str(SessionId.new(kind, str(address)))
-    tx.run(
-        "INSERT INTO sessions (id, session_key, created_at, updated_at) VALUES (?, ?, ?, ?)",
-        session_id,
-        session_id,
-        now,
-        now,
+    return _add(tx, session_id, session_id, now)
+
+
+def _add(tx: Tx, session_id: str, key: str, now: str) -> str:
+    """Store an empty session; return its id."""
+    tx.put(
+        "sessions",
+        {
+            "id": session_id,
+            "session_key": key,
+            "created_at": now,
+            "updated_at": now,
+        },
     )
     return session_id
 

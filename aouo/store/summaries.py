@@ -13,6 +13,7 @@ from dataclasses import replace
 from aouo.facts.history import NEWEST, Draft, HistoryEntry, Reach, Stretch, Summary
 from aouo.store import turns
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 
 def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:
@@ -56,18 +57,13 @@ def add(tx: Tx, session_id: str, draft: Draft, now: str, *, behind: int) -> int:
     if row and (row["id"] or 0) != behind:
         return 0
     return tx.insert(
-        "INSERT INTO summaries (session_id, source_session_id, upto_message_id, "
-        "through_message_id, messages, text, tokens, facts, created_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        session_id,
-        draft.source_session_id,
-        draft.upto_message_id,
-        max(draft.upto_message_id, draft.through_message_id),
-        draft.messages,
-        draft.text,
-        draft.tokens,
-        draft.facts,
-        now,
+        "summaries",
+        {
+            **columns(draft),
+            "session_id": session_id,
+            "through_message_id": max(draft.upto_message_id, draft.through_message_id),
+            "created_at": now,
+        },
     )
 
 
@@ -96,16 +92,5 @@ def _rows(tx: Tx, session_id: str) -> list[sqlite3.Row]:
 
 
 def _summary(row: sqlite3.Row) -> Summary:
-    return Summary(
-        row["id"],
-        row["session_id"],
-        row["source_session_id"],
-        row["upto_message_id"],
-        row["through_message_id"],
-        row["messages"],
-        row["text"],
-        row["tokens"],
-        row["facts"],
-        bool(row["flushed_at"]),
-        bool(row["undone_at"]),
-    )
+    flushed, undone = bool(row["flushed_at"]), bool(row["undone_at"])
+    return made(Summary, row, flushed=flushed, undone=undone)

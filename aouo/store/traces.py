@@ -14,6 +14,7 @@ from aouo.facts.recorded import Recorded
 from aouo.plumbing.verbs import Facts
 from aouo.store import turn_lines
 from aouo.store.database import Tx
+from aouo.store.rows import made
 from aouo.store.snapshots import Query, Snapshot
 from aouo.store.turn_lines import TurnLine
 from aouo.store.turn_sums import READ_CHARS
@@ -187,19 +188,7 @@ def _calls(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
 
     def read(row: sqlite3.Row) -> TracedCall:
         ended_ms, took_ms = _ms(turn.started_at, row["created_at"]), row["duration_ms"]
-        return TracedCall(
-            max(0, ended_ms - took_ms),
-            took_ms,
-            row["scope"],
-            row["provider"],
-            row["model"],
-            row["input_tokens"],
-            row["cached_tokens"],
-            row["output_tokens"],
-            row["reasoning_tokens"],
-            row["cost_usd"],
-            bool(row["unpriced"]),
-        )
+        return made(TracedCall, row, at_ms=max(0, ended_ms - took_ms), ms=took_ms)
 
     return Query(
         "SELECT * FROM usage_events WHERE session_id IN (?, '') AND turn_id = ? "

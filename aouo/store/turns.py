@@ -22,6 +22,7 @@ from aouo.facts.transcript import (
 )
 from aouo.facts.work import OpenTurn
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 Status = Literal["ack", "nack", "aborted"]
 REPORT = "report:"
@@ -43,16 +44,14 @@ def open_turn(
 ) -> OpenTurn:
     """Begin a turn with the person's message as its first row."""
     turn = OpenTurn(ulid(), session_id, pack, skill, 0, off_record)
-    tx.run(
-        "INSERT INTO turns (id, job_id, session_id, pack, skill, status, started_at, off_record) "
-        "VALUES (?, ?, ?, ?, ?, 'open', ?, ?)",
-        turn.id,
-        job_id,
-        session_id,
-        pack,
-        skill,
-        now,
-        int(off_record),
+    tx.put(
+        "turns",
+        {
+            **columns(turn),
+            "job_id": job_id,
+            "status": "open",
+            "started_at": now,
+        },
     )
     _append(tx, turn.session_id, turn.id, "user", said, now)
     return turn
@@ -159,14 +158,7 @@ def open_in(tx: Tx, lane: Lane) -> list[str]:
 
 
 def _open(row: sqlite3.Row) -> OpenTurn:
-    return OpenTurn(
-        row["id"],
-        row["session_id"],
-        row["pack"],
-        row["skill"],
-        row["resumes"],
-        bool(row["off_record"]),
-    )
+    return made(OpenTurn, row)
 
 
 def said(tx: Tx, turn_id: str) -> list[Message]:
@@ -247,15 +239,15 @@ def record_calls(
         native=entry.native,
     )
     for call, may in zip(entry.calls, idempotent, strict=True):
-        tx.run(
-            "INSERT INTO tool_calls (id, turn_id, name, arguments, again, state, started_at) "
-            "VALUES (?, ?, ?, ?, ?, 'intent', ?)",
-            call.id,
-            turn.id,
-            call.name,
-            call.arguments,
-            int(may),
-            now,
+        tx.put(
+            "tool_calls",
+            {
+                **columns(call),
+                "turn_id": turn.id,
+                "again": may,
+                "state": "intent",
+                "started_at": now,
+            },
         )
 
 
@@ -271,16 +263,18 @@ def record_result(
         now,
         result.call_id,
     )
-    tx.run(
-        "INSERT INTO messages (session_id, turn_id, role, text, call_id, tool, failed, created_at) "
-        "VALUES (?, ?, 'tool', ?, ?, ?, ?, ?)",
-        turn.session_id,
-        turn.id,
-        result.text,
-        result.call_id,
-        result.name,
-        int(result.failed),
-        now,
+    tx.put(
+        "messages",
+        {
+            "session_id": turn.session_id,
+            "turn_id": turn.id,
+            "role": "tool",
+            "text": result.text,
+            "call_id": result.call_id,
+            "tool": result.name,
+            "failed": result.failed,
+            "created_at": now,
+        },
     )
 
 
@@ -418,16 +412,17 @@ def _append(
     native: str = "",
 ) -> int:
     return tx.insert(
-        "INSERT INTO messages (session_id, turn_id, role, text, calls, thoughts, native, "
-        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        session_id,
-        turn_id,
-        role,
-        text,
-        calls,
-        thoughts,
-        native,
-        now,
+        "messages",
+        {
+            "session_id": session_id,
+            "turn_id": turn_id,
+            "role": role,
+            "text": text,
+            "calls": calls,
+            "thoughts": thoughts,
+            "native": native,
+            "created_at": now,
+        },
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 
 def add(tx: Tx, bot_id: str, update_id: int, body: str, now: str) -> bool:
@@ -62,5 +62,10 @@ def _may(tx: Tx, key: str, now: str, hour_ago: str) -> bool:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Forget updates received before `before`; return how many."""
-    return tx.run("DELETE FROM updates WHERE received_at < ?", before)
+    """Forget some updates received before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM updates WHERE (bot_id, update_id) IN "
+        "(SELECT bot_id, update_id FROM updates WHERE received_at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )

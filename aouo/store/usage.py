@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aouo.facts.accounts import Spent
 from aouo.store.database import Tx
+from aouo.store.rows import columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +24,14 @@ class Row:
 
 def record(tx: Tx, spent: Spent, now: str) -> None:
     """Write one row, add it to the sums of its day, and delete its reservation: all or nothing."""
-    tx.run(
-        "INSERT INTO usage_events (created_at, day, scope, provider, model, pack, session_id, "
-        "person, turn_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_usd, "
-        "duration_ms, hold, unpriced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        now,
-        spent.day,
-        spent.scope,
-        spent.provider,
-        spent.model,
-        spent.pack,
-        spent.session_id,
-        spent.person,
-        spent.turn_id,
-        spent.tokens.input_tokens,
-        spent.tokens.cached_tokens,
-        spent.tokens.output_tokens,
-        spent.tokens.reasoning_tokens,
-        spent.cost_usd,
-        spent.duration_ms,
-        spent.reservation,
-        int(spent.unpriced),
+    tx.put(
+        "usage_events",
+        {
+            **columns(spent, "tokens", "reservation"),
+            **columns(spent.tokens),
+            "hold": spent.reservation,
+            "created_at": now,
+        },
     )
     tx.run(
         "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 1) ON CONFLICT DO "

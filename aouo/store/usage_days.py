@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import LiteralString, TypeAlias
 
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 Range: TypeAlias = tuple[str, str]
@@ -152,15 +153,7 @@ def rows(days: Range, after: DayRow | None, most: int) -> Query[list[DayRow]]:
 
 
 def _day_row(row: sqlite3.Row) -> DayRow:
-    return DayRow(
-        row["day"],
-        row["pack"],
-        row["provider"],
-        row["model"],
-        row["person"],
-        row["scope"],
-        _sum(row),
-    )
+    return made(DayRow, row, sum=_sum(row))
 
 
 def _named(rows: Sequence[sqlite3.Row]) -> list[tuple[str, Sum]]:
@@ -173,11 +166,4 @@ def _one(rows: Sequence[sqlite3.Row]) -> Sum:
 
 
 def _sum(row: sqlite3.Row) -> Sum:
-    return Sum(
-        row["calls"],
-        row["input_tokens"],
-        row["cached_tokens"],
-        row["output_tokens"],
-        row["cost_usd"],
-        row["unpriced"],
-    )
+    return made(Sum, row)

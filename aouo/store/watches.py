@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from aouo.store.database import Tx
+from aouo.store.rows import columns, made
 
 
 class WatchKey(NamedTuple):
@@ -51,17 +52,11 @@ def get(tx: Tx, key: WatchKey) -> WatchState | None:
 
 
 def put(tx: Tx, state: WatchState) -> None:
-    tx.run(
-        "INSERT OR REPLACE INTO watches (pack, id, tenant, source, digest, seen, validator, "
-        "next_look, failures, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *state.key,
-        state.source,
-        state.digest,
-        state.seen,
-        state.validator,
-        state.next_look,
-        state.failures,
-        state.why,
+    key = state.key
+    tx.run("DELETE FROM watches WHERE pack = ? AND id = ? AND tenant = ?", *key)
+    tx.put(
+        "watches",
+        {"pack": key.pack, "id": key.id, "tenant": key.tenant, **columns(state, "key")},
     )
 
 
@@ -94,13 +89,4 @@ def keep_only(tx: Tx, keys: Collection[WatchKey]) -> None:
 
 
 def _state(row: sqlite3.Row) -> WatchState:
-    return WatchState(
-        WatchKey(row["pack"], row["id"], row["tenant"]),
-        row["source"],
-        row["digest"],
-        row["seen"],
-        row["validator"],
-        row["next_look"],
-        row["failures"],
-        row["why"],
-    )
+    return made(WatchState, row, key=WatchKey(row["pack"], row["id"], row["tenant"]))

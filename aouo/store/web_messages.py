@@ -14,8 +14,9 @@ from typing import Literal, TypeAlias, cast
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Album, Attached, Inbound, Text
 from aouo.facts.ports import Rendered
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.rendered import dump, load
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 CHANGED = "web_messages"
@@ -78,9 +79,10 @@ def add(
     if found := known(tx, key):
         return found
     tx.touch(CHANGED)
-    return tx.insert(
+    row = tx.one(
         "INSERT INTO web_messages (chat_id, key, said_by, state, body, change, created_at) "
-        "VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM web_messages), ?)",
+        "VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM web_messages), ?) "
+        "RETURNING id",
         chat_id,
         key,
         "person" if by_person else "bot",
@@ -88,6 +90,8 @@ def add(
         "" if off_record else dump(message),
         now,
     )
+    assert row is not None
+    return row["id"]
 
 
 def edit(tx: Tx, chat_id: str, message_id: int, message: Rendered) -> State | None:
@@ -219,16 +223,18 @@ def standing(address: ConversationAddress) -> Query[Standing]:
 
 
 def prune(tx: Tx, before: str) -> int:
-    """Delete what was said before `before`; return how many messages.
+    """Delete some of what was said before `before`; return how many messages, 0 = there are no
+    more.
 
     The row with the newest change of all is only emptied, so that changes are counted on.
     """
     gone = tx.run(
-        "DELETE FROM web_messages WHERE created_at < ? "
-        "AND change < (SELECT max(change) FROM web_messages)",
+        "DELETE FROM web_messages WHERE id IN (SELECT id FROM web_messages WHERE created_at < ? "
+        "AND change < (SELECT max(change) FROM web_messages) LIMIT ?)",
         before,
+        PRUNED_AT_ONCE,
     )
-    return gone + tx.run(
+    return gone or tx.run(
         "UPDATE web_messages SET state = 'deleted', body = '' WHERE created_at < ? "
         "AND state <> 'deleted'",
         before,
@@ -262,11 +268,5 @@ def _messages(rows: Sequence[sqlite3.Row]) -> list[WebMessage]:
 
 
 def _message(row: sqlite3.Row) -> WebMessage:
-    return WebMessage(
-        row["id"],
-        row["change"],
-        row["said_by"] == "person",
-        row["state"],
-        load(row["body"]),
-        row["created_at"],
-    )
+    by_person = row["said_by"] == "person"
+    return made(WebMessage, row, by_person=by_person, message=load(row["body"]))

@@ -17,7 +17,7 @@ from aouo.facts.transcript import AssistantSaid
 from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 from scripts.benchmarks import floor
 from scripts.benchmarks.processes import ROOT, Process
 
@@ -117,7 +117,7 @@ class Aouo:
     async def _seed(self, chats: Sequence[int], messages: int) -> None:
         database = Database(self.home.database)
         await database.open()
-        await database.transact(lambda tx: migrate(tx, _NOW))
+        await database.transact(make_tables)
         for chat_id in chats:
             await database.transact(
                 lambda tx, chat_id=chat_id: _live_through(tx, chat_id, messages)
@@ -134,7 +134,7 @@ def _live_through(tx: Tx, chat_id: int, messages: int) -> None:
     session = sessions.resolve(tx, route, address, "notes", _NOW)
     for said, answer in past(messages):
         job_id = jobs.add(tx, address.lane, Inbound(address, person, Text(said)), _NOW)
-        job = jobs.claim(tx, address.lane, "bench", _NOW)
+        job = jobs.claim(tx, address.lane)
         assert job is not None
         turn = turns.open_turn(tx, job_id, session.id, "notes", "", said, _NOW)
         turns.close_ack(tx, turn, AssistantSaid(answer), (), _NOW)

@@ -28,15 +28,15 @@ from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Usage
 from aouo.store import usage, usage_days
 from aouo.store.database import Database, Tx
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 from aouo.store.snapshots import Query
 from scripts.benchmarks.processes import ROOT, environment
 from scripts.benchmarks.table import Row
 
 SCHEMA = (
-    "CREATE TABLE jobs (id INTEGER PRIMARY KEY, state TEXT, fence INTEGER NOT NULL) STRICT",
-    "CREATE TABLE said (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
-    "INSERT INTO jobs VALUES (1, 'running', 0)",
+    "CREATE TABLE jobs (id INTEGER PRIMARY KEY, state TEXT, fence INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE said (id INTEGER PRIMARY KEY, job INTEGER NOT NULL, text TEXT NOT NULL) STRICT;"
+    "INSERT INTO jobs VALUES (1, 'running', 0);"
 )
 READ = "SELECT fence FROM jobs WHERE id = 1 AND state = 'running'"
 ADD = "INSERT INTO said (job, text) VALUES (1, ?)"
@@ -47,7 +47,7 @@ TEXT = "What a person said, about as long as that."
 
 def work(tx: Tx) -> None:
     tx.one(READ)
-    tx.insert(ADD, TEXT)
+    tx.insert("said", {"job": 1, "text": TEXT})
     tx.run(MARK)
     tx.run(BUMP)
 
@@ -145,7 +145,7 @@ async def _held(
     await database.open()
 
     def fill(tx: Tx) -> None:
-        migrate(tx, "2026-03-02T12:00:00.000+00:00")
+        make_tables(tx)
         for number in range(many):
             tokens = Usage(1000 + number % 700, 0, 200)
             day, model = f"2026-01-{10 + number * 20 // many}", f"model-{number % 3}"

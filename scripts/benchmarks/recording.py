@@ -11,7 +11,6 @@ from pathlib import Path
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
 from aouo.facts.transcript import Message, ModelRequest, ToolSpec, UserSaid
-from aouo.plumbing.clock import SystemClock
 from aouo.store import prompts, sessions
 from aouo.store.database import Tx
 from aouo.store.opening import opened
@@ -39,7 +38,7 @@ async def _measure(times: int) -> list[Row]:
     request = ModelRequest("", _MESSAGES, _TOOLS, past=79)
     size = 0
     with tempfile.TemporaryDirectory(prefix="aouo-bench-") as folder:
-        async with opened(Path(folder) / "aouo.db", SystemClock()) as database:
+        async with opened(Path(folder) / "aouo.db") as database:
             await database.transact(_begun)
             for _ in range(times):
                 turn_id = ulid()

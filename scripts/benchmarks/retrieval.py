@@ -14,7 +14,6 @@ from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.history import Stretch
-from aouo.plumbing.clock import SystemClock
 from aouo.store import search, sessions
 from aouo.store.database import Database, Tx
 from aouo.store.opening import opened
@@ -64,7 +63,7 @@ async def _measure(*, others: int, asks: int) -> list[Row]:
     chance = random.Random(1)
     latin, han = _Language(chance, _LETTERS, range(3, 12)), _Language(chance, _HAN, (1, 2, 3))
     with tempfile.TemporaryDirectory(prefix="aouo-bench-") as folder:
-        async with opened(Path(folder) / "aouo.db", SystemClock()) as database:
+        async with opened(Path(folder) / "aouo.db") as database:
             keys = ("tg:0", "tg:1")
             index_ms = await _said(database, 0, latin)
             await _said(database, 1, han)

@@ -50,7 +50,7 @@ async def _measure(*, times: int, turns: int) -> list[Row]:
         home = Home(Path(folder))
         home.create()
         save(home.path, {"dashboard": {"port": 0}}, {})
-        async with opened(home.database, SystemClock()) as database:
+        async with opened(home.database) as database:
             await database.transact(_fill)
             recorded = await _record(database, turns)
             rows = [Row(f"usage of {ROWS:,} rows", "", None, note="over HTTP")]

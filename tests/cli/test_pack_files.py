@@ -283,7 +283,7 @@ async def propose(home: Home) -> None:
     pack = load_pack(home.packs / "shop").pack
     assert pack is not None
     place = Place(ConversationAddress("tg", "1"), "private", "1")
-    async with opened(home.database, SystemClock()) as database:
+    async with opened(home.database) as database:
         port = Schedules(
             database=database, clock=SystemClock(), zone_of=zone_of, may=lambda row: ""
         )

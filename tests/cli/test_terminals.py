@@ -23,7 +23,7 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.printable import printable
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 from tests.verb_process import begin
 
 AT = "2026-03-02T12:00:00.000+00:00"
@@ -33,7 +33,7 @@ WITHIN_S = 60
 
 
 def seed(tx: Tx) -> None:
-    migrate(tx, AT)
+    make_tables(tx)
     address = ConversationAddress("tg", "1")
     inbound = Inbound(address, Person("1", EVIL), Text(EVIL))
     job_id = jobs.add(tx, address.lane, inbound, AT)

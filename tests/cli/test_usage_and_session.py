@@ -18,7 +18,7 @@ from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned, Usage
 from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns, usage
 from aouo.store.database import Database, Tx
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 
 AT = "2026-03-02T12:00:00.000+00:00"
 LATER = "2026-03-02T13:00:00.000+00:00"
@@ -80,7 +80,7 @@ async def _fill(home: Home) -> list[str]:
     try:
 
         def write(tx: Tx) -> list[str]:
-            migrate(tx, AT)
+            make_tables(tx)
             for row in SPENT:
                 usage.record(tx, row, AT)
             ids = [

@@ -44,7 +44,6 @@ def test_programs_paths_and_addresses_are_not_the_pages_to_change() -> None:
         "security.allowed_paths",
         "security.policy",
         "dashboard.host",
-        "store.url",
     ]
 
 

@@ -194,7 +194,7 @@ def test_a_typo_is_answered_with_the_nearest_key(written: str, meant: str):
     assert nearest(written) == meant
 
 
-def test_a_file_of_the_original_system_loads_and_its_idle_keys_are_named_once():
+def test_a_file_of_an_older_system_loads_and_its_idle_keys_are_named_once():
     loaded = parse(
         json.dumps(
             {
@@ -207,6 +207,7 @@ def test_a_file_of_the_original_system_loads_and_its_idle_keys_are_named_once():
                 "tts": {"voice": "en-US-AriaNeural", "rate": "+0%"},
                 "azure": {"speech_key": "", "speech_region": "eastasia"},
                 "advanced": {"log_level": "info", "max_react_loops": 20},
+                "store": {"url": ""},
             }
         ),
         {},
@@ -214,7 +215,7 @@ def test_a_file_of_the_original_system_loads_and_its_idle_keys_are_named_once():
 
     assert loaded.notes == (
         "keys without use here: version, azure, cron.default_platform, tts.rate, "
-        "advanced.log_level",
+        "advanced.log_level, store",
     )
     assert loaded.settings.cron.default_chat_id == "7"
     assert loaded.settings.telegram.owner == 7

@@ -169,7 +169,7 @@ class Door:
 async def door(tmp_path: Path) -> AsyncGenerator[Door]:
     database = Database(tmp_path / "a.db")
     await database.open()
-    await database.transact(lambda tx: opening.migrate(tx, ""))
+    await database.transact(opening.make_tables)
     yield Door(database)
     await database.close()
 

@@ -20,11 +20,11 @@ import aiohttp
 from aouo.app.base import Base
 from aouo.app.wiring import App, build
 from aouo.config.settings import Settings
-from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.home import Home
 from aouo.plumbing.shield import finish
 from aouo.store.database import Database, Tx, connect
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 from aouo.telegram.channel import TelegramChannel
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ async def opened(
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
         await database.open()
-        await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+        await database.transact(make_tables, durable=True)
         channel = TelegramChannel(
             settings=settings.telegram, session=http, clock=clock, database=database
         )

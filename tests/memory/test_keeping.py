@@ -27,7 +27,7 @@ from aouo.memory.keeping import (
 from aouo.plumbing.clock import SystemClock
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 
 PACK, OWNER = "diary", "tg_1"
 HAND = Cause("undo", person="1")
@@ -51,7 +51,7 @@ class Contested(MemoryFiles):
 async def keeping(folder: Path, kind: type[MemoryFiles] = MemoryFiles) -> AsyncGenerator[Keeping]:
     database = Database(folder / "a.db")
     await database.open()
-    await database.transact(lambda tx: migrate(tx, "2026-03-02T12:00:00.000+00:00"))
+    await database.transact(make_tables)
     files = kind(folder / "memory")
     (folder / "memory").mkdir(exist_ok=True)
     try:

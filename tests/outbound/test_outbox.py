@@ -21,7 +21,7 @@ from aouo.facts.errors import (
     TopicGone,
 )
 from aouo.facts.people import Owner
-from aouo.facts.ports import Rendered, stamp
+from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import CHAT_BURST
 from aouo.outbound.ledger import Ledger
@@ -29,7 +29,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.plumbing.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger
 
@@ -52,7 +52,7 @@ async def outbox_over(
 ) -> AsyncGenerator[tuple[Outbox, Database]]:
     database = Database(folder / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: migrate(tx, stamp(clock)))
+    await database.transact(make_tables)
     ledger = Ledger(
         database=database,
         clock=clock,

@@ -11,13 +11,12 @@ import pytest
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Arrival, Button, ChatKind, Inbound, Person, Text
-from aouo.facts.ports import stamp
 from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.store.database import Database, Tx
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 from tests.fakes.clock import FastClock
 
 T = TypeVar("T")
@@ -47,12 +46,11 @@ async def inbox_in(folder: Path) -> AsyncGenerator[tuple[Inbox, Breaking, list[s
     """An inbox, its database, and the lanes that it woke."""
     clock, database = FastClock(speed=1.0), Breaking(folder / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: migrate(tx, stamp(clock)))
+    await database.transact(make_tables)
     woken: list[str] = []
     inbox = Inbox(
         database=database,
         clock=clock,
-        worker="me",
         policy=lambda: LanePolicy(Installed()),
         burst_s=lambda: 0.0,
         ready=woken.append,

@@ -44,7 +44,7 @@ from aouo.spending.quota import Quota
 from aouo.spending.reservations import Reservations
 from aouo.store import budgets, usage, usage_days
 from aouo.store.database import Database, Tx
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 
 DEAR = Price(2.5, 1.25, 10.0)
 CHEAP = Price(0.15, 0.075, 0.6)
@@ -111,7 +111,7 @@ async def database_in(folder: str | Path) -> AsyncGenerator[Database]:
     database = Database(Path(folder) / "aouo.db")
     await database.open()
     try:
-        await database.transact(lambda tx: migrate(tx, "now"))
+        await database.transact(make_tables)
         yield database
     finally:
         await database.close()

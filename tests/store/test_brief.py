@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 async def database(file: Path) -> AsyncGenerator[Database]:
     database = Database(file)
     await database.open()
-    await database.transact(lambda tx: tx.script(["CREATE TABLE said (text TEXT NOT NULL)"]))
+    await database.transact(lambda tx: tx.script("CREATE TABLE said (text TEXT NOT NULL)"))
     yield database
     await database.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import LiteralString
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,17 +19,13 @@ from aouo.turn.past import Pasts
 NOW = "2026-03-02T12:00:00.000+00:00"
 ADA = ConversationAddress("tg", "1")
 KEY = ADA.session_key("notes")
-_INSERT: LiteralString = (
-    "INSERT INTO messages (session_id, turn_id, role, text, visible, created_at) "
-    "VALUES (?, 't', ?, ?, ?, ?)"
-)
 
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     database = Database(tmp_path / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: opening.migrate(tx, NOW))
+    await database.transact(opening.make_tables)
     yield database
     await database.close()
 
@@ -39,7 +34,17 @@ def add(tx: Tx, session_id: str, *texts: str, visible: int = 1) -> list[int]:
     """Messages of the person and the assistant by turns."""
     roles = ("user", "assistant")
     return [
-        tx.insert(_INSERT, session_id, roles[n % 2], text, visible, NOW)
+        tx.insert(
+            "messages",
+            {
+                "session_id": session_id,
+                "turn_id": "t",
+                "role": roles[n % 2],
+                "text": text,
+                "visible": visible,
+                "created_at": NOW,
+            },
+        )
         for n, text in enumerate(texts)
     ]
 

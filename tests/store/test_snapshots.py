@@ -26,8 +26,8 @@ COUNT = Query("SELECT count(*) FROM said", (), lambda rows: rows[0][0])
 async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     database = Database(tmp_path / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: tx.script(["CREATE TABLE said (id INTEGER) STRICT"]))
-    await database.transact(lambda tx: tx.script(["INSERT INTO said VALUES (1), (2), (3)"]))
+    await database.transact(lambda tx: tx.script("CREATE TABLE said (id INTEGER) STRICT"))
+    await database.transact(lambda tx: tx.script("INSERT INTO said VALUES (1), (2), (3)"))
     yield database
     await database.close()
 

@@ -35,7 +35,6 @@ from aouo.store import (
     updates,
 )
 from aouo.store.database import Database, Tx
-from aouo.store.opening import statements
 
 NOW = "2026-03-02T12:00:00.000+00:00"
 ADA = ConversationAddress("tg", "1")
@@ -46,7 +45,7 @@ GROUP = ConversationAddress("tg", "-100")
 async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     database = Database(tmp_path / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: opening.migrate(tx, NOW))
+    await database.transact(opening.make_tables)
     yield database
     await database.close()
 
@@ -232,42 +231,36 @@ async def test_closing_finishes_what_is_queued_and_leaves_one_file(tmp_path: Pat
     again.close()
 
 
-# Migrations
+# Tables
 
 
-async def test_migrating_twice_changes_nothing(database: Database) -> None:
+async def test_tables_are_made_once_and_say_by_which_schema(database: Database) -> None:
     def schema(tx: Tx) -> list[str]:
         return [row["sql"] for row in tx.all("SELECT sql FROM sqlite_schema ORDER BY name")]
 
     before = await database.read(schema)
-    again = await database.transact(lambda tx: opening.migrate(tx, NOW))
+    await database.transact(opening.make_tables)
 
-    assert (again, await database.read(schema)) == ([], before)
-
-
-@pytest.mark.parametrize(
-    ("sql", "why"),
-    [
-        ("UPDATE migrations SET sha256 = 'x'", "was edited after it was applied"),
-        ("INSERT INTO migrations VALUES ('9999_later.sql', 'x', 'y')", "written by a newer aouo"),
-    ],
-)
-async def test_an_edited_or_unknown_migration_is_an_error(
-    database: Database, sql: str, why: str
-) -> None:
-    await database.transact(lambda tx: tx.script([sql]))
-
-    with pytest.raises(SetupError, match=why):
-        await database.transact(lambda tx: opening.migrate(tx, NOW))
+    assert await database.read(schema) == before
+    assert await database.read(lambda tx: tx.schema) > 0
 
 
-def test_a_script_is_split_where_sqlite_sees_the_ends() -> None:
-    script = "-- one; two\nCREATE TABLE a (b TEXT DEFAULT ';');\nCREATE TABLE c (d);\n"
+@pytest.mark.parametrize("number", [0, 1], ids=["before it said so", "another"])
+async def test_tables_of_another_schema_are_refused(database: Database, number: int) -> None:
+    def made_otherwise(tx: Tx) -> None:
+        tx.schema = number
 
-    assert [text.splitlines()[-1] for text in statements(script)] == [
-        "CREATE TABLE a (b TEXT DEFAULT ';');",
-        "CREATE TABLE c (d);",
-    ]
+    await database.transact(made_otherwise)
+
+    with pytest.raises(SetupError, match="has the tables of another aouo"):
+        await database.transact(opening.make_tables)
+
+
+async def test_a_script_is_split_where_sqlite_sees_the_ends(database: Database) -> None:
+    script = "-- one; two\nCREATE TABLE a (b TEXT DEFAULT ';');\nCREATE TABLE c (d);\n-- end"
+    await database.transact(lambda tx: tx.script(script))
+
+    assert await database.read(lambda tx: tx.all("SELECT * FROM a, c")) == []
 
 
 # Routes
@@ -419,11 +412,11 @@ async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) ->
     def lose(tx: Tx) -> None:
         jobs.add(tx, ADA.lane, said(), NOW)
         jobs.add(tx, ADA.lane, said(text="behind it"), NOW)
-        first = jobs.claim(tx, ADA.lane, "me", NOW)
+        first = jobs.claim(tx, ADA.lane)
         assert first
-        assert jobs.claim(tx, ADA.lane, "other", NOW) is None
+        assert jobs.claim(tx, ADA.lane) is None
         jobs.void_claims(tx)
-        second = jobs.claim(tx, ADA.lane, "other", NOW)
+        second = jobs.claim(tx, ADA.lane)
         assert second
         assert (second.starts, second.claim_number > first.claim_number) == (2, True)
         for write in (
@@ -443,7 +436,7 @@ async def test_a_released_claim_counts_as_never_begun(database: Database) -> Non
         jobs.add(tx, ADA.lane, said(), NOW)
         starts: list[int] = []
         for _ in range(3):
-            job = jobs.claim(tx, ADA.lane, "me", NOW)
+            job = jobs.claim(tx, ADA.lane)
             assert job
             starts.append(job.starts)
             jobs.release(tx, job)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +14,8 @@ from hypothesis import strategies as st
 from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Usage
 from aouo.store import budgets, usage
-from aouo.store.database import Tx, connect
-from aouo.store.opening import migrate
-from tests.fakes.old_home import put_old_database
+from aouo.store.database import Tx
+from aouo.store.opening import make_tables
 
 NOW = "2026-11-21T10:00:00.000+00:00"
 KEYS = "day, pack, provider, model, person, scope"
@@ -62,11 +59,11 @@ removals = st.sampled_from(
 )
 
 
-def migrated() -> Tx:
+def with_tables() -> Tx:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.row_factory = sqlite3.Row
     tx = Tx(connection)
-    migrate(tx, NOW)
+    make_tables(tx)
     return tx
 
 
@@ -76,7 +73,7 @@ def rounded(found: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 @given(st.lists(st.one_of(rows, removals), max_size=40))
 def test_the_sums_of_a_day_are_those_of_its_rows(steps: list[Spent | str]) -> None:
-    tx = migrated()
+    tx = with_tables()
     connection = tx._connection
     for step in steps:
         if isinstance(step, Spent):
@@ -90,7 +87,7 @@ def test_the_sums_of_a_day_are_those_of_its_rows(steps: list[Spent | str]) -> No
 
 
 def test_reservations_of_a_dead_process_are_in_the_sums() -> None:
-    tx = migrated()
+    tx = with_tables()
     worst = Spent("llm", "2026-11-21", "openai", "gpt-6", cost_usd=0.5, reservation="r")
     budgets.reserve(tx, worst, NOW)
     budgets.write_off(tx)
@@ -98,24 +95,3 @@ def test_reservations_of_a_dead_process_are_in_the_sums() -> None:
     tx._connection.close()
 
     assert (day["calls"], day["cost_usd"]) == (1, 0.5)
-
-
-def test_a_home_of_an_older_aouo_has_its_sums_at_once(tmp_path: Path) -> None:
-    """A cost of nothing may mean that nobody knew the price; here it was written down as 0."""
-    file = tmp_path / "aouo.db"
-    put_old_database(file)
-    old = (
-        "INSERT INTO usage_events (created_at, day, scope, provider, model, input_tokens, cost_usd)"
-        " VALUES ('', '2026-01-01', 'llm', ?, ?, 10, ?)"
-    )
-    with closing(connect(file)) as connection:
-        for row in (("openai", "known", 0.25), ("own", "unknown", 0.0), ("local", "embedded", 0.0)):
-            connection.execute(old, row)
-        connection.execute("BEGIN")
-        migrate(Tx(connection), NOW)
-        sums, days = connection.execute(SUMS).fetchall(), connection.execute(DAYS).fetchall()
-        connection.execute("COMMIT")
-    unpriced = {row["model"]: row["unpriced"] for row in days if row["day"] == "2026-01-01"}
-
-    assert [list(row) for row in days] == rounded(sums)
-    assert unpriced == {"known": 0, "unknown": 1, "embedded": 0}

@@ -25,7 +25,7 @@ from aouo.packs.format.manifest_text import parse
 from aouo.packs.library import Library
 from aouo.store import chats, schedules
 from aouo.store.database import Database
-from aouo.store.opening import migrate
+from aouo.store.opening import make_tables
 from aouo.triggers import changing, scheduling
 from aouo.triggers.changing import ScheduleRefused, Wish
 from aouo.triggers.schedules import Schedules
@@ -78,7 +78,7 @@ def clock() -> Clock:
 async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     database = Database(tmp_path / "aouo.db")
     await database.open()
-    await database.transact(lambda tx: migrate(tx, "2026-01-01"))
+    await database.transact(make_tables)
     yield database
     await database.close()
 

@@ -74,7 +74,7 @@ async def test_a_turn_that_ends_meanwhile_keeps_its_own_change_from_being_news(
             turn_ends()
         return at == "it is found due" and person == "7"
 
-    async with opened(tmp_path / "aouo.db", FastClock()) as database:
+    async with opened(tmp_path / "aouo.db") as database:
         await database.transact(seen_before)
         await one_round(database, databases_of, listed, begun)
         state = await database.read(lambda tx: watches.get(tx, KEY))

@@ -31,7 +31,7 @@ def table() -> Generator[Tx]:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.row_factory = sqlite3.Row
         tx = Tx(connection)
-        opening.migrate(tx, NOW)
+        opening.make_tables(tx)
         yield tx
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from aouo.facts.ports import Clock, iso
 from aouo.flow.files import media_files
 from aouo.store import (
     asked,
-    deliveries,
     edits,
     forgetting,
     journal,
@@ -28,7 +27,8 @@ from aouo.store import (
     updates,
     web_messages,
 )
-from aouo.store.database import Database, Tx
+from aouo.store.database import PRUNED_AT_ONCE, Database, Tx
+from aouo.store.forgetting import Forgotten
 
 log = structlog.get_logger()
 _DAY_S = 24 * 3600.0
@@ -59,64 +59,63 @@ class Tidying:
             await self._clock.sleep(_DAY_S)
 
     async def prune(self) -> None:
-        """Delete what is too old now."""
+        """Delete what is too old now, some rows at a time, and give their space back."""
         days, now = self._days(), self._clock.now()
-
-        def delete(tx: Tx) -> dict[str, int]:
-            gone: dict[str, int] = {}
-            if days.updates_days:
-                before = iso(now - timedelta(days=days.updates_days))
-                gone["updates"] = updates.prune(tx, before)
-                gone["edits"] = edits.prune(tx, before) + asked.prune(tx, before)
-            if days.deliveries_days:
-                before = iso(now - timedelta(days=days.deliveries_days))
-                gone["deliveries"] = deliveries.prune(tx, before)
-                gone["reactions"] = reactions.prune(tx, before)
-                gone["digests"] = kept_reports.prune(tx, before)
-                gone["schedules"] = schedules.prune(tx, before)
-            if days.messages_days:
-                before = iso(now - timedelta(days=days.messages_days))
-                gone["memory_versions"] = memory_versions.prune(tx, before)
-                gone["digests"] = gone.get("digests", 0) + kept_reports.prune(tx, before)
-                gone["journal"] = journal.prune(tx, before)
-                gone["web_messages"] = web_messages.prune(tx, before)
-            return gone
-
-        gone = await self._database.transact(delete)
+        gone: dict[str, int] = {}
+        if days.updates_days:
+            before = iso(now - timedelta(days=days.updates_days))
+            gone["updates"] = await self._in_parts(updates.prune, before)
+            gone["edits"] = await self._in_parts(edits.prune, before)
+            gone["edits"] += await self._in_parts(asked.prune, before)
+        if days.deliveries_days:
+            before = iso(now - timedelta(days=days.deliveries_days))
+            gone["deliveries"] = await self._walk(forgetting.forget_deliveries, before)
+            gone["reactions"] = await self._in_parts(reactions.prune, before)
+            gone["digests"] = await self._in_parts(kept_reports.prune, before)
+            gone["schedules"] = await self._in_parts(schedules.prune, before)
         if days.messages_days:
-            gone |= await self._forget(iso(now - timedelta(days=days.messages_days)))
+            gone |= await self._forget(iso(now - timedelta(days=days.messages_days)), gone)
         gone["media"] = await self._prune_media(days.media_days)
         if any(gone.values()):
             log.info("pruned", **gone)
+        while await self._database.transact(Tx.give_back):
+            pass
 
-    async def _forget(self, before: str) -> dict[str, int]:
-        """What was said, some at a time, then what stood for it, then sessions without any."""
-        transact = self._database.transact
-        gone = {"results": 0, "turns": 0, "jobs": 0, "ended": 0}
-        while some := await transact(lambda tx: results.prune(tx, before)):
-            gone["results"] += some
-        after = 0
-        while True:
-            forgotten = await transact(
-                lambda tx, after=after: forgetting.forget_turns(tx, before, after)
-            )
-            gone["turns"] += forgotten.turns
-            if not (after := forgotten.upto):
-                break
-        after = 0
-        while True:
-            emptied = await transact(
-                lambda tx, after=after: forgetting.forget_jobs(tx, before, after)
-            )
-            gone["jobs"] += emptied.turns
-            if not (after := emptied.upto):
-                break
-        await transact(lambda tx: forgetting.forget_summaries(tx, before))
-        while some := await transact(lambda tx: forgetting.end_sessions(tx, before)):
-            gone["ended"] += some
-        if any(gone.values()):
-            await self._forget_traces()
+    async def _in_parts(self, prune: Callable[[Tx, str], int], before: str) -> int:
+        """Run `prune` until nothing is left, each time in a transaction; return how many rows."""
+        gone = 0
+        while some := await self._database.transact(lambda tx: prune(tx, before)):
+            gone += some
         return gone
+
+    async def _walk(self, forget: Callable[[Tx, str, int], Forgotten], before: str) -> int:
+        """Run `forget` over all rows, each time in a transaction; return how many it forgot."""
+        many, after = 0, 0
+        while True:
+            part = await self._database.transact(lambda tx, after=after: forget(tx, before, after))
+            many += part.many
+            if not (after := part.upto):
+                return many
+
+    async def _forget(self, before: str, gone: Mapping[str, int]) -> dict[str, int]:
+        """Forget what was noted and said, then what stood for it, then sessions without any."""
+        digests = gone.get("digests", 0) + await self._in_parts(kept_reports.prune, before)
+        noted = {
+            "memory_versions": await self._in_parts(memory_versions.prune, before),
+            "digests": digests,
+            "journal": await self._in_parts(journal.prune, before),
+            "web_messages": await self._in_parts(web_messages.prune, before),
+        }
+        said = {
+            "results": await self._in_parts(results.prune, before),
+            "turns": await self._walk(forgetting.forget_turns, before),
+            "jobs": await self._walk(forgetting.forget_jobs, before),
+        }
+        await self._in_parts(forgetting.forget_summaries, before)
+        said["ended"] = await self._in_parts(forgetting.end_sessions, before)
+        if any(said.values()):
+            await self._forget_traces()
+        return {**noted, **said}
 
     async def _forget_traces(self) -> None:
         """Take the words that are gone out of the search index and the write-ahead log as well."""
@@ -134,10 +133,11 @@ class Tidying:
             log.warning("media_not_pruned", error=str(error))
             return 0
 
-        def forget(tx: Tx) -> None:
-            for path in paths:
+        def forget(tx: Tx, some: Sequence[str]) -> None:
+            for path in some:
                 media.forget(tx, path)
 
-        if paths:
-            await self._database.transact(forget)
+        for first in range(0, len(paths), PRUNED_AT_ONCE):
+            some = paths[first : first + PRUNED_AT_ONCE]
+            await self._database.transact(lambda tx, some=some: forget(tx, some))
         return len(paths)

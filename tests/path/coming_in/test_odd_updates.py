@@ -184,11 +184,9 @@ async def test_what_no_table_takes_is_kept_by_its_id_and_its_sender_is_told(odd:
             await bot.ask("hello")
             await bot.app.shared.database.transact(
                 lambda tx: tx.script(
-                    [
-                        "CREATE TRIGGER no_room BEFORE INSERT ON jobs "
-                        "WHEN NEW.body LIKE '%unstorable%' "
-                        "BEGIN SELECT RAISE(ABORT, 'no place for it'); END"
-                    ]
+                    "CREATE TRIGGER no_room BEFORE INSERT ON jobs "
+                    "WHEN NEW.body LIKE '%unstorable%' "
+                    "BEGIN SELECT RAISE(ABORT, 'no place for it'); END"
                 )
             )
             next_id = queue_of(odd).next_id

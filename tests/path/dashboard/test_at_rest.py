@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
+import sqlite3
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import defaultdict
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import pytest
 from aiohttp import ClientSession
+from click.testing import CliRunner
 from yarl import URL
 
-from tests.fakes.old_home import put_old_database
+from aouo.cli.main import aouo
 from tests.path.dashboard.looking import resting
 from tests.path.looking import settled
 from tests.path.world import ADA, ROOT, WAIT_S, World
 
-OLDER = "an older aouo wrote it. Start the bot once, which brings it up to date."
+BESIDE = "No bot runs. This shows what is stored, read only, until Ctrl-C.\n"
+OTHERS = (
+    "data/aouo.db has the tables of another aouo, and before 0.1.0 nothing is carried over: move "
+    "the folder data away, or start with a new home (--home).\n"
+)
 
 
 @asynccontextmanager
@@ -67,8 +74,7 @@ async def test_it_prints_the_link_and_beside_it_that_no_bot_runs_until_ctrl_c(wo
             out, errors = await process.communicate()
 
     assert link.query["token"]
-    beside = b"No bot runs. This shows what is stored, read only, until Ctrl-C.\n"
-    assert (refused, out, errors, process.returncode) == (401, b"", beside, 0)
+    assert (refused, out, errors, process.returncode) == (401, b"", BESIDE.encode(), 0)
     assert not world.home.dashboard_token.exists()
 
 
@@ -101,41 +107,51 @@ async def test_no_change_is_taken_and_each_refusal_is_a_sentence(world: World) -
     assert before == after
 
 
-@pytest.mark.parametrize("newest", ["0022", "0030", "0032"])
-async def test_a_database_of_an_older_version_is_told_in_a_sentence_everywhere(
-    world: World, newest: str
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "cannot be read: it is empty. Start the bot once."),
+        (b"no database at all" * 500, "cannot be read: file is not a database."),
+    ],
+)
+async def test_what_is_no_database_is_told_in_a_sentence(
+    world: World, content: bytes, why: str
 ) -> None:
-    world.install("notes")
-    async with world.running():
-        pass
-    put_old_database(world.home.database, newest)
-    names = {"pack": "notes", "chat": "notes", "tenant": f"tg_{ADA}", "file": "MEMORY.md"}
-    async with resting(world) as shown:
-        _, document = await shown.get("/api/openapi.json")
-        paths = [path for path, ways in document["paths"].items() if "get" in ways]
-        told = {
-            path: await shown.get(path.format_map(defaultdict(lambda: "x", names)))
-            for path in paths
-            if path != "/api/live"  # which never ends
-        }
-    older = {
-        path: status
-        for path, (status, facts) in told.items()
-        if isinstance(facts, dict) and OLDER in facts.get("error", "")
-    }
-
-    assert {path for path, (status, _) in told.items() if status >= 500} == {"/healthz"}
-    assert {"/api/schedules", "/api/usage/export", "/api/chats/{chat}"} <= older.keys()
-    assert {*older.values()} == {409}
-
-
-@pytest.mark.parametrize("content", [b"", b"no database at all" * 500])
-async def test_what_is_no_database_is_told_in_a_sentence(world: World, content: bytes) -> None:
     async with world.running():
         pass
     world.home.database.write_bytes(content)
-    async with resting(world) as shown:
-        status, facts = await shown.get("/api/usage")
 
-    assert status == 409
-    assert facts["error"].startswith(f"{world.home.database} cannot be read: ")
+    assert why in await refusal(world, "dashboard")
+
+
+async def test_the_tables_of_another_schema_are_refused_in_one_sentence(world: World) -> None:
+    world.install("notes")
+    async with world.running():
+        pass
+    with closing(sqlite3.connect(world.home.database)) as database:
+        database.execute("PRAGMA user_version=1")
+    for verb in (
+        "start",
+        "dashboard",
+        "pack list",
+        "pack uninstall notes --yes",
+        "usage",
+        "session list",
+    ):
+        told = await refusal(world, *verb.split())
+
+        assert told == OTHERS, verb
+    command = ("--home", str(world.home.path), "doctor", "--fast", "--json")
+    result = await asyncio.to_thread(CliRunner().invoke, aouo, command)
+    (failed,) = (one for one in json.loads(result.stdout)["checks"] if one["status"] == "fail")
+
+    assert (failed["name"], result.exit_code) == ("database", 1)
+
+
+async def refusal(world: World, *verb: str) -> str:
+    """Run a verb that ends with 3; return what it prints on stderr."""
+    world.configure()
+    command = ("--home", str(world.home.path), *verb)
+    result = await asyncio.to_thread(CliRunner().invoke, aouo, command)
+    assert result.exit_code == 3, verb
+    return result.stderr.removeprefix(BESIDE)

@@ -50,7 +50,6 @@ OPTIONAL: dict[str, tuple[object, str]] = {
 }
 ESSENTIAL: dict[str, tuple[object, str]] = {
     "bursts": (Inbox, "close_bursts"),
-    "leases": (Inbox, "renew_leases"),
 }
 
 

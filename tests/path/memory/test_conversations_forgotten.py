@@ -240,7 +240,7 @@ async def test_much_is_forgotten_in_many_parts_between_which_others_write(
             part = await database.transact(
                 lambda tx, after=after: forgetting.forget_turns(tx, SOON, after)
             )
-            turns.append(part.turns)
+            turns.append(part.many)
             if not (after := part.upto):
                 break
         while some := await database.transact(lambda tx: forgetting.end_sessions(tx, SOON)):
@@ -269,7 +269,7 @@ async def test_what_is_emptied_is_not_looked_at_again_unless_it_gets_other_words
             jobs.add(tx, place.lane, asked, LONG_AGO)
         tx.run("UPDATE jobs SET state = 'dropped', settled_at = ?", LONG_AGO)
 
-    async with opened(tmp_path / "aouo.db", FastClock()) as database:
+    async with opened(tmp_path / "aouo.db") as database:
 
         async def forget() -> list[int]:
             parts, after = list[int](), 0
@@ -277,7 +277,7 @@ async def test_what_is_emptied_is_not_looked_at_again_unless_it_gets_other_words
                 part = await database.transact(
                     lambda tx, after=after: forgetting.forget_jobs(tx, SOON, after)
                 )
-                parts.append(part.turns)
+                parts.append(part.many)
                 if not (after := part.upto):
                     return parts
 

@@ -182,7 +182,7 @@ async def test_a_proxy_that_breaks_off_leaves_no_doubt_either(kind: str, said: b
 async def test_a_clock_that_jumps_in_the_middle_of_an_answer_loses_and_doubles_nothing(
     world: World, road: Road, at: str, hour_s: float
 ) -> None:
-    """Leases and deadlines are counted by a clock that does not jump, or are renewed."""
+    """Deadlines are counted by a clock that does not jump, or are renewed."""
     clock = world.clock
     assert isinstance(clock, FastClock)
     gate = {"model": "", "send": "sendMessage", "poll": "getUpdates"}[at]
