@@ -6,12 +6,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
-from aouo.app.lifecycle import MakePage, Runtime
 from aouo.app.root import open_app
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.home import Home
@@ -20,13 +20,18 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.systemd import Systemd
 from aouo.web.session import secrets_of
 
+if TYPE_CHECKING:
+    from aouo.app.lifecycle import MakePage, Runtime
+
 log = structlog.get_logger()
+LoadPage: TypeAlias = "Callable[[], MakePage]"
+"""Imports what makes the page: a web server, which nothing before the first poll needs."""
 
 
-def start(home: Home, environ: Mapping[str, str], page: MakePage | None = None) -> None:
+def start(home: Home, environ: Mapping[str, str], page: LoadPage | None = None) -> None:
     """Serve `home` in the foreground until a signal or a verb ends it; a restart re-executes.
 
-    `page` as in `Runtime`.
+    `page` loads what makes the local page.
 
     Raises:
         SetupError: what the owner has to change before this can run.
@@ -55,7 +60,7 @@ async def serve(
     loaded: Loaded,
     adopt: Adopt,
     systemd: Systemd | None = None,
-    page: MakePage | None = None,
+    page: LoadPage | None = None,
 ) -> bool:
     """Run until stopped; True when a restart was asked for.
 
@@ -65,10 +70,18 @@ async def serve(
         SetupError: unwrapped from the parts that ran beside each other.
     """
     async with open_app(home, loaded.settings, adopt=adopt) as app:
-        runtime = Runtime(app, loaded, systemd, page)
+        make, make_page = await asyncio.to_thread(_runtime, page)
+        runtime = make(app, loaded, systemd, make_page)
         stop_on_signals(runtime)
         await runtime.run()
         return runtime.restart
+
+
+def _runtime(page: LoadPage | None) -> tuple[type[Runtime], MakePage | None]:
+    """Import what the first poll did not wait for."""
+    from aouo.app.lifecycle import Runtime
+
+    return Runtime, page() if page else None
 
 
 def stop_on_signals(runtime: Runtime) -> None:
