@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ def start() -> None:
 
     Exit codes: 3 set-up error (one line says what to edit), 4 another instance runs.
     """
+    gc.disable()  # before the imports; `app.serve` enables it once they are over
     from aouo.app.serve import start as run
 
     run(current_home(), os.environ, _page)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.health import UNCLAIMED_S, UNHEARD_S, Signs, reasons
+from aouo.app.status import UNCLAIMED_S, UNHEARD_S, Signs, reasons
 from aouo.app.wiring import App
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
