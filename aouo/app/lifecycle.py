@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 DRAIN_S = 20.0
-FLUSH_S = 5.0
-SUBSCRIBERS_S = 2.0
-READY_S = 30.0
+_FLUSH_S = 5.0
+_SUBSCRIBERS_S = 2.0
+_READY_S = 30.0
 """A service that is not ready in time is ended; without a network we are ready to wait for it."""
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
@@ -181,7 +181,7 @@ class Runtime:
         """Tell systemd how we are, from the first answer of Telegram on, or when it is late."""
         health = self.app.health
         with suppress(TimeoutError):
-            async with asyncio.timeout(READY_S):
+            async with asyncio.timeout(_READY_S):
                 await (telegram.begun() if telegram else asyncio.sleep(0))
         await self._systemd.report(
             self.app.shared.clock,
@@ -232,9 +232,9 @@ class Runtime:
         self.app.running.stop_waiting()
         await _within(DRAIN_S, self._lanes)
         self.app.outbox.close()
-        await _within(FLUSH_S, self._outbox)
+        await _within(_FLUSH_S, self._outbox)
         with suppress(TimeoutError):
-            async with asyncio.timeout(SUBSCRIBERS_S):
+            async with asyncio.timeout(_SUBSCRIBERS_S):
                 await self.app.shared.bus.drain()
         for task in self._background:
             task.cancel()

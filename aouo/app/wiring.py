@@ -60,7 +60,7 @@ log = structlog.get_logger()
 CONCURRENCY = 256
 
 
-def slots_of(generations: Generations) -> Callable[[str], int]:
+def _slots_of(generations: Generations) -> Callable[[str], int]:
     """How many jobs run at a time, by their kind: see `queue.lanes.Lanes`."""
 
     def slots(kind: str) -> int:
@@ -286,7 +286,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         refreshing=refreshing,
         packs=packs,
         inbox=inbox,
-        lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, slots=slots_of(generations)),
+        lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, slots=_slots_of(generations)),
         outbox=outbox,
         running=running,
         terminal=terminal,

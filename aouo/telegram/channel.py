@@ -87,7 +87,7 @@ class TelegramChannel:
 
     @property
     def answered_s(self) -> float | None:
-        """Return how long ago Telegram answered what asks for updates, None = it has not yet."""
+        """Seconds since the last answered poll or webhook call; None before the first."""
         return self._source.answered_s
 
     @property

@@ -104,7 +104,7 @@ async def unheard(app: App) -> None:
 
 
 async def test_a_message_that_nobody_works_on_is_an_illness(world: World) -> None:
-    clock = world.clock = FastClock()
+    clock = world.clock = FastClock(speed=1.0)
     async with world.running() as bot:
         await unheard(bot.app)
         clock.jump(UNCLAIMED_S + 5)
