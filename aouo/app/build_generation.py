@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
-from aouo.app.models import budget_of, model_of, pack_budgets, paid_for, served_price, with_model
-from aouo.app.senses import eyes_of, speech_of
+from aouo.app.services import (
+    budget_of,
+    eyes_of,
+    model_of,
+    pack_budgets,
+    paid_for,
+    served_price,
+    speech_of,
+    with_model,
+)
 from aouo.app.shared import Shared
 from aouo.app.tools import RegistryOf, guarded_tools
 from aouo.config.sections import McpServer

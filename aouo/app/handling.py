@@ -1,17 +1,29 @@
-"""Joins what handles a job from its claim to its answer."""
+"""Joins what handles a job from its claim to its answer, and all commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from aouo.app.shared import Shared
+from aouo.app.status import bot_state
+from aouo.commands.builtin import HANDLERS, helping, list_sessions, stopping
+from aouo.commands.files import CommandFiles
+from aouo.commands.packages import commands_of_packages, post_actions_of_packages
 from aouo.commands.post_actions import PostActions
-from aouo.commands.registry import Commands
+from aouo.commands.registry import AddedCommand, Commands
 from aouo.commands.scheduling import Scheduling
+from aouo.commands.scripts import Scripts
+from aouo.commands.spending import spending
+from aouo.commands.status import status
+from aouo.commands.summaries import ROTATE, rotate
+from aouo.commands.why import why
 from aouo.commands.working import Jobs
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
+from aouo.facts.notices_commands import BotState
 from aouo.facts.ports import Files
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
@@ -46,7 +58,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.routing import decisions as to
-from aouo.telegram.channel import CAPABILITIES
+from aouo.store.database import Tx
 from aouo.triggers.consolidating import settle_consolidation
 from aouo.triggers.heartbeat import settle_heartbeat
 from aouo.triggers.journaling import settle_journal
@@ -54,7 +66,7 @@ from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.watched import settle_watch
 
-_ON_THE_PAGE = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
+_SHOWS_FILES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
 
 def flow_of(
@@ -98,7 +110,7 @@ def flow_of(
         bus=shared.bus,
         waiting=waiting,
         running=running,
-        capabilities={"tg": CAPABILITIES, "cli": Capabilities(), "web": _ON_THE_PAGE},
+        capabilities={"tg": _SHOWS_FILES, "cli": Capabilities(), "web": _SHOWS_FILES},
         otr_memory=otr_memory,
         listen=editing.tell,
         wake=replies.wake,
@@ -251,3 +263,74 @@ def flow_of(
         bringing=bringing,
         forget=intake.forget,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Commanding:
+    """All commands, the kinds of post-actions, and the owner's files."""
+
+    commands: Commands
+    post_actions: PostActions
+    files: CommandFiles
+
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the owner's files as they are now."""
+        self.files.look()
+        return self.files.problems()
+
+
+def commanding(
+    shared: Shared,
+    generations: Generations,
+    *,
+    zone_of: ZoneOf,
+    scheduling: Scheduling,
+    work: Jobs,
+    menu_changed: Callable[[], None],
+    concerns: Callable[[], list[str]],
+) -> Commanding:
+    """Join them. `concerns` are lines about the models for the owner.
+
+    Raises:
+        SetupError: a package of the owner's does not bring what it says.
+    """
+    since = shared.clock.now()
+
+    def is_owner(inbound: Inbound) -> bool:
+        return generations.now.owner.is_owner(inbound)
+
+    def bot(tx: Tx) -> BotState:
+        return bot_state(
+            tx,
+            shared,
+            generations.now,
+            zone_of=zone_of,
+            since=since,
+            broken_commands=files.problems(),
+            concerns=concerns(),
+        )
+
+    def added() -> Mapping[str, AddedCommand]:
+        return {**files.look(), **brought}
+
+    def seen() -> Mapping[str, AddedCommand]:  # transactions have a thread of their own
+        return {**files.seen, **brought}
+
+    brought = commands_of_packages()
+    scripts = Scripts(shared.home.commands, lambda: generations.now.sandbox, is_owner)
+    files = CommandFiles(scripts, brought, menu_changed)
+    handlers = {
+        **HANDLERS,
+        "help": helping(seen),
+        "stop": stopping(is_owner),
+        "cron": scheduling.obey,
+        "jobs": work.show,
+        "status": status(is_owner, bot),
+    }
+    lookups = {
+        "sessions": list_sessions,
+        "usage": spending(lambda: generations.now.quota.day(), is_owner),
+        "why": why(is_owner, lambda: shared.page.now(), lambda: generations.redactor),
+    }
+    post_actions = PostActions(post_actions_of_packages({ROTATE: rotate}))
+    return Commanding(Commands(handlers, lookups, added), post_actions, files)

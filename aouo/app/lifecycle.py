@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import structlog
 
 from aouo.app.reloading import Reloading, Taking
+from aouo.app.status import state_of
+from aouo.app.verbs import verbs_of
 from aouo.commands.menu import menu_of
 from aouo.config.file import Loaded
 from aouo.facts.errors import SetupError
@@ -24,7 +26,9 @@ from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
 from aouo.plumbing.parts import Work
 from aouo.plumbing.systemd import Systemd
-from aouo.plumbing.verbs import Facts, Nothing, Verb
+from aouo.plumbing.verbs import Facts
+from aouo.providers.fallback import models_in
+from aouo.providers.known.knowing import KnownModel
 from aouo.telegram.channel import TelegramChannel
 from aouo.words import sentences
 
@@ -33,9 +37,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 DRAIN_S = 20.0
-FLUSH_S = 5.0
-SUBSCRIBERS_S = 2.0
-READY_S = 30.0
+_FLUSH_S = 5.0
+_SUBSCRIBERS_S = 2.0
+_READY_S = 30.0
 """A service that is not ready in time is ended; without a network we are ready to wait for it."""
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
@@ -85,11 +89,15 @@ class Runtime:
         self.restart = False
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
+        self.warm = asyncio.Event()
+        """What the first answer needs is imported, or cannot be."""
         self.page = page(self) if page else None
         app.shared.page.now = lambda: self.page.address if self.page else ""
 
-    def stop(self) -> None:
-        """Begin the graceful end: no more ingress, lanes finish, the outbox empties."""
+    def stop(self, *, again: bool = False) -> None:
+        """Begin the graceful end: no more ingress, lanes finish, the outbox empties; `again`: the
+        process begins anew after it."""
+        self.restart = self.restart or again
         self._stop.set()
 
     async def run(self) -> None:
@@ -99,17 +107,7 @@ class Runtime:
             SetupError: Telegram refuses us, or another instance polls.
         """
         app = self.app
-        control = Control(
-            {
-                "status": Verb(Nothing, self._status_verb),
-                "health": Verb(Nothing, self._health),
-                "stop": Verb(Nothing, self._stop_verb),
-                "restart": Verb(Nothing, self._restart),
-                "reload": Verb(Nothing, self._reload_verb),
-                **app.verbs,
-            },
-            pages={"/healthz": self._healthz},
-        )
+        control = Control(verbs_of(self), pages={"/healthz": self._healthz})
         try:
             waiting = await self._take_over()
             listening = control.listening(app.shared.home, partial(self._takeover.add, _SOCKET))
@@ -168,7 +166,7 @@ class Runtime:
 
     def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
         """What runs beside everything else, and may fail."""
-        works = {**self.app.optional, "config": self.reloading.run}
+        works = {**self.app.optional, "config": self.reloading.run, "warming": self._warm_up}
         if self.page:
             works["dashboard"] = self.page.run
         if telegram:
@@ -183,13 +181,26 @@ class Runtime:
         """Tell systemd how we are, from the first answer of Telegram on, or when it is late."""
         health = self.app.health
         with suppress(TimeoutError):
-            async with asyncio.timeout(READY_S):
+            async with asyncio.timeout(_READY_S):
                 await (telegram.begun() if telegram else asyncio.sleep(0))
         await self._systemd.report(
             self.app.shared.clock,
             alive=lambda: self._stop.is_set() or health.listens,
             status=health.line,
         )
+
+    async def _warm_up(self) -> None:
+        """Import the SDK of the model that is asked first, and of each that takes its place."""
+        generations = self.app.generations
+        while True:
+            now = generations.now
+            first = models_in(now.model)[0]
+            try:
+                if isinstance(first, KnownModel):
+                    await first.prepare()
+            finally:
+                self.warm.set()
+            await generations.after(now)
 
     async def _fill_menu(self, telegram: TelegramChannel) -> None:
         """Keep the command menu up to date, for ever."""
@@ -221,17 +232,12 @@ class Runtime:
         self.app.running.stop_waiting()
         await _within(DRAIN_S, self._lanes)
         self.app.outbox.close()
-        await _within(FLUSH_S, self._outbox)
+        await _within(_FLUSH_S, self._outbox)
         with suppress(TimeoutError):
-            async with asyncio.timeout(SUBSCRIBERS_S):
+            async with asyncio.timeout(_SUBSCRIBERS_S):
                 await self.app.shared.bus.drain()
         for task in self._background:
             task.cancel()
-
-    async def _status_verb(self, request: Nothing) -> Facts:
-        del request
-        page = {"dashboard": self.page.state} if self.page else {}
-        return {**await self.status(), **page}
 
     async def status(self) -> Facts:
         """How it is, for `aouo status`."""
@@ -239,24 +245,16 @@ class Runtime:
             "pid": os.getpid(),
             "since": self._since,
             "uptime_s": round(time.time() - self._since),
-            **await self.app.state(),
+            **await state_of(self.app),
             "unfinished": [
                 str(item) for item in (*self._takeover.unfinished, *self.reloading.unfinished)
             ],
             "config": self.reloading.facts,
         }
 
-    async def _health(self, request: Nothing) -> Facts:
-        del request
-        return {"health": await self.app.health.facts()}
-
     async def _healthz(self) -> tuple[int, Facts]:
         facts = await self.app.health.facts()
         return 200 if facts["ok"] else 503, facts
-
-    async def _reload_verb(self, request: Nothing) -> Facts:
-        del request
-        return await self.reload()
 
     async def reload(self) -> Facts:
         """Take up the configuration, and the packs as they lie on disk now; return what changed."""
@@ -268,17 +266,6 @@ class Runtime:
         told = refreshed(before.library, generations.library)
         facts = self.reloading.facts
         return {**told, "config": {**asdict(config), "after_restart": facts["after_restart"]}}
-
-    async def _stop_verb(self, request: Nothing) -> Facts:
-        del request
-        self.stop()
-        return {}
-
-    async def _restart(self, request: Nothing) -> Facts:
-        del request
-        self.restart = True
-        self.stop()
-        return {}
 
 
 class _Done(Exception):

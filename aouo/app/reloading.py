@@ -26,8 +26,8 @@ from aouo.words import sentences
 log = structlog.get_logger()
 Taking: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
 """Runs a block that does what it is given; tells of its failure, and lets the rest go on."""
-LOOK_EVERY_S = 0.5
-STILL_S = 0.8
+_LOOK_EVERY_S = 0.5
+_STILL_S = 0.8
 """How long the file has to stay as it is before it is read: it may be saved in pieces."""
 
 
@@ -110,7 +110,7 @@ class Reloading:
             return look_of(file)  # the home's disk answers at once, or nothing works
 
         watched = changes(
-            look, self._file.look, clock=self._shared.clock, every_s=LOOK_EVERY_S, still_s=STILL_S
+            look, self._file.look, clock=self._shared.clock, every_s=_LOOK_EVERY_S, still_s=_STILL_S
         )
         async with aclosing(watched) as looks:
             async for _ in looks:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 
-from aouo.app.base import Base
-from aouo.facts.ports import ChatModel
+import aiohttp
+
+from aouo.facts.ports import ChatModel, Clock
 from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
 from aouo.packs.memories import Memories
@@ -15,23 +17,37 @@ from aouo.packs.stores import PackStores
 from aouo.plumbing.apart import Apart
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.current import Current
+from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Adopt, not_logging
 from aouo.plumbing.resources import Resources
+from aouo.providers.dialect import Dialects
 from aouo.spending.reservations import Reservations
+from aouo.store.database import Database
+from aouo.telegram.channel import TelegramChannel
 from aouo.tools.registry import Tool
 from aouo.turn.tokens import Estimator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared(Base):
-    """The base and what generations share: what is open, and what was learnt or counted.
+class Shared:
+    """What generations share: what is open, and what was learnt or counted.
 
-    `model` answers in place of what the settings name, None = as they say; `more_tools` are there
-    besides. `library` is what is installed now; nothing is before the first generation. `timezone`
-    is that of now, whose day it is for all that is spent. `resources` is what generations hand on
-    to each other, as long as they want the same; `tasks` runs what these start, and `apart` what
-    may hang. `page` gives the address of the local page, without its token, "" = none listens.
+    Not `online`: no tool reaches the internet, whatever a pack may. `adopt` tells the process log
+    what to write and to hide. `model` answers in place of what the settings name, None = as they
+    say; `more_tools` are there besides. `library` is what is installed now; nothing is before the
+    first generation. `timezone` is that of now, whose day it is for all that is spent. `resources`
+    is what generations hand on to each other, as long as they want the same; `tasks` runs what
+    these start, and `apart` what may hang. `dialects` is what all models learn of their services.
+    `page` gives the address of the local page, without its token, "" = none listens.
     """
 
+    home: Home
+    clock: Clock
+    database: Database
+    session: aiohttp.ClientSession
+    telegram: TelegramChannel | None
+    online: bool
+    adopt: Adopt
     model: ChatModel | None
     more_tools: Sequence[Tool]
     bus: Bus
@@ -45,37 +61,51 @@ class Shared(Base):
     reservations: Reservations
     estimator: Estimator
     apart: Apart
+    dialects: Dialects
     page: Current[Callable[[], str]]
 
 
 async def share(
-    base: Base, *, model: ChatModel | None = None, more_tools: Sequence[Tool] = ()
+    stack: AsyncExitStack,
+    *,
+    home: Home,
+    clock: Clock,
+    database: Database,
+    session: aiohttp.ClientSession,
+    telegram: TelegramChannel | None,
+    online: bool = True,
+    adopt: Adopt = not_logging,
+    model: ChatModel | None = None,
+    more_tools: Sequence[Tool] = (),
 ) -> Shared:
-    """Open it on the base; what has to be closed is closed with the base's stack."""
-    tasks, resources = await base.stack.enter_async_context(asyncio.TaskGroup()), Resources()
-    base.stack.push_async_callback(resources.aclose)
-    current = Current(Library({}, {}, {}))
-
-    def library() -> Library:
-        return current.now
-
-    stores = PackStores(base.home, library, base.clock)
-    base.stack.callback(stores.close)
-    memories = Memories(library, stores.private)
+    """Make the rest; `stack` closes what has to be closed, last made first."""
+    tasks, resources = await stack.enter_async_context(asyncio.TaskGroup()), Resources()
+    stack.push_async_callback(resources.aclose)
+    library = Current(Library({}, {}, {}))
+    stores = PackStores(home, lambda: library.now, clock)
+    stack.callback(stores.close)
+    memories = Memories(lambda: library.now, stores.private)
     return Shared(
-        **{one.name: getattr(base, one.name) for one in fields(base)},
+        home=home,
+        clock=clock,
+        database=database,
+        session=session,
+        telegram=telegram,
+        online=online,
+        adopt=adopt,
         model=model,
         more_tools=more_tools,
         bus=Bus(),
-        library=current,
+        library=library,
         timezone=Current(""),
         resources=resources,
         tasks=tasks,
         stores=stores,
         memories=memories,
-        keeping=Keeping(database=base.database, clock=base.clock, files_of=memories.files),
+        keeping=Keeping(database=database, clock=clock, files_of=memories.files),
         reservations=Reservations(),
         estimator=Estimator(),
         apart=Apart(),
+        dialects=Dialects(),
         page=Current(lambda: ""),
     )

@@ -1,31 +1,26 @@
-"""Answers what a terminal asks of the running bot; `installer.verbs` has packs and schedules."""
+"""Lists the endpoints of the control socket: what a terminal asks of the running bot.
+
+Those of packs and schedules, which a home at rest has as well, are in `installer.verbs`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from aouo.app.shared import Shared
-from aouo.app.unasked import Unasked, failing_watches
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ids import SessionId
-from aouo.facts.ports import ChatModel, StreamRunner, iso
-from aouo.flow.chores.known_models import KnownModels
-from aouo.flow.generation import Generation
-from aouo.outbound.terminal import TerminalMessenger
-from aouo.plumbing.parts import Parts
+from aouo.installer.verbs import home_verbs
 from aouo.plumbing.verbs import Facts, Nothing, Stream, Verb, Verbs
-from aouo.providers.fallback import FallbackModel
 from aouo.queue.idle import idle
-from aouo.queue.inbox import Inbox
-from aouo.queue.lanes import Bell
 from aouo.routing import lexer
-from aouo.sandbox.levels import in_words
-from aouo.store import jobs
-from aouo.words.models import no_answer_because
+
+if TYPE_CHECKING:
+    from aouo.app.lifecycle import Runtime
+    from aouo.app.wiring import App
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +56,42 @@ class Run:
     chat: str = "local"
 
 
-def talking(
-    shared: Shared, inbox: Inbox, terminal: TerminalMessenger, runner: StreamRunner
-) -> Verbs:
+def verbs_of(runtime: Runtime) -> Verbs:
+    """Return all of them, by name."""
+    app = runtime.app
+
+    async def status(request: Nothing) -> Facts:
+        page = {"dashboard": runtime.page.state} if runtime.page else {}
+        return {**await runtime.status(), **page}
+
+    async def health(request: Nothing) -> Facts:
+        return {"health": await app.health.facts()}
+
+    async def stop(request: Nothing) -> Facts:
+        runtime.stop()
+        return {}
+
+    async def restart(request: Nothing) -> Facts:
+        runtime.stop(again=True)
+        return {}
+
+    async def reload(request: Nothing) -> Facts:
+        return await runtime.reload()
+
+    return {
+        "status": Verb(Nothing, status),
+        "health": Verb(Nothing, health),
+        "stop": Verb(Nothing, stop),
+        "restart": Verb(Nothing, restart),
+        "reload": Verb(Nothing, reload),
+        **_talking(app),
+        **home_verbs(app.packs, lambda: app.generations.library, app.schedules),
+    }
+
+
+def _talking(app: App) -> Verbs:
     """The verbs that let a terminal talk and watch."""
+    shared, inbox = app.shared, app.inbox
 
     async def say(request: Say) -> Facts:
         await inbox.submit(terminal_inbound(request.chat, request.text, data=request.data))
@@ -77,7 +104,7 @@ def talking(
 
     async def chat(request: Chat) -> AsyncGenerator[Facts]:
         """Yield what is said in a terminal's conversation until the other side goes."""
-        waiting, leave = terminal.watch(request.chat)
+        waiting, leave = app.terminal.watch(request.chat)
         try:
             yield {"kind": "ready"}
             while True:
@@ -99,7 +126,7 @@ def talking(
         """Yield the events of a turn to its end."""
         beside = str(ConversationAddress("cli", request.chat))
         session = request.session or str(SessionId.new("isolated", beside))
-        async with aclosing(runner.run_stream(request.prompt, session)) as events:
+        async with aclosing(app.asking.run_stream(request.prompt, session)) as events:
             async for event in events:
                 yield told(event)
 
@@ -118,58 +145,3 @@ def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
     return Inbound(
         ConversationAddress("cli", chat_id), Person("owner", "owner"), content, origin="cli"
     )
-
-
-async def state(
-    shared: Shared,
-    now: Generation,
-    known_models: KnownModels,
-    bell: Bell,
-    parts: Parts,
-    broken_commands: Callable[[], Sequence[str]],
-    unasked: Unasked,
-) -> Facts:
-    """Return what `aouo status` says of the generation of now and of what is at work."""
-    waiting = await shared.database.read(jobs.count_by_state)
-    model, telegram, library = now.model, shared.telegram, now.library
-    return {
-        "telegram": telegram.state if telegram else {"state": "off"},
-        "model": {
-            "provider": model.provider,
-            "model": model.model,
-            "note": str(getattr(model, "note", "")),
-        },
-        "models": _models(model),
-        "concerns": known_models.told,
-        "packs": list(library.names),
-        "broken_packs": {
-            name: [str(problem) for problem in problems]
-            for name, problems in library.broken.items()
-        },
-        "broken_commands": list(broken_commands()),
-        "failing_watches": await shared.database.read(failing_watches),
-        "mcp": now.servers.facts(),
-        "sandbox": in_words(await now.sandbox.level()),
-        **unasked.state,
-        "lanes": {"running": bell.at_work, "waiting": waiting.get("ready", 0)},
-        "failed_parts": parts.failing,
-    }
-
-
-def _models(model: ChatModel) -> list[dict[str, Any]]:
-    """How each model fares, in the order of the configuration."""
-    return [
-        {
-            "provider": health.provider,
-            "model": health.model,
-            "failures": health.failures,
-            "last_failure": health.last,
-            "why": no_answer_because(health.last) if health.last else "",
-            "cooling_until": iso(health.until) if health.until else "",
-            "window_tokens": one.context_window,
-            "sees": one.sees,
-        }
-        for health, one in (
-            zip(model.health, model.models, strict=True) if isinstance(model, FallbackModel) else ()
-        )
-    ]

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
 
 import structlog
 
-from aouo.app.base import Base
 from aouo.app.build_generation import build_generation
-from aouo.app.commanding import commanding
-from aouo.app.handling import flow_of
-from aouo.app.health import Health
-from aouo.app.noting import noting
-from aouo.app.shared import Shared, share
-from aouo.app.unasked import Unasked
-from aouo.app.verbs import state, talking
+from aouo.app.chores import chores_of
+from aouo.app.handling import commanding, flow_of
+from aouo.app.shared import Shared
+from aouo.app.status import Health
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import Scheduling
 from aouo.commands.working import Jobs
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.people import Owner
-from aouo.facts.ports import ChatModel, Messenger
+from aouo.facts.ports import Messenger
 from aouo.facts.work import Paused, Scheduled
 from aouo.flow.asking import Asking
-from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
-from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
 from aouo.flow.command_results import CommandResults
 from aouo.flow.deciding import Deciding
 from aouo.flow.files.uploads import Uploads
-from aouo.flow.generations import Generations, WakingClock
+from aouo.flow.generations import Generations
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.flow.replies import Replies
 from aouo.flow.web_chat import WebChat
 from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
 from aouo.installer.refreshing import Refreshing
-from aouo.installer.verbs import home_verbs
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
@@ -51,25 +44,22 @@ from aouo.outbound.terminal import TerminalMessenger
 from aouo.outbound.web import WebMessenger
 from aouo.plumbing.parts import Parts, Work
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts, Verbs
-from aouo.plumbing.waking import watch
 from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
-from aouo.tools.registry import Tool
 from aouo.triggers import changing
+from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.schedules import Schedules
-from aouo.triggers.ticking import Ticking
 from aouo.words import sentences
 
 log = structlog.get_logger()
 CONCURRENCY = 256
 
 
-def slots_of(generations: Generations) -> Callable[[str], int]:
+def _slots_of(generations: Generations) -> Callable[[str], int]:
     """How many jobs run at a time, by their kind: see `queue.lanes.Lanes`."""
 
     def slots(kind: str) -> int:
@@ -90,8 +80,7 @@ class App:
 
     `essential` and `optional` run in the background for as long as the process, by name: without
     the first ones messages would be lost, so a failure of one ends the process; one of the others
-    is run again. `verbs` are those of the control socket that need no more than these parts;
-    `state` is what `aouo status` says of them.
+    is run again. `broken_commands` says what is wrong with the owner's files of commands.
     """
 
     shared: Shared
@@ -111,22 +100,22 @@ class App:
     optional: Mapping[str, Work]
     parts: Parts
     health: Health
-    verbs: Verbs
+    bell: Bell
+    heartbeat: Heartbeat
+    known_models: KnownModels
+    schedules: Schedules
     commands: Commands
+    broken_commands: Callable[[], Sequence[str]]
     asking: Asking
     deciding: Deciding
-    state: Callable[[], Awaitable[Facts]]
 
 
-async def build(
-    base: Base, settings: Settings, *, model: ChatModel | None, more_tools: Sequence[Tool]
-) -> App:
-    """Build everything that stands on the base.
+async def build(settings: Settings, shared: Shared) -> App:
+    """Build everything that stands on what is shared.
 
     Raises:
         SetupError: something the owner has to change.
     """
-    shared = await share(base, model=model, more_tools=more_tools)
     first = await build_generation(settings, shared)
     shared.stores.belong_to(first.owner.data_name)
     if lost := await first.quota.recover():
@@ -275,34 +264,18 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         chat=lambda: owner().told_in(telegram=telegram is not None),
     )
-    titles = Titles(database=database, clock=clock, bus=shared.bus, generations=generations)
-    indexing = Indexing(database=database, clock=clock, bus=shared.bus)
-    tidying = Tidying(
-        database=database,
-        clock=clock,
-        folder=home.media,
-        days=lambda: generations.now.retention,
-    )
     known_models = KnownModels(generations, clock, owner_notices)
     parts = Parts(clock, lambda name: owner_notices.tell(sentences.part_failed(name)))
-    schedules = Schedules(database=database, clock=clock, zone_of=zones, may=may_run)
-
-    ticking = Ticking(
-        database=database,
-        clock=WakingClock(clock, generations),
-        trigger=inbox.trigger,
-        zone_of=zones,
-        may=may_run,
-        enabled=lambda: generations.now.cron.enabled,
-        longest_s=lambda: generations.now.cron.tick_seconds,
-    )
-    unasked = Unasked(
+    chores = chores_of(
         shared,
         generations,
         inbox=inbox,
         outbox=outbox,
         owner_notices=owner_notices,
+        known_models=known_models,
+        waiting_notice=waiting_notice,
         zone_of=zones,
+        may_run=may_run,
     )
     asking = Asking(database=database, inbox=inbox, bus=shared.bus, running=running, owner=owner)
     return App(
@@ -311,7 +284,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         refreshing=refreshing,
         packs=packs,
         inbox=inbox,
-        lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, slots=slots_of(generations)),
+        lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, slots=_slots_of(generations)),
         outbox=outbox,
         running=running,
         terminal=terminal,
@@ -325,32 +298,18 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             redactor=redactor,
         ),
         owner_notices=owner_notices,
-        titles=titles,
-        tidying=tidying,
+        titles=chores.titles,
+        tidying=chores.tidying,
         essential={"bursts": inbox.close_bursts},
-        optional={
-            "waiting_notice": waiting_notice.run,
-            "retention": tidying.run,
-            "titles": titles.run,
-            "index": indexing.run,
-            "known_models": known_models.run,
-            "subscribers": Subscribers(shared.bus, subscribers_of_packages()).run,
-            "schedules": ticking.run,
-            "generations": generations.run,
-            **unasked.background,
-            **noting(shared, generations, inbox),
-            **({"waking": partial(watch, clock, telegram.ask_anew)} if telegram else {}),
-        },
+        optional=chores.works,
         parts=parts,
         health=Health(shared, bell, parts),
-        verbs={
-            **talking(shared, inbox, terminal, asking),
-            **home_verbs(packs, lambda: generations.library, schedules),
-        },
+        bell=bell,
+        heartbeat=chores.heartbeat,
+        known_models=known_models,
+        schedules=Schedules(database=database, clock=clock, zone_of=zones, may=may_run),
+        commands=said.commands,
+        broken_commands=said.problems,
         asking=asking,
         deciding=Deciding(database, owner, asking.outcome),
-        commands=said.commands,
-        state=lambda: state(
-            shared, generations.now, known_models, bell, parts, said.problems, unasked
-        ),
     )

@@ -109,7 +109,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 
 
 def _price(settings: Settings, seen: Seen) -> Facts:
-    from aouo.app.models import budget_of, price_told
+    from aouo.app.services import budget_of, price_told
     from aouo.plumbing.clock import SystemClock
 
     prices = budget_of(settings, SystemClock(), lambda provider, model: price_told(seen.facts))

@@ -24,7 +24,7 @@ def tell_unpriced(settings: Settings, changed: Iterable[str] = _ABOUT_MONEY) -> 
     )
     if not (any(ceilings) and {key.partition(".")[0] for key in changed} & {*_ABOUT_MONEY}):
         return
-    from aouo.app.models import budget_of, paid_for  # heavy, and rarely needed
+    from aouo.app.services import budget_of, paid_for  # heavy, and rarely needed
     from aouo.plumbing.clock import SystemClock
     from aouo.spending.paid import UNLESS_SERVED, lacking
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aouo.app.models import budget_of, pack_budgets, paid_for
+from aouo.app.services import budget_of, pack_budgets, paid_for
 from aouo.config.file import load_settings
 from aouo.config.sections import Heartbeat, Memory
 from aouo.dashboard.shown import Shown

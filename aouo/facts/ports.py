@@ -6,12 +6,13 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from aouo.facts.address import ConversationAddress
-from aouo.facts.attachments import Attachment
-from aouo.facts.events import Event
-from aouo.facts.transcript import AsksAgain, ModelEvent, ModelRequest
+if TYPE_CHECKING:  # before the first poll nothing is imported for a `Clock`
+    from aouo.facts.address import ConversationAddress
+    from aouo.facts.attachments import Attachment
+    from aouo.facts.events import Event
+    from aouo.facts.transcript import AsksAgain, ModelEvent, ModelRequest
 
 
 class Clock(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from aouo.app.models import model_of
+from aouo.app.services import model_of
 from aouo.config.file import Loaded, load_settings
 from aouo.config.settings import Settings
 from aouo.emulator import Emulator

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from aouo.app.lifecycle import Runtime
-from aouo.app.root import open_app
+from aouo.app.serve import open_app
 from aouo.app.wiring import App
 from aouo.config.file import Loaded
 from aouo.facts.ports import ChatModel, Clock

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TypeAlias
 
-Pipe: TypeAlias = int | IO[bytes]
+_Pipe: TypeAlias = int | IO[bytes]
 
 PYTHON = (sys.executable, "-P")
 """Our own Python; `-P` keeps modules in its folder from being importable."""
@@ -34,9 +34,9 @@ def clean_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]
 async def spawn(
     *command: str,
     env: Mapping[str, str] | None = None,
-    stdin: Pipe = subprocess.PIPE,
-    stdout: Pipe = subprocess.PIPE,
-    stderr: Pipe | None = subprocess.DEVNULL,
+    stdin: _Pipe = subprocess.PIPE,
+    stdout: _Pipe = subprocess.PIPE,
+    stderr: _Pipe | None = subprocess.DEVNULL,
     folder: Path | str | None = None,
     handed_on: Sequence[int] = (),
 ) -> asyncio.subprocess.Process:
@@ -57,7 +57,7 @@ async def spawn(
     )
 
 
-def close_stdin(process: asyncio.subprocess.Process) -> None:
+def _close_stdin(process: asyncio.subprocess.Process) -> None:
     """Close a child's stdin: ask it to end, if it ends at the end of its input."""
     if process.stdin is not None:
         process.stdin.close()
@@ -74,7 +74,7 @@ async def end(
     process: asyncio.subprocess.Process,
     *,
     patience_s: float = 0.0,
-    ask: Callable[[asyncio.subprocess.Process], None] = close_stdin,
+    ask: Callable[[asyncio.subprocess.Process], None] = _close_stdin,
     kill: Callable[[asyncio.subprocess.Process], None] = kill_group,
 ) -> None:
     """Ask a child to end; then, after `patience_s` or when cancelled, kill what is left of it."""

@@ -177,16 +177,16 @@ class Home:
             ) from error
         return tuple(made)
 
-    def lock(self) -> HomeLock:
+    def lock(self) -> _HomeLock:
         """Lock the home for this process until the lock is closed or the process ends.
 
         Raises:
             HomeLocked: another process holds the lock.
         """
-        return HomeLock(self)
+        return _HomeLock(self)
 
 
-class HomeLock:
+class _HomeLock:
     """The exclusive lock of a home, held as an open file; the pid is in `run/pid`."""
 
     def __init__(self, home: Home) -> None:
@@ -213,7 +213,7 @@ class HomeLock:
         os.close(self._descriptor)
         self._descriptor = -1
 
-    def __enter__(self) -> HomeLock:
+    def __enter__(self) -> _HomeLock:
         return self
 
     def __exit__(self, *_: object) -> None:

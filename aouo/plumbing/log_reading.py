@@ -21,7 +21,7 @@ LOOKED_BYTES = 2_000_000
 """What one piece looks through."""
 KEPT_BYTES = 16_000
 """What is kept of a line."""
-TOLD_BYTES = 500_000
+_TOLD_BYTES = 500_000
 """What the lines of one piece may have together."""
 _FIRST, _LARGEST = 1_024, 1_048_576
 _LONGEST_BYTES = 64_000_000
@@ -63,7 +63,7 @@ class Line:
         return self.size > KEPT_BYTES
 
 
-Wanted: TypeAlias = Callable[[Line], bool]
+_Wanted: TypeAlias = Callable[[Line], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Piece:
     lost: bool = False
 
 
-def older(log: Path, spot: Spot | None, wanted: Wanted, most: int) -> Piece:
+def older(log: Path, spot: Spot | None, wanted: _Wanted, most: int) -> Piece:
     """Read the lines before a spot, None = the newest: at most so many that are wanted."""
     with _Files(log) as files:
         at = files.end() if spot is None else files.find(spot)
@@ -94,7 +94,7 @@ def older(log: Path, spot: Spot | None, wanted: Wanted, most: int) -> Piece:
         return Piece(tuple(reversed(found)), before, after)
 
 
-def newer(log: Path, spot: Spot, wanted: Wanted, most: int) -> Piece:
+def newer(log: Path, spot: Spot, wanted: _Wanted, most: int) -> Piece:
     """Read the lines after a spot: at most so many that are wanted. A line that is not yet written
     to its end is left for later. If the spot is gone, read the newest."""
     with _Files(log) as files:
@@ -107,7 +107,7 @@ def newer(log: Path, spot: Spot, wanted: Wanted, most: int) -> Piece:
 
 
 def _looked_through(
-    files: _Files, at: tuple[int, int], wanted: Wanted, most: int, *, on: bool
+    files: _Files, at: tuple[int, int], wanted: _Wanted, most: int, *, on: bool
 ) -> tuple[list[Line], tuple[int, int]]:
     """Return the lines that are wanted, `on` from a place or back from it, and where they end."""
     step = files.line_after if on else files.line_before
@@ -120,7 +120,7 @@ def _looked_through(
         if wanted(line):
             found.append(line)
             told += len(line.text)
-        if len(found) == most or told > TOLD_BYTES:
+        if len(found) == most or told > _TOLD_BYTES:
             break
     return found, at
 

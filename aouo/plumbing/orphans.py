@@ -13,10 +13,10 @@ from pathlib import Path
 
 from aouo.facts.ports import Clock
 
-EVERY_S = 60.0
+_EVERY_S = 60.0
 
 
-async def bury(clock: Clock, *, every_s: float = EVERY_S) -> None:
+async def bury(clock: Clock, *, every_s: float = _EVERY_S) -> None:
     """Reap, for ever, the children that are still zombies at a second look, `every_s` later.
 
     The code that starts a child waits for it at once, so those children are never touched.

@@ -82,11 +82,17 @@ class Redactor:
         return replaced(text, self.known_spans(text))
 
     def settled(self, text: str) -> int:
-        """Return how many characters of a growing text are settled: a secret may begin after."""
+        """Return the length of the prefix of a growing text that can be shown.
+
+        No secret can start in it and continue beyond the end.
+        """
         return min(self.known_settled(text), shapes_settled(text, 0))
 
     def known_settled(self, text: str) -> int:
-        """Return where the first configured secret may begin that is not complete, else the end."""
+        """Return the length of the prefix that can be shown.
+
+        No configured secret can start in it and continue beyond the end of `text`.
+        """
         sure, bare = self._settled(self._forms, text), bared(text)
         if len(bare) == len(text):
             return sure

@@ -19,9 +19,9 @@ from typing import IO
 
 DEEPEST = 100
 """The most names in a path below the root of a walk; archives are bounded in the same way."""
-LONGEST_BYTES = 4_000
+_LONGEST_BYTES = 4_000
 """The longest such path; the system takes 4,096 bytes."""
-MOST = 100_000
+_MOST = 100_000
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK a pipe that nobody writes into would hold the thread for ever.
@@ -76,7 +76,7 @@ class _Level:
 def walk(
     root: Path,
     *,
-    most: int = MOST,
+    most: int = _MOST,
     enter: Callable[[Found], bool] = lambda folder: True,
     closed: Callable[[str], None] | None = None,
 ) -> Generator[Found]:
@@ -126,8 +126,8 @@ def _refuse_too_much(path: str, left: int) -> None:
         raise TooMuch("holds too many files and folders")
     if path.count("/") >= DEEPEST:
         raise TooMuch(f"holds folders more than {DEEPEST} deep in one another")
-    if len(os.fsencode(path)) > LONGEST_BYTES:
-        raise TooMuch(f"holds paths of more than {LONGEST_BYTES:,} bytes")
+    if len(os.fsencode(path)) > _LONGEST_BYTES:
+        raise TooMuch(f"holds paths of more than {_LONGEST_BYTES:,} bytes")
 
 
 def _below(

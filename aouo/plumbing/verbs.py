@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_origin, get_type_hints
 from aouo.facts.errors import SetupError
 
 Facts: TypeAlias = dict[str, Any]
-R = TypeVar("R")
+_R = TypeVar("_R")
 _IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", dict: "an object"}
 
 
@@ -23,11 +23,11 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Verb(Generic[R]):
+class Verb(Generic[_R]):
     """A verb with one answer. `request` is a dataclass of texts, whole numbers and booleans."""
 
-    request: type[R]
-    handler: Callable[[R], Awaitable[Facts]]
+    request: type[_R]
+    handler: Callable[[_R], Awaitable[Facts]]
 
     async def __call__(self, raw: Mapping[str, Any]) -> Facts:
         """Return the handler's answer. Raises: BadRequest, and what the handler raises."""
@@ -35,11 +35,11 @@ class Verb(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Stream(Generic[R]):
+class Stream(Generic[_R]):
     """A verb with many answers, until the handler ends or the client has gone."""
 
-    request: type[R]
-    handler: Callable[[R], AsyncGenerator[Facts]]
+    request: type[_R]
+    handler: Callable[[_R], AsyncGenerator[Facts]]
 
     def __call__(self, raw: Mapping[str, Any]) -> AsyncGenerator[Facts]:
         """Return the handler's answers. Raises: BadRequest at once; the rest while iterating."""
@@ -49,7 +49,7 @@ class Stream(Generic[R]):
 Verbs: TypeAlias = Mapping[str, Verb[Any] | Stream[Any]]
 
 
-def parsed(request: type[R], raw: Mapping[str, Any]) -> R:
+def parsed(request: type[_R], raw: Mapping[str, Any]) -> _R:
     """Parse `raw` into the request; unknown keys are ignored, and what is in an object is not
     looked at.
 

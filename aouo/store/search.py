@@ -162,6 +162,21 @@ def _holding(tx: Tx, area: int, term: str) -> list[int]:
     return [row[0] - first for row in rows]
 
 
+def is_more(tx: Tx, session_key: str, stretch: Stretch) -> bool:
+    """Whether sessions with this key have visible messages besides those of one stretch, which
+    ends at the newest of its session."""
+    found = tx.one(
+        "SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ? AND visible = 1 AND id <= ?) "
+        "OR EXISTS (SELECT 1 FROM sessions AS s WHERE s.session_key = ? AND s.id <> ? AND EXISTS "
+        "(SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1)) AS more",
+        stretch.session_id,
+        stretch.after,
+        session_key,
+        stretch.session_id,
+    )
+    return bool(found and found["more"])
+
+
 def ids_in(tx: Tx, stretches: Sequence[Stretch]) -> set[int]:
     """Return the ids of the visible messages of these stretches."""
     return {

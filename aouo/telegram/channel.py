@@ -16,21 +16,19 @@ import structlog
 
 from aouo.config.sections import Telegram
 from aouo.facts.address import ConversationAddress
-from aouo.facts.attachments import Attachment
 from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
-from aouo.facts.events import Arrival, Button, Inbound
-from aouo.facts.people import Admission
-from aouo.facts.ports import Clock, Rendered, Rights
-from aouo.outbound.degrade import Capabilities
 from aouo.plumbing.backoff import Backoff
-from aouo.routing import lexer
-from aouo.store import topics, updates
+from aouo.store import updates
 from aouo.store.database import Database
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 from aouo.telegram.downloads import Downloads
 from aouo.telegram.poller import Poller
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what a message needs is imported behind the first poll, by `load`
+    from aouo.facts.attachments import Attachment
+    from aouo.facts.events import Arrival, Inbound
+    from aouo.facts.people import Admission
+    from aouo.facts.ports import Clock, Rendered, Rights
     from aouo.queue.inbox import Inbox
     from aouo.telegram.messenger import TelegramMessenger
     from aouo.telegram.normaliser import Normaliser
@@ -41,7 +39,6 @@ _MENU_TRIES = 5
 _MENU_BACKOFF = Backoff(first_s=2, factor=2, most_s=32)
 _GET_ME_BACKOFF = Backoff(first_s=2, factor=1, most_s=2)
 GENERAL = "1"
-CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
 
 class TelegramChannel:
@@ -64,7 +61,7 @@ class TelegramChannel:
         self._clock = clock
         self._database = database
         self._inbox: Inbox | None = None
-        self._admission: Callable[[], Admission] = Admission
+        self._admission: Callable[[], Admission] | None = None
         self._reached: Callable[[], None] | None = None
         self._listening: asyncio.Task[None] | None = None
         self._bot_id = self._token.partition(":")[0]
@@ -90,7 +87,7 @@ class TelegramChannel:
 
     @property
     def answered_s(self) -> float | None:
-        """Return how long ago Telegram answered what asks for updates, None = it has not yet."""
+        """Seconds since the last answered poll or webhook call; None before the first."""
         return self._source.answered_s
 
     @property
@@ -161,9 +158,12 @@ class TelegramChannel:
         """Import what reading and sending need, and ask Telegram for our name; retries for ever."""
         await self._source.begun.wait()
         await asyncio.to_thread(_import_telegram)
+        from aouo.routing import lexer
+        from aouo.store import topics
         from aouo.telegram.messenger import TelegramMessenger
         from aouo.telegram.normaliser import Bot, Normaliser
 
+        assert self._admission is not None
         self._messenger = TelegramMessenger(
             session=self._session, base_url=self._settings.api_base_url, token=self._token
         )
@@ -309,6 +309,8 @@ def _waiting_tap(inbound: Inbound) -> str:
 
     Taps that bypass the lane are answered with their outcome.
     """
+    from aouo.facts.events import Button
+
     content = inbound.content
     if isinstance(content, Button) and not content.bypasses:
         return content.answer_id

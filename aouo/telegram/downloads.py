@@ -11,19 +11,21 @@ import asyncio
 import os
 import shutil
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
 import aiohttp
 import structlog
 
-from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
-from aouo.facts.ports import Clock
 from aouo.plumbing import failpoint
 from aouo.plumbing.backoff import Backoff
 from aouo.telegram import bot_api
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
+
+if TYPE_CHECKING:
+    from aouo.facts.attachments import Attachment
+    from aouo.facts.ports import Clock
 
 log = structlog.get_logger()
 

@@ -92,7 +92,7 @@ class Poller:
 
     @property
     def answered_s(self) -> float | None:
-        """Return how long ago the last poll was answered, None = none was yet."""
+        """Seconds since the last answered poll; None before the first."""
         last_s = self.state.last_poll_s
         return self._clock.monotonic_s() - last_s if last_s else None
 

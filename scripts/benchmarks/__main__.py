@@ -31,6 +31,7 @@ FIGURES: dict[str, Figure] = {
     "start": figures.start,
     "idle": figures.idle,
     "turn": figures.turn,
+    "counts": figures.counts,
     "history": figures.history,
     "throughput": figures.throughput,
     "limits": limits,
@@ -46,7 +47,7 @@ FIGURES: dict[str, Figure] = {
     "services": services,
     "usage": usage,
 }
-HEAD = ("figure", "aouo", "floor", "ratio", "aim")
+HEAD = ("figure", "aouo", "floor", "ratio", "floor 2", "ratio", "aim")
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
@@ -19,6 +19,7 @@ from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.opening import make_tables
 from scripts.benchmarks import floor
+from scripts.benchmarks.counted import Counts
 from scripts.benchmarks.processes import ROOT, Process
 
 ANSWER = "This is the answer to what you just asked of me here."
@@ -31,6 +32,8 @@ class Bot(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def counts(self) -> Counts: ...
     def seed(self, chats: Sequence[int], messages: int) -> None: ...
     def start(self, token: str) -> Process: ...
 
@@ -40,7 +43,8 @@ class Aouo:
     """Ours, as its owner would start it: `aouo start`, packs/notes, no wait for more text.
 
     With `tools` that many more are registered and shown to the model (`started`); not `paced`, it
-    says more at once than Telegram takes (`unpaced`); `timed`, it writes each turn's own time.
+    says more at once than Telegram takes (`unpaced`); `timed`, it writes each turn's own time;
+    `counted`, what it does is counted there.
     """
 
     place: Path
@@ -54,6 +58,13 @@ class Aouo:
     paced: bool = True
     timed: bool = False
     name: str = "aouo"
+    counted: Path | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted so far."""
+        assert self.counted is not None
+        return Counts(self.counted, self.home.database)
 
     @property
     def own_ms(self) -> list[float]:
@@ -92,12 +103,13 @@ class Aouo:
         self.home.config.write_text(json.dumps(config))
         log = self.home.logs / "stderr.log"
         if self.tools:
-            more = ("-m", "scripts.benchmarks.started", str(self.place), str(self.tools))
-            return Process(*more, log=log)
+            more = _program("scripts.benchmarks.started", self.counted)
+            return Process(*more, str(self.place), str(self.tools), log=log)
         program = ["aouo" if self.paced else "scripts.benchmarks.unpaced"]
         if self.timed:
             program = ["scripts.benchmarks.timed", str(self._times)]
-        return Process("-m", *program, "start", "--home", str(self.place), log=log)
+        counted = _program(program[0], self.counted)
+        return Process(*counted, *program[1:], "start", "--home", str(self.place), log=log)
 
     def _prepare(self) -> None:
         self.home.create()
@@ -143,13 +155,20 @@ def _live_through(tx: Tx, chat_id: int, messages: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The smallest correct bot on our libraries."""
+    """The smallest correct bot on our libraries; `counted`, what it does is counted there."""
 
     place: Path
     telegram_url: str
     model: Mapping[str, Any]
     history: int = 200
-    name: str = "floor"
+    name: Literal["floor", "floor 2"] = "floor"
+    counted: Path | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted so far."""
+        assert self.counted is not None
+        return Counts(self.counted, self._database)
 
     @property
     def _database(self) -> Path:
@@ -173,8 +192,16 @@ class Floor:
             "--history": str(self.history),
         }
         arguments = [text for pair in options.items() for text in pair]
-        log = self.place / "stderr.log"
-        return Process("-m", "scripts.benchmarks.floor", *arguments, log=log)
+        if self.name == "floor 2":
+            arguments.append("--own-clients")
+        program = _program("scripts.benchmarks.floor", self.counted)
+        return Process(*program, *arguments, log=self.place / "stderr.log")
+
+
+def _program(module: str, counted: Path | None) -> tuple[str, ...]:
+    if counted is None:
+        return ("-m", module)
+    return ("-m", "scripts.benchmarks.counted", str(counted), module)
 
 
 def _fill(database: sqlite3.Connection, chat_id: int, messages: int) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 import tempfile
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from scripts.benchmarks.bots import ANSWER, Aouo, Bot, Floor
+from scripts.benchmarks.counted import since
 from scripts.benchmarks.processes import Drive, Process, Telegram
 from scripts.benchmarks.table import Row
 
@@ -21,6 +23,7 @@ _TOOLS = 20
 SERVICE, MODEL = "vllm", "mistralai/Ministral-3-14B-Instruct-2512"
 """It neither thinks nor has limits, so that nothing but the bots is measured."""
 _PROCESS = ("--profile", SERVICE, "--model", MODEL)
+_STILL_MS, _STILL_TIMES = 5, 6
 _TURN_AIM = "≤ 5, ≤ 2 × floor"
 
 
@@ -43,6 +46,7 @@ class Bench:
         streaming: str = "",
         tools: int = 0,
         paced: bool = True,
+        counted: bool = False,
     ) -> Aouo:
         return Aouo(
             self._folder / f"home{next(self._places)}",
@@ -53,15 +57,32 @@ class Bench:
             streaming or "edits",
             tools,
             paced,
+            counted=self._file() if counted else None,
         )
 
     def elsewhere(self, telegram_url: str, model: Mapping[str, Any], chats: Sequence[int]) -> Aouo:
         """Ours on another Telegram than the one that all figures share."""
         return Aouo(self._folder / f"home{next(self._places)}", telegram_url, model, chats)
 
-    def floor(self, *, history: int = 200) -> Floor:
+    def floor(
+        self,
+        *,
+        history: int = 200,
+        name: Literal["floor", "floor 2"] = "floor",
+        counted: bool = False,
+    ) -> Floor:
         place = self._folder / f"floor{next(self._places)}"
-        return Floor(place, self.telegram.url, self.settings, history)
+        file = self._file() if counted else None
+        return Floor(place, self.telegram.url, self.settings, history, name, file)
+
+    def floors(self, *, history: int = 200, counted: bool = False) -> list[Floor]:
+        """Both."""
+        return [
+            self.floor(history=history, name=name, counted=counted) for name in ("floor", "floor 2")
+        ]
+
+    def _file(self) -> Path:
+        return self._folder / f"counts{next(self._places)}"
 
     @property
     def servers_cpu_ms(self) -> float:
@@ -92,11 +113,23 @@ class Running:
     def start_s(self) -> float:
         return self.polled_s - self.process.started_s
 
-    def drive(self, chats: Sequence[int], *, apart: bool, text: str = "") -> Drive:
+    def drive(
+        self, chats: Sequence[int], *, apart: bool, text: str = "", each: int = _EACH
+    ) -> Drive:
         pid = self.process.pid if apart else 0
         return self.bench.telegram.drive(
-            self.token, chats, each=_EACH, apart=apart, text=text, pid=pid
+            self.token, chats, each=each, apart=apart, text=text, pid=pid
         )
+
+    def settle(self) -> None:
+        """Wait until nothing is done any more that was left of turns: titles, the index."""
+        still = 0
+        for _ in range(120):
+            before_ms = self.process.cpu_ms
+            time.sleep(0.5)
+            still = still + 1 if self.process.cpu_ms - before_ms < _STILL_MS else 0
+            if still == _STILL_TIMES:
+                return
 
 
 @contextmanager
@@ -117,7 +150,7 @@ def chats(count: int, first: int = 0) -> list[int]:
 
 def start(bench: Bench, *, quick: bool) -> list[Row]:
     """From the process's birth to its first getUpdates; the first round warms bytecode and disk."""
-    bots: list[Bot] = [bench.aouo(chats(1)), bench.floor()]
+    bots: list[Bot] = [bench.aouo(chats(1)), *bench.floors()]
     seconds: dict[str, list[float]] = {bot.name: [] for bot in bots}
     cpu_ms: dict[str, list[float]] = {bot.name: [] for bot in bots}
     timeouts: set[float] = set()
@@ -167,33 +200,80 @@ def idle(bench: Bench, *, quick: bool) -> list[Row]:
 
 
 def turn(bench: Bench, *, quick: bool) -> list[Row]:
-    """One turn after the other, each in a chat with 200 messages of history; 20 tools more than
-    our own are registered and shown to the model, the floor has none."""
+    """One turn after the other, each in a settled chat with 200 messages of history; 20 tools more
+    than our own are registered and shown to the model, the floors have none."""
     blocks, size = (4, 8) if quick else (6, 20)
-    everyone = chats((blocks + 1) * size)
+    everyone = chats(size)
     cpu: dict[str, list[float]] = {}
-    first: dict[str, list[float]] = {}
     total: dict[str, list[float]] = {}
     latency: dict[str, list[float]] = {}
+    first: dict[str, list[float]] = {}
     with ExitStack() as stack:
-        running = [stack.enter_context(one) for one in _seeded(bench, everyone, 200, tools=_TOOLS)]
-        for number in range(blocks + 1):
-            block = everyone[number * size :][:size]
+        seeded = _seeded(bench, everyone, 200, tools=_TOOLS, floors=2)
+        running = [stack.enter_context(one) for one in seeded]
+        for one in running:
+            time.sleep(2)
+            first[one.name] = one.drive(everyone[:1], apart=True, each=1).latency_ms
+            one.drive(everyone, apart=True)
+            one.settle()
+        for _ in range(blocks):
             for one in running:
                 before_ms = one.process.cpu_ms
-                driven = one.drive(block, apart=True)
-                if number:  # the first block warms both
-                    cpu.setdefault(one.name, []).extend(driven.cpu_ms)
-                    first.setdefault(one.name, []).extend(driven.cpu_ms[:size])
-                    latency.setdefault(one.name, []).extend(driven.latency_ms)
-                    spent_ms = one.process.cpu_ms - before_ms
-                    total.setdefault(one.name, []).append(spent_ms / driven.answered)
+                driven = one.drive(everyone, apart=True)
+                cpu.setdefault(one.name, []).extend(driven.cpu_ms)
+                latency.setdefault(one.name, []).extend(driven.latency_ms)
+                spent_ms = one.process.cpu_ms - before_ms
+                total.setdefault(one.name, []).append(spent_ms / driven.answered)
+    times = {name: [ms[0] / statistics.median(latency[name])] for name, ms in first.items()}
     return [
         Row.medians(f"CPU per turn, history 200, {_TOOLS} tools", "ms", cpu, aim=_TURN_AIM),
-        Row.medians("  of a chat's first turn since the start", "ms", first),
         Row.medians("  its mean over blocks", "ms", total),
         Row.medians("update → answer, median", "ms", latency),
         Row.percentile("update → answer, p95", "ms", latency, 95),
+        Row.medians("  the first turn since the start", "ms", first),
+        Row.medians("  over the median", "×", times, aim="≤ 3"),
+    ]
+
+
+def counts(bench: Bench, *, quick: bool) -> list[Row]:
+    """What a start and a turn do, counted: the same on every machine."""
+    everyone = chats(8)
+    found: dict[str, list[dict[str, int]]] = {}
+    at_start: dict[str, dict[str, int]] = {}
+    bots: list[Bot] = [
+        bench.aouo(everyone, counted=True),
+        *bench.floors(counted=True),
+    ]
+    for bot in bots:
+        bot.seed(everyone, 200)
+        with bench.running(bot) as one:
+            at_start[bot.name] = bot.counts.now()
+            one.drive(everyone, apart=True)
+            one.settle()
+            with bot.counts.keep_log():
+                for chat in everyone[: 4 if quick else 8]:
+                    before = bot.counts.now()
+                    one.drive([chat], apart=True)
+                    one.settle()
+                    found.setdefault(bot.name, []).append(since(before, bot.counts.now()))
+    rows = [
+        Row.medians(
+            f"{name} at the first poll",
+            "",
+            {bot: [float(counted[name])] for bot, counted in at_start.items()},
+            digits=0,
+        )
+        for name in ("modules", "ours")
+    ]
+    names = [name for name in found["aouo"][0] if name not in ("modules", "ours")]
+    return rows + [
+        Row.medians(
+            f"{name} a turn",
+            "",
+            {bot: [each[name] / _EACH for each in turns] for bot, turns in found.items()},
+            digits=1,
+        )
+        for name in names
     ]
 
 
@@ -229,11 +309,11 @@ def history(bench: Bench, *, quick: bool) -> list[Row]:
 
 
 def _seeded(
-    bench: Bench, everyone: Sequence[int], messages: int, *, tools: int = 0
+    bench: Bench, everyone: Sequence[int], messages: int, *, tools: int = 0, floors: int = 1
 ) -> list[AbstractContextManager[Running]]:
     bots: list[Bot] = [
         bench.aouo(everyone, history=messages, tools=tools),
-        bench.floor(history=messages),
+        *bench.floors(history=messages)[:floors],
     ]
     for bot in bots:
         bot.seed(everyone, messages)

@@ -4,6 +4,9 @@ Stores updates in one transaction and acknowledges them by asking for the next o
 order within a chat: the chat's history, one model stream, one commit, one sendMessage. What
 was stored and not answered is answered after a restart. Nothing else: no packs, tools, limits,
 live edits, retries or log.
+
+With `--own-clients` python-telegram-bot and the openai SDK bring the HTTP clients that they come
+with, as everybody uses them: the second floor.
 """
 
 from __future__ import annotations
@@ -13,8 +16,9 @@ import asyncio
 import json
 import sqlite3
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias, cast
 
 import aiohttp
 import telegram
@@ -29,6 +33,10 @@ CREATE TABLE IF NOT EXISTS messages (id INTEGER PRIMARY KEY, chat_id INTEGER NOT
   role TEXT NOT NULL, text TEXT NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS messages_by_chat ON messages (chat_id, id);
 """
+
+
+Ask: TypeAlias = Callable[[Sequence[dict[str, str]]], Awaitable[str]]
+"""Streams the answer to these messages, and returns all of it."""
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -46,19 +54,13 @@ class Floor:
         self,
         *,
         bot: telegram.Bot,
-        session: aiohttp.ClientSession,
+        ask: Ask,
         database: sqlite3.Connection,
-        model: dict[str, Any],
         history: int,
     ) -> None:
         self._bot = bot
-        self._session = session
+        self._ask = ask
         self._database = database
-        self._model = model["provider"]["model"]
-        place = model["providers"][model["provider"]["backend"]]
-        self._model_url = f"{place['base_url']}/chat/completions"
-        key = f"Bearer {place['api_key']}"
-        self._headers = {"Content-Type": "application/json", "Authorization": key}
         self._history = history
         self._waiting: dict[int, deque[tuple[int, str]]] = {}
 
@@ -128,18 +130,58 @@ class Floor:
         self._database.execute("COMMIT")
         await self._bot.send_message(chat_id, answer)
 
-    async def _ask(self, messages: Sequence[dict[str, str]]) -> str:
-        body = {"model": self._model, "messages": messages, "stream": True}
-        raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        said: list[str] = []
-        asking = self._session.post(self._model_url, data=raw, headers=self._headers)
-        async with asking as response:
-            response.raise_for_status()
-            pending = b""
-            while data := await response.content.readany():
-                *lines, pending = (pending + data).split(b"\n")
-                said += [_delta(line[6:]) for line in lines if line.startswith(b"data: {")]
+
+@asynccontextmanager
+async def _ours(options: argparse.Namespace) -> AsyncGenerator[tuple[telegram.Bot, Ask]]:
+    """One aiohttp session for both, as ours has it."""
+    name, place = _model(options)
+    url = f"{place['base_url']}/chat/completions"
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {place['api_key']}"}
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+
+        async def ask(messages: Sequence[dict[str, str]]) -> str:
+            body = {"model": name, "messages": messages, "stream": True}
+            raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+            said: list[str] = []
+            async with session.post(url, data=raw, headers=headers) as response:
+                response.raise_for_status()
+                pending = b""
+                while data := await response.content.readany():
+                    *lines, pending = (pending + data).split(b"\n")
+                    said += [_delta(line[6:]) for line in lines if line.startswith(b"data: {")]
+            return "".join(said)
+
+        bot = telegram.Bot(
+            options.token,
+            base_url=f"{options.telegram}/bot",
+            request=AiohttpRequest(session),
+            get_updates_request=AiohttpRequest(session),
+        )
+        yield bot, ask
+
+
+@asynccontextmanager
+async def _theirs(options: argparse.Namespace) -> AsyncGenerator[tuple[telegram.Bot, Ask]]:
+    """The clients that the two libraries bring."""
+    import openai
+
+    name, place = _model(options)
+    client = openai.AsyncOpenAI(api_key=place["api_key"], base_url=place["base_url"])
+
+    async def ask(messages: Sequence[dict[str, str]]) -> str:
+        asked: Any = list(messages)
+        stream: Any = await client.chat.completions.create(model=name, messages=asked, stream=True)
+        said = [chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices]
         return "".join(said)
+
+    async with client, telegram.Bot(options.token, base_url=f"{options.telegram}/bot") as bot:
+        yield bot, ask
+
+
+def _model(options: argparse.Namespace) -> tuple[str, dict[str, str]]:
+    """Its name, and where it is."""
+    settings = json.loads(options.model)
+    return settings["provider"]["model"], settings["providers"][settings["provider"]["backend"]]
 
 
 def _delta(raw: bytes) -> str:
@@ -149,21 +191,10 @@ def _delta(raw: bytes) -> str:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        bot = telegram.Bot(
-            options.token,
-            base_url=f"{options.telegram}/bot",
-            request=AiohttpRequest(session),
-            get_updates_request=AiohttpRequest(session),
-        )
-        floor = Floor(
-            bot=bot,
-            session=session,
-            database=connect(options.database),
-            model=json.loads(options.model),
-            history=options.history,
-        )
-        await floor.run()
+    clients = _theirs if options.own_clients else _ours
+    async with clients(options) as (bot, ask):
+        database = connect(options.database)
+        await Floor(bot=bot, ask=ask, database=database, history=options.history).run()
 
 
 def main() -> None:
@@ -171,6 +202,7 @@ def main() -> None:
     for name in ("--telegram", "--model", "--token", "--database"):
         parser.add_argument(name, required=True)
     parser.add_argument("--history", type=int, default=200)
+    parser.add_argument("--own-clients", action="store_true")
     try:
         asyncio.run(_serve(parser.parse_args()))
     except KeyboardInterrupt:

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from aouo.app.lifecycle import Runtime
-from aouo.app.root import open_app
-from aouo.app.serve import stop_on_signals
+from aouo.app.serve import open_app, stop_on_signals
 from aouo.config.file import load_settings
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs

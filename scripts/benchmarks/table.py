@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line; `floor` is None where there is nothing to compare with."""
+    """One line; a floor is None where there is nothing to compare with."""
 
     figure: str
     unit: str
@@ -20,6 +20,7 @@ class Row:
     digits: int = 2
     n: int = 1
     note: str = ""
+    floor_2: float | None = None
 
     @classmethod
     def medians(
@@ -31,9 +32,13 @@ class Row:
         aim: str = "",
         digits: int = 2,
     ) -> Row:
-        ours, floor = values["aouo"], values.get("floor", ())
-        low = statistics.median(floor) if floor else None
-        return cls(figure, unit, statistics.median(ours), low, aim, digits, len(ours))
+        ours = values["aouo"]
+        low, low_2 = (
+            statistics.median(found) if (found := values.get(name)) else None
+            for name in ("floor", "floor 2")
+        )
+        row = cls(figure, unit, statistics.median(ours), low, aim, digits, len(ours))
+        return replace(row, floor_2=low_2)
 
     @classmethod
     def growth(
@@ -64,18 +69,23 @@ class Row:
         def of(found: Sequence[float]) -> float:
             return statistics.quantiles(found, n=100, method="inclusive")[percent - 1]
 
-        low = of(values["floor"]) if "floor" in values else None
-        return cls(figure, unit, of(values["aouo"]), low, aim, n=len(values["aouo"]))
+        low, low_2 = (of(values[name]) if name in values else None for name in ("floor", "floor 2"))
+        count = len(values["aouo"])
+        return cls(figure, unit, of(values["aouo"]), low, aim, n=count, floor_2=low_2)
 
-    def cells(self) -> tuple[str, str, str, str, str]:
-        ratio = self.aouo / self.floor if self.aouo is not None and self.floor else None
+    def cells(self) -> tuple[str, ...]:
         return (
             f"{self.figure} {f'[{self.unit}]' if self.unit else ''}".rstrip(),
             _number(self.aouo, self.digits),
             _number(self.floor, self.digits),
-            f"{ratio:.2f}" if ratio is not None else "",
+            self._over(self.floor),
+            _number(self.floor_2, self.digits),
+            self._over(self.floor_2),
             self.aim or self.note,
         )
+
+    def _over(self, floor: float | None) -> str:
+        return f"{self.aouo / floor:.2f}" if self.aouo is not None and floor else ""
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from aouo.app.models import model_of
+from aouo.app.services import model_of
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.transcript import ModelRequest, UserSaid

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.app.models import configured
+from aouo.app.services import configured
 from aouo.config.file import parse
 from aouo.emulator.models import names, profile
 

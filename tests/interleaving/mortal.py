@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import aiohttp
 
-from aouo.app.base import Base
+from aouo.app.shared import share
 from aouo.app.wiring import App, build
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock
@@ -141,7 +141,7 @@ async def opened(
     database: Database,
     session: object,
 ) -> AsyncGenerator[App]:
-    """`app.root.open_app` over a database and a session of ours."""
+    """`app.serve.open_app` over a database and a session of ours."""
     http = cast("aiohttp.ClientSession", session)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
@@ -153,8 +153,16 @@ async def opened(
         group = await stack.enter_async_context(asyncio.TaskGroup())
         stack.callback(channel.stop_listening)
         channel.start_listening(group)
-        base = Base(home, clock, database, http, channel, stack)
-        yield await build(base, settings, model=model, more_tools=())
+        shared = await share(
+            stack,
+            home=home,
+            clock=clock,
+            database=database,
+            session=http,
+            telegram=channel,
+            model=model,
+        )
+        yield await build(settings, shared)
 
 
 async def end(task: asyncio.Task[None], life: Life) -> None:

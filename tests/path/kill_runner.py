@@ -22,8 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aouo.app.root import open_app
-from aouo.app.serve import start
+from aouo.app.serve import open_app, start
 from aouo.config.file import load_settings
 from aouo.dashboard.opening import page
 from aouo.plumbing import failpoint
@@ -101,7 +100,7 @@ def _live(connection: socket.socket) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         failpoint.arm(wanted["kill_at"], among=wanted["among"])
         _say(connection, pid=os.getpid())
-        start(home, {}, page if wanted["has_page"] else None)
+        start(home, {}, (lambda: page) if wanted["has_page"] else None)
         _say(connection, ended=True)
         code = 0
     except BaseException:  # noqa: BLE001 - told to the test through the home's stderr

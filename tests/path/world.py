@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aouo.app.lifecycle import MakePage, Runtime
-from aouo.app.root import open_app
+from aouo.app.serve import open_app
 from aouo.app.wiring import App
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import aiohttp
 
-from aouo.app.models import model_of
+from aouo.app.services import model_of
 from aouo.config.settings import Settings
 from aouo.emulator.models.profile import Profile
 from aouo.emulator.models.responses import line

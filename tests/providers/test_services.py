@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from aouo.app.models import model_of
+from aouo.app.services import model_of
 from aouo.config.settings import Settings
 from aouo.emulator.models import CallPart, ModelService, Says, names, profile
 from aouo.facts.errors import (

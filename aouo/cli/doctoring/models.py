@@ -30,7 +30,7 @@ class Asked:
 
 def models(settings: Settings, *, fast: bool) -> Asked:
     """Check each model that may answer, in the order of the configuration."""
-    from aouo.app.models import price_told
+    from aouo.app.services import price_told
     from aouo.cli.doctoring.probing import wanted_models
 
     wanted = tuple(dict.fromkeys(wanted_models(settings)))
@@ -66,7 +66,7 @@ def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequ
 
 def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check | None:
     """Return the finding about a model that cannot be asked, None = it can be asked."""
-    from aouo.app.models import key_missing
+    from aouo.app.services import key_missing
 
     if one.backend == "local":
         return _local(settings)

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from yarl import URL
 
-from aouo.app.models import budget_of, paid_for
-from aouo.app.senses import own_ears
+from aouo.app.services import budget_of, own_ears, paid_for
 from aouo.cli.doctoring.check import Check
 from aouo.config.sections import SpeechToText
 from aouo.config.settings import Settings

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import aiohttp
 
-from aouo.app.models import configured, model_of, with_model
+from aouo.app.services import configured, model_of, with_model
 from aouo.cli.doctoring.model_fixes import fix_of
 from aouo.config.settings import Settings
 from aouo.facts.errors import AouoError, SetupError

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from aouo.app.senses import speech_of
+from aouo.app.services import speech_of
 from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import (

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aouo.app.models import configured, key_missing
+from aouo.app.services import configured, key_missing
 from aouo.config.file import look_at
 from aouo.config.settings import Settings
 from aouo.dashboard.endpoints import Conflict, Endpoint

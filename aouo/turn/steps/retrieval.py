@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from aouo.facts.history import Stretch
+from aouo.facts.history import NEWEST, Stretch
 from aouo.facts.ports import Clock
 from aouo.facts.transcript import UserSaid
 from aouo.store import journal, search
@@ -64,6 +64,8 @@ def fitting(
     tx: Tx, session_key: str, sent: Sequence[Stretch], words: Sequence[str], now: datetime
 ) -> list[search.Hit]:
     """Return the messages of these sessions that fit the words best and are not `sent` anyway."""
+    if len(sent) == 1 and sent[0].until == NEWEST and not search.is_more(tx, session_key, sent[0]):
+        return []
     found = search.holding(tx, session_key, words)
     if not any(found):
         return []

@@ -19,7 +19,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.app.root import open_app
+from aouo.app.serve import open_app
 from aouo.app.wiring import App
 from aouo.config.file import load_settings
 from aouo.emulator import FAMILY, HOUSEHOLD

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.health import UNCLAIMED_S, UNHEARD_S, Signs, reasons
+from aouo.app.status import UNCLAIMED_S, UNHEARD_S, Signs, reasons
 from aouo.app.wiring import App
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
@@ -104,7 +104,7 @@ async def unheard(app: App) -> None:
 
 
 async def test_a_message_that_nobody_works_on_is_an_illness(world: World) -> None:
-    clock = world.clock = FastClock()
+    clock = world.clock = FastClock(speed=1.0)
     async with world.running() as bot:
         await unheard(bot.app)
         clock.jump(UNCLAIMED_S + 5)

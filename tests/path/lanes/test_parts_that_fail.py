@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app import wiring
+from aouo.app import chores
+from aouo.app.lifecycle import Runtime
 from aouo.app.reloading import Reloading
 from aouo.flow.chores.digests import Digests
 from aouo.flow.chores.indexing import Indexing
@@ -35,7 +36,7 @@ OPTIONAL: dict[str, tuple[object, str]] = {
     "retention": (Tidying, "run"),
     "titles": (Titles, "run"),
     "known_models": (KnownModels, "run"),
-    "waking": (wiring, "watch"),
+    "waking": (chores, "watch"),
     "menu": (TelegramChannel, "set_menu"),
     "config": (Reloading, "run"),
     "consolidation": (Consolidating, "run"),
@@ -46,6 +47,7 @@ OPTIONAL: dict[str, tuple[object, str]] = {
     "journal": (Journaling, "run"),
     "schedules": (Ticking, "run"),
     "subscribers": (Subscribers, "run"),
+    "warming": (Runtime, "_warm_up"),
     "watches": (Watching, "run"),
 }
 ESSENTIAL: dict[str, tuple[object, str]] = {
@@ -103,7 +105,7 @@ async def test_an_optional_part_that_fails_is_named_and_run_again_and_ends_nothi
 
 async def test_every_part_of_the_runtime_is_tried_here(world: World) -> None:
     async with world.running() as bot:
-        assert {*bot.app.optional, "config", "menu"} == set(OPTIONAL)
+        assert {*bot.app.optional, "config", "menu", "warming"} == set(OPTIONAL)
         assert set(bot.app.essential) == set(ESSENTIAL)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from aouo.app.senses import speech_of
+from aouo.app.services import speech_of
 from aouo.config.settings import Settings
 from aouo.emulator.models.sound import NOTE
 from aouo.facts.errors import SetupError

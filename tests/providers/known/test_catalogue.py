@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aouo.app.models import DEFAULT_MODELS, budget_of
+from aouo.app.services import DEFAULT_MODELS, budget_of
 from aouo.config.settings import Settings
 from aouo.providers.known.catalogue import listed
 from aouo.spending.money import FREE, Price

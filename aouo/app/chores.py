@@ -1,0 +1,207 @@
+"""Joins what runs in the background by itself: what it begins, keeps in order, and tidies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from aouo.app.shared import Shared
+from aouo.facts.events import Inbound, Origin
+from aouo.facts.work import Paused, Scheduled
+from aouo.flow.chores.digests import Digests
+from aouo.flow.chores.indexing import Indexing
+from aouo.flow.chores.known_models import KnownModels
+from aouo.flow.chores.retention import Tidying
+from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
+from aouo.flow.chores.titles import Titles
+from aouo.flow.generations import Generations, WakingClock
+from aouo.flow.handlers.waiting_notice import WaitingNotice
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.owner_notices import OwnerNotices
+from aouo.plumbing.parts import Work
+from aouo.plumbing.waking import watch
+from aouo.queue.inbox import Inbox
+from aouo.store import usage, watches
+from aouo.store.database import Tx
+from aouo.triggers.consolidating import Consolidating
+from aouo.triggers.heartbeat import Heartbeat
+from aouo.triggers.journaling import Journaling
+from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.ticking import Ticking
+from aouo.triggers.watching import FAILURES, Watching
+from aouo.words import sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Chores:
+    """`works` run for as long as the process, by name; the others are what somebody asks."""
+
+    works: dict[str, Work]
+    titles: Titles
+    tidying: Tidying
+    heartbeat: Heartbeat
+
+
+def chores_of(
+    shared: Shared,
+    generations: Generations,
+    *,
+    inbox: Inbox,
+    outbox: Outbox,
+    owner_notices: OwnerNotices,
+    known_models: KnownModels,
+    waiting_notice: WaitingNotice,
+    zone_of: ZoneOf,
+    may_run: Callable[[Scheduled], Paused],
+) -> Chores:
+    """Join them. What fails is run again, and ends nothing: see `plumbing.parts`."""
+    database, clock, telegram = shared.database, shared.clock, shared.telegram
+    titles = Titles(database=database, clock=clock, bus=shared.bus, generations=generations)
+    tidying = Tidying(
+        database=database,
+        clock=clock,
+        folder=shared.home.media,
+        days=lambda: generations.now.retention,
+    )
+    heartbeat = _heartbeat(shared, generations, inbox, owner_notices, zone_of)
+    works: dict[str, Work] = {
+        "waiting_notice": waiting_notice.run,
+        "retention": tidying.run,
+        "titles": titles.run,
+        "index": Indexing(database=database, clock=clock, bus=shared.bus).run,
+        "known_models": known_models.run,
+        "subscribers": Subscribers(shared.bus, subscribers_of_packages()).run,
+        "schedules": Ticking(
+            database=database,
+            clock=WakingClock(clock, generations),
+            trigger=inbox.trigger,
+            zone_of=zone_of,
+            may=may_run,
+            enabled=lambda: generations.now.cron.enabled,
+            longest_s=_longest_s(generations),
+        ).run,
+        "generations": generations.run,
+        "heartbeat": heartbeat.run,
+        **_watches(shared, generations, inbox, outbox, owner_notices, zone_of),
+        **_notes(shared, generations, inbox),
+    }
+    if telegram:
+        works["waking"] = partial(watch, clock, telegram.ask_anew)
+    return Chores(works, titles, tidying, heartbeat)
+
+
+def _longest_s(generations: Generations) -> Callable[[], float]:
+    return lambda: generations.now.cron.tick_seconds
+
+
+def _heartbeat(
+    shared: Shared,
+    generations: Generations,
+    inbox: Inbox,
+    owner_notices: OwnerNotices,
+    zone_of: ZoneOf,
+) -> Heartbeat:
+    async def capped(most: int) -> None:
+        await owner_notices.tell(sentences.heartbeat_capped(most))
+
+    return Heartbeat(
+        database=shared.database,
+        clock=WakingClock(shared.clock, generations),
+        trigger=inbox.trigger,
+        file=shared.home.heartbeat,
+        settings=lambda: generations.now.heartbeat,
+        zone=partial(zone_of, ""),
+        owner=lambda: generations.now.owner,
+        telegram=shared.telegram is not None,
+        longest_s=_longest_s(generations),
+        capped=capped,
+    )
+
+
+def _watches(
+    shared: Shared,
+    generations: Generations,
+    inbox: Inbox,
+    outbox: Outbox,
+    owner_notices: OwnerNotices,
+    zone_of: ZoneOf,
+) -> dict[str, Work]:
+    """What packs watch, and the digests of what was held back."""
+
+    def listed(person: str) -> bool:
+        now = generations.now
+        return now.admission.lists(person, now.owner.id)
+
+    async def gave_up(pack: str, watch: str, why: str) -> None:
+        await owner_notices.tell(sentences.watch_fails(pack, watch, FAILURES, why, is_off=True))
+
+    watching = Watching(
+        database=shared.database,
+        clock=WakingClock(shared.clock, generations),
+        trigger=inbox.trigger,
+        looking=lambda: generations.now.looking,
+        library=lambda: generations.library,
+        databases_of=shared.stores.databases_of,
+        enabled=lambda: generations.now.cron.enabled,
+        longest_s=_longest_s(generations),
+        owner=lambda: generations.now.owner.id,
+        listed=listed,
+        gave_up=gave_up,
+    )
+    digests = Digests(
+        database=shared.database,
+        clock=WakingClock(shared.clock, generations),
+        outbox=outbox,
+        rules=lambda: generations.now.attention,
+        zone=partial(zone_of, ""),
+        listed=listed,
+        longest_s=_longest_s(generations),
+    )
+    return {"watches": watching.run, "digests": digests.run}
+
+
+def _notes(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, Work]:
+    """The journal of what was said, and its consolidation into memory."""
+
+    def may(pack: str, inbound: Inbound) -> bool:
+        now, found = generations.now, generations.library.get(pack)
+        if now.model.brief or (pack and not found):
+            return False
+        person, platform = inbound.person.id, inbound.address.platform
+        listed = platform != "tg" or now.admission.lists(person, now.owner.id)
+        return listed and (not found or found.manifest.context.memory_policy == "full")
+
+    def left(origin: Origin, tx: Tx) -> int:
+        cap = generations.now.memory.daily_tokens_max
+        return usage.left_of_origin(tx, generations.now.quota.day(), origin, cap)
+
+    journaling = Journaling(
+        database=shared.database,
+        clock=WakingClock(shared.clock, generations),
+        trigger=inbox.trigger,
+        may=may,
+        left=partial(left, "journal"),
+        enabled=lambda: generations.now.memory.journal,
+    )
+    consolidating = Consolidating(
+        database=shared.database,
+        clock=WakingClock(shared.clock, generations),
+        trigger=inbox.trigger,
+        keeping=shared.keeping,
+        may=may,
+        left=partial(left, "consolidate"),
+        enabled=lambda: generations.now.memory.consolidate.enabled,
+        every_s=lambda: generations.now.memory.consolidate.every_s,
+    )
+    return {"journal": journaling.run, "consolidation": consolidating.run}
+
+
+def failing_watches(tx: Tx) -> list[str]:
+    """Return a sentence for the owner about each watch that failed the last time."""
+    return [
+        sentences.watch_fails(
+            one.key.pack, one.key.id, one.failures, one.why, is_off=one.failures >= FAILURES
+        )
+        for one in watches.failing(tx)
+    ]

@@ -1,0 +1,220 @@
+"""Says how the bot is: in its chat, to a terminal, on the page, and to what watches over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from aouo.app.chores import failing_watches
+from aouo.app.shared import Shared
+from aouo.facts.notices_commands import BotState, ModelState
+from aouo.facts.ports import ChatModel, Clock, iso
+from aouo.facts.schedule_words import moment_in_words
+from aouo.flow.generation import Generation
+from aouo.plumbing.parts import Parts
+from aouo.plumbing.verbs import Facts
+from aouo.providers.fallback import FallbackModel
+from aouo.queue.lanes import Bell
+from aouo.sandbox.levels import in_words
+from aouo.store import deliveries, jobs
+from aouo.store.database import Tx
+from aouo.triggers.scheduling import ZoneOf
+from aouo.words.models import no_answer_because
+
+if TYPE_CHECKING:
+    from aouo.app.wiring import App
+
+UNHEARD_S = 120.0
+"""So long may pass between two answers of Telegram, whose longest poll takes 65 s."""
+UNCLAIMED_S = 60.0
+"""So long may a message wait where nobody is at work; a busy lane may have it wait for hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What is looked at, in seconds: since Telegram answered (None = it is not asked); whether the
+    task that asks it goes on; what it says; since when a message waits in a lane without work."""
+
+    unheard_s: float | None
+    listens: bool
+    problem: str
+    unclaimed_s: float
+
+
+def reasons(signs: Signs) -> list[str]:
+    """Return why we are not healthy, none = we are."""
+    found: list[str] = []
+    if not signs.listens:
+        found.append("The task that asks Telegram hangs.")
+    if signs.unheard_s is not None and signs.unheard_s > UNHEARD_S:
+        why = f": {signs.problem}" if signs.problem else ""
+        found.append(f"Telegram has not answered for {signs.unheard_s:.0f} s{why}")
+    if signs.unclaimed_s > UNCLAIMED_S:
+        found.append(f"A message waits for {signs.unclaimed_s:.0f} s, and nobody is at work on it.")
+    return found
+
+
+class Health:
+    """Says whether messages come in, are worked on and go out, for `/healthz` and a terminal."""
+
+    def __init__(self, shared: Shared, bell: Bell, parts: Parts) -> None:
+        self._shared = shared
+        self._bell = bell
+        self._parts = parts
+        self._since = shared.clock.now()
+
+    @property
+    def listens(self) -> bool:
+        """Whether what asks Telegram goes on, answered or not."""
+        telegram = self._shared.telegram
+        return telegram.is_alive if telegram else True
+
+    async def facts(self) -> Facts:
+        """Return `ok` with the `reasons` where it is false, and what they were judged by.
+
+        An optional part that failed is named and is no reason: whoever reads this starts us again.
+        """
+        clock, telegram = self._shared.clock, self._shared.telegram
+        since_s = (clock.now() - self._since).total_seconds()
+
+        def look(tx: Tx) -> tuple[dict[str, int], list[jobs.Waiting], deliveries.Unsent]:
+            return jobs.count_by_state(tx), jobs.first_ready(tx), deliveries.unsent(tx)
+
+        states, waiting, unsent = await self._shared.database.read(look)
+        idle = [one.since for one in waiting if not self._bell.is_at_work(one.lane)]
+        answered_s = telegram.answered_s if telegram else None
+        unheard_s = (since_s if answered_s is None else answered_s) if telegram else None
+        problem = str(telegram.state["problem"]) if telegram else ""
+        found = reasons(Signs(unheard_s, self.listens, problem, _age_s(clock, *idle)))
+        return {
+            "ok": not found,
+            "reasons": found,
+            "since": iso(self._since),
+            "last_poll_s": None if answered_s is None else round(answered_s, 1),
+            "jobs": {state: states.get(state, 0) for state in ("ready", "running", "parked")},
+            "oldest_waiting_s": _age_s(clock, *(one.since for one in waiting)),
+            "outbox": {
+                "queued": unsent.queued,
+                "oldest_s": _age_s(clock, unsent.since),
+                "unknown": unsent.unknown,
+            },
+            "lanes": self._bell.at_work,
+            "failed_parts": self._parts.failing,
+        }
+
+    async def line(self) -> str:
+        """Return the state in one short line, for `systemctl status`."""
+        facts = await self.facts()
+        if not facts["ok"]:
+            return " ".join(facts["reasons"])
+        failed = ", ".join(facts["failed_parts"])
+        return f"without {failed}" if failed else "well"
+
+
+def _age_s(clock: Clock, *moments: str) -> float:
+    """Return how long ago the oldest moment was, in seconds; 0 = there is none."""
+    first = min(filter(None, moments), default="")
+    if not first:
+        return 0.0
+    return round(max(0.0, (clock.now() - datetime.fromisoformat(first)).total_seconds()), 1)
+
+
+async def state_of(app: App) -> Facts:
+    """Return what `aouo status` says of the generation of now and of what is at work."""
+    shared, now = app.shared, app.generations.now
+    waiting = await shared.database.read(jobs.count_by_state)
+    model, telegram, library = now.model, shared.telegram, now.library
+    return {
+        "telegram": telegram.state if telegram else {"state": "off"},
+        "model": {
+            "provider": model.provider,
+            "model": model.model,
+            "note": str(getattr(model, "note", "")),
+        },
+        "models": _models_in_facts(model),
+        "concerns": app.known_models.told,
+        "packs": list(library.names),
+        "broken_packs": {
+            name: [str(problem) for problem in problems]
+            for name, problems in library.broken.items()
+        },
+        "broken_commands": list(app.broken_commands()),
+        "failing_watches": await shared.database.read(failing_watches),
+        "mcp": now.servers.facts(),
+        "sandbox": in_words(await now.sandbox.level()),
+        "heartbeat": app.heartbeat.state,
+        "lanes": {"running": app.bell.at_work, "waiting": waiting.get("ready", 0)},
+        "failed_parts": app.parts.failing,
+    }
+
+
+def _models_in_facts(model: ChatModel) -> list[dict[str, Any]]:
+    """How each model fares, in the order of the configuration."""
+    return [
+        {
+            "provider": health.provider,
+            "model": health.model,
+            "failures": health.failures,
+            "last_failure": health.last,
+            "why": no_answer_because(health.last) if health.last else "",
+            "cooling_until": iso(health.until) if health.until else "",
+            "window_tokens": one.context_window,
+            "sees": one.sees,
+        }
+        for health, one in (
+            zip(model.health, model.models, strict=True) if isinstance(model, FallbackModel) else ()
+        )
+    ]
+
+
+def bot_state(
+    tx: Tx,
+    shared: Shared,
+    now: Generation,
+    *,
+    zone_of: ZoneOf,
+    since: datetime,
+    broken_commands: tuple[str, ...],
+    concerns: list[str],
+) -> BotState:
+    """What /status tells the owner; the job that asks is not counted."""
+    zone = zone_of("")
+    states = jobs.count_by_state(tx)
+    return BotState(
+        since=moment_in_words(since, zone),
+        models=tuple(_models_in_words(now.model, lambda at: moment_in_words(at, zone))),
+        waiting=states.get("ready", 0) + states.get("gathering", 0),
+        running=max(0, states.get("running", 0) - 1),
+        parked=states.get("parked", 0),
+        telegram=_telegram(shared),
+        mcp=tuple(
+            (group.removeprefix("mcp:"), " ".join(filter(None, (facts["state"], facts["why"]))))
+            for group, facts in now.servers.facts().items()
+        ),
+        broken_packs=tuple(
+            (name, str(problems[0])) for name, problems in now.library.broken.items() if problems
+        ),
+        broken_commands=broken_commands,
+        concerns=(*concerns, *failing_watches(tx)),
+    )
+
+
+def _models_in_words(model: ChatModel, said: Callable[[datetime], str]) -> list[ModelState]:
+    if not isinstance(model, FallbackModel):
+        return [ModelState(model.provider, model.model)]
+    return [
+        ModelState(
+            one.provider, one.model, one.failures, one.last, said(one.until) if one.until else ""
+        )
+        for one in model.health
+    ]
+
+
+def _telegram(shared: Shared) -> str:
+    """How Telegram is listened to, and what keeps it from being; "" = it is not."""
+    if shared.telegram is None:
+        return ""
+    facts = shared.telegram.state
+    return ": ".join(filter(None, (str(facts["state"]), str(facts.get("problem") or ""))))
