@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aouo.packs.contents import Matter
-from aouo.packs.data.schema import Column
+from aouo.packs.data.columns import Column
 from aouo.packs.format.manifest import Budget
 from aouo.packs.format.names import GROUP_TOOLS
 from aouo.packs.format.versions import leading

@@ -177,7 +177,7 @@ class PackDatabases:
         except PackError as error:
             log.error("pack_database_refused", pack=name, tenant=tenant, problem=str(error))
             raise ToolFailed(
-                f"Nothing can be kept or read: {error} Tell the person that whoever runs "
+                f"Nothing can be kept or read: {error.problem} Tell the person that whoever runs "
                 "this bot has to mend the pack; their rows are safe."
             ) from error
         self._open[key] = opened = _Opened(store, pack)
@@ -236,4 +236,6 @@ def tenant_in(pack: str, file: Path) -> str:
 
 def _of_tenant(pack: Pack, tenant: str, error: PackError) -> PackError:
     whose = f"of {tenant}" if tenant else "that everybody shares"
-    return PackError(f"The database of {pack.name} {whose} stays as it was: {error}")
+    return PackError(
+        f"The database of {pack.name} {whose} stays as it was: {error.problem}", fix=error.fix
+    )

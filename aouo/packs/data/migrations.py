@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.packs.data.schema_guard import MIGRATION_S, Guard, SchemaRefused, TookTooLong
-from aouo.packs.data.schema_judge import check_migration
 from aouo.packs.data.schema_text import split
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.problems import Problem
@@ -55,7 +54,7 @@ def read_migrations(folder: Path) -> tuple[tuple[Migration, ...], tuple[Problem,
             problems.append(Problem(f"{FOLDER}/{name}", 0, "", str(error)))
             continue
         wrong = tuple(_wrong(migration, found))
-        problems += [Problem(migration.file, each.line, "", each.message) for each in wrong]
+        problems += [Problem(migration.file, each.line, "", each.problem) for each in wrong]
         if not wrong:
             found.append(migration)
     return tuple(found), tuple(problems)
@@ -76,7 +75,7 @@ def _wrong(migration: Migration, before: Sequence[Migration]) -> Iterator[Schema
         return
     for statement in statements:
         try:
-            check_migration([statement])
+            statement.check(in_migration=True)
         except SchemaRefused as refused:
             yield refused
 
@@ -120,11 +119,11 @@ def run(connection: sqlite3.Connection, guard: Guard, migration: Migration) -> N
     for statement in split(migration.sql):
         where = f"{migration.file}:{statement.line}"
         try:
-            check_migration([statement])
+            statement.check(in_migration=True)
             with guard.allow("migration"):
                 connection.execute(statement.sql).fetchall()
         except SchemaRefused as error:
-            raise SchemaRefused(f"{where}: {error.message}") from error
+            raise SchemaRefused(f"{where}: {error.problem}") from error
         except TookTooLong as error:
             raise SchemaRefused(f"{where}: ran longer than {MIGRATION_S:.0f} s") from error
         except (sqlite3.Error, sqlite3.Warning) as error:
@@ -137,7 +136,8 @@ def record(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> N
     connection.executemany("INSERT INTO _aouo_migrations VALUES (?, ?)", rows)
 
 
-def next_name(migrations: Sequence[Migration]) -> str:
+def next_name(migrations: Sequence[Migration], about: str = "name") -> str:
     """The name to give to the next one."""
     number = max((int(migration.name[:4]) for migration in migrations), default=0) + 1
-    return f"{number:04}_name.sql"
+    name = f"{number:04}_{about}.sql"
+    return name if _NAME.fullmatch(name) else f"{number:04}_name.sql"

@@ -244,4 +244,4 @@ def rehearse(
 
 def _in_words(manifest: Manifest, error: SchemaRefused) -> PackError:
     place = f"{manifest.schema.file}:{error.line}: " if error.line else ""
-    return PackError(f"{manifest.name}: {place}{error.message}.")
+    return PackError(f"{manifest.name}: {place}{error.problem}.", fix=error.fix)
