@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 
-from aouo.packs.data.columns import Made
+from aouo.packs.data.columns import Made, made
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema_guard import quoted
-from aouo.packs.data.schema_text import is_column, normal, parts, words
+from aouo.packs.data.schema_text import is_column, normal, parts
 
 Tables = Mapping[str, Made]
 """By their names in small letters."""
@@ -34,7 +37,8 @@ def _of_table(table: str, there: Made, wanted: Made | None) -> Iterator[str]:
         if name not in new:
             yield f"{what} is gone"
         elif name in old and normal(old[name]) != normal(new[name]):
-            yield f"{what} was “{old[name].strip()}” and is “{new[name].strip()}”"
+            before, after = (_printable(text.strip()) for text in (old[name], new[name]))
+            yield f"{what} was “{before}” and is “{after}”"
         elif name not in old and not is_column(name):
             yield f"{what} is new"
 
@@ -51,7 +55,12 @@ def lines(tables: Iterable[str], there: Sequence[Made], wanted: Tables) -> Itera
         for kind in ("trigger", "view"):
             names = [each.name for each in there if each.kind == kind]
             yield from (f"DROP {kind.upper()} IF EXISTS {quoted(name)};" for name in names)
-    yield from changes
+    yield from map(_printable, changes)
+
+
+def _printable(line: str) -> str:
+    """Take out what terminals obey: it quotes strangers."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in line)
 
 
 def _lines(table: str, there: Tables, wanted: Tables) -> Iterator[str]:
@@ -83,10 +92,12 @@ def _renamed(old: Made, new: Made) -> str:
     come = [name for name in after if name not in before]
     if len(gone) != 1 or len(come) != 1:
         return ""
-    said = [come[0] if word == gone[0] else word for word in words(old.sql)]
-    if sorted(said) != sorted(words(new.sql)):
-        return ""
-    return f"ALTER TABLE {quoted(old.name)} RENAME COLUMN {quoted(gone[0])} TO {quoted(come[0])};"
+    line = f"ALTER TABLE {quoted(old.name)} RENAME COLUMN {quoted(gone[0])} TO {quoted(come[0])};"
+    with closing(open_database(":memory:")) as connection, suppress(sqlite3.Error):
+        connection.execute(old.sql)
+        connection.execute(line)
+        return line if _like(made(connection)[0], new) else ""
+    return ""
 
 
 def _made_anew(table: str, old: Made, new: Made) -> Iterator[str]:
@@ -99,9 +110,9 @@ def _made_anew(table: str, old: Made, new: Made) -> Iterator[str]:
     }
     lost = sorted(had - {column.name.lower() for column in new.columns})
     if lost:
-        yield f"-- lost unless it is selected into another column: {', '.join(lost)}"
+        yield f"/* lost unless it is selected into another column: {', '.join(lost)} */"
     for name in (name for name, value in into.items() if value == "NULL"):
-        yield f"-- write a value for {name} in the place of NULL"
+        yield f"/* write a value for {name} in the place of NULL */"
     body = new.sql[new.sql.index("(") :]
     temporary = quoted(f"{table}_new")
     yield f"CREATE TABLE {temporary} {body};"

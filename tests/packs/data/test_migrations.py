@@ -69,6 +69,7 @@ def old(tmp_path: Path) -> Path:
 CHANGES = {
     # what: (the new schema, what the owner reads)
     "column gone": (WORDS.replace(", due TEXT", ""), "the column cards.due is gone"),
+    "column renamed to": (WORDS.replace("due TEXT", "text TEXT"), "the column cards.due is gone"),
     "column renamed": (RENAMED, "the column words.word is gone"),
     "table renamed": (WORDS.replace("EXISTS cards", "EXISTS tests"), "the table cards is gone"),
     "type": (WORDS.replace("due TEXT", "due INTEGER"), "cards.due was “due TEXT” and is “due INTE"),
@@ -112,6 +113,9 @@ def test_a_change_that_adding_cannot_make_is_refused_with_the_lines_that_make_it
     assert "migrations/0001_" in told
     assert apply(old, sql, Migration("0001_x.sql", lines))
     assert rows(old, "SELECT id FROM words") == [(1,), (2,)]
+    assert (" RENAME COLUMN " in lines) == (
+        what in ("column renamed", "column renamed to", "two columns")
+    )
 
 
 WANTING = {
@@ -139,7 +143,7 @@ def test_what_rows_cannot_have_is_refused_also_by_the_lines_until_a_value_is_wri
 
     assert contents(old) == before
     if what == "required and new":
-        assert "-- write a value for box in the place of NULL\n" in lines
+        assert "/* write a value for box in the place of NULL */\n" in lines
         assert apply(
             old, WANTING[what], Migration("0001_x.sql", lines.replace("NULL FROM", "7 FROM"))
         )
@@ -153,7 +157,7 @@ def test_lines_say_what_is_lost_and_name_the_next_migration(old: Path) -> None:
     assert told == (
         "Only new tables and columns come by themselves; all else is a migration. "
         "Write into migrations/0005_cards.sql what leads there, such as:\n"
-        "-- lost unless it is selected into another column: due\n"
+        "/* lost unless it is selected into another column: due */\n"
         'CREATE TABLE "cards_new" (\n'
         "  id INTEGER PRIMARY KEY, word_id INTEGER REFERENCES words (id) ON DELETE CASCADE, "
         "day INTEGER\n);\n"
