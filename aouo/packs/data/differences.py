@@ -11,11 +11,11 @@ from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.schema_text import is_column, normal, parts
 
-Tables = Mapping[str, Made]
+_Tables = Mapping[str, Made]
 """By their names in small letters."""
 
 
-def differences(there: Tables, wanted: Tables) -> dict[str, list[str]]:
+def differences(there: _Tables, wanted: _Tables) -> dict[str, list[str]]:
     """Say of each table that adding columns cannot bring to the wanted one how it differs."""
     found = {name: list(_of_table(name, old, wanted.get(name))) for name, old in there.items()}
     return {name: said for name, said in found.items() if said}
@@ -43,7 +43,7 @@ def _of_table(table: str, there: Made, wanted: Made | None) -> Iterator[str]:
             yield f"{what} is new"
 
 
-def lines(tables: Iterable[str], there: Sequence[Made], wanted: Tables) -> Iterator[str]:
+def lines(tables: Iterable[str], there: Sequence[Made], wanted: _Tables) -> Iterator[str]:
     """Write the SQL by which tables become the wanted ones, as far as it can be known.
 
     Where a table is made anew, views and triggers go first: SQLite renames none while one of them
@@ -63,7 +63,7 @@ def _printable(line: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in line)
 
 
-def _lines(table: str, there: Tables, wanted: Tables) -> Iterator[str]:
+def _lines(table: str, there: _Tables, wanted: _Tables) -> Iterator[str]:
     old, new = there[table], wanted.get(table)
     if new is None:
         like = {other for other in wanted.keys() - there.keys() if _like(wanted[other], old)}

@@ -15,7 +15,7 @@ from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.problems import Problem
 
 FOLDER = "migrations"
-MAX_FILES = 200
+_MAX_FILES = 200
 TABLE = (
     "CREATE TABLE IF NOT EXISTS _aouo_migrations"
     "(name TEXT PRIMARY KEY, digest TEXT NOT NULL) STRICT"
@@ -47,7 +47,7 @@ def read_migrations(folder: Path) -> tuple[tuple[Migration, ...], tuple[Problem,
     found: list[Migration] = []
     problems: list[Problem] = []
     names = sorted(child.name for child in root.iterdir()) if root.is_dir() else []
-    for name in [name for name in names if name.endswith(".sql")][: MAX_FILES + 1]:
+    for name in [name for name in names if name.endswith(".sql")][: _MAX_FILES + 1]:
         try:
             migration = Migration(name, read_inside(folder, f"{FOLDER}/{name}"))
         except (NotInside, FileNotFoundError) as error:
@@ -66,8 +66,8 @@ def _wrong(migration: Migration, before: Sequence[Migration]) -> Iterator[Schema
         yield SchemaRefused("is not named as NNNN_name.sql, such as 0001_rename_due.sql")
     if before and before[-1].name[:4] == migration.name[:4]:
         yield SchemaRefused(f"has the number of {before[-1].name}: give it the next one")
-    if len(before) >= MAX_FILES:
-        yield SchemaRefused(f"there are more than {MAX_FILES} migrations")
+    if len(before) >= _MAX_FILES:
+        yield SchemaRefused(f"there are more than {_MAX_FILES} migrations")
     try:
         statements = split(migration.sql)
     except SchemaRefused as refused:

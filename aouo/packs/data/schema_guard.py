@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.errors import PackError
 from aouo.packs.data import sql_functions
 
-Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
+_Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
 _Judge: TypeAlias = Callable[[int, str | None, str | None, str | None, str | None], int]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
@@ -115,7 +115,7 @@ class Guard:
         sql_functions.bound(connection, self._look)
 
     @contextlib.contextmanager
-    def allow(self, mode: Mode, *, hidden: Iterable[str] = ()) -> Generator[None]:
+    def allow(self, mode: _Mode, *, hidden: Iterable[str] = ()) -> Generator[None]:
         """Restrict what runs inside to `mode`; one statement, for what it may take is counted.
 
         `hidden` tables cannot be read.
