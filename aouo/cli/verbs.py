@@ -57,11 +57,15 @@ class Program(Verbs):
     """The whole program: a group that reports `SetupError`s."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the verb; a `SetupError` becomes one line on stderr and an exit code."""
+        """Run the verb; a `SetupError` becomes a line on stderr and an exit code.
+
+        What there is to write, such as the lines of a migration, stands below it.
+        """
         try:
             return super().invoke(ctx)
         except SetupError as error:
-            click.echo(" ".join(str(error).splitlines()), err=True)
+            problem = " ".join(error.problem.splitlines())
+            click.echo(f"{problem} {error.fix}".strip(), err=True)
             ctx.exit(error.exit_code)
 
 

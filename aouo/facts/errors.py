@@ -83,7 +83,7 @@ class TurnFailed(AouoError):
 
 
 class SetupError(AouoError):
-    """The owner has to change something; `fix` is one line that says what.
+    """The owner has to change something; `fix` says what: one line, and below it what to write.
 
     `exit_code` is the exit code of a command line verb (contract, "Command line").
     """

@@ -10,7 +10,7 @@ from aouo.packs.compare import Change, Difference, Topic, budget_changes
 from aouo.packs.format.manifest import Budget
 from aouo.packs.summary import Planned, Summary, Watched
 
-BEHIND = frozenset({"onboarding", "aggregator"})
+_BEHIND = frozenset({"onboarding", "aggregator"})
 """Skills that nobody asks for: the first conversation, and the one that only a schedule starts."""
 FILES = frozenset({"programs", "soul", "skill_texts"})
 """Topics whose changes are files, told in one line, whether new, changed or gone."""
@@ -104,7 +104,7 @@ def _harmless(summary: Summary) -> Iterator[Line]:
 
 
 def _brings(summary: Summary) -> Iterator[Line]:
-    skills = tuple(name for name in summary.skills if name not in BEHIND)
+    skills = tuple(name for name in summary.skills if name not in _BEHIND)
     if skills:
         yield Line("brings", "skills", tuple(_title(summary, name) for name in skills))
     if summary.commands:
@@ -130,7 +130,7 @@ def _differing(difference: Difference) -> Iterator[Line]:
         if change.kind == "removed" and change.topic not in FILES:
             part = "gone"
         if change.topic == "skills":
-            if change.item in BEHIND:
+            if change.item in _BEHIND:
                 continue
             summary = difference.old if part == "gone" else difference.new
             change = replace(change, item=_title(summary or difference.new, change.item))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aouo.packs.contents import Matter
-from aouo.packs.data.schema import Column
+from aouo.packs.data.columns import Column
 from aouo.packs.format.manifest import Budget
 from aouo.packs.format.names import GROUP_TOOLS
 from aouo.packs.format.versions import leading
@@ -43,8 +43,8 @@ Topic: TypeAlias = Literal[
     "skill_texts",
 ]
 _MATTERS: tuple[Matter, ...] = ("programs", "soul", "skill_texts")
-Kind: TypeAlias = Literal["added", "removed", "changed"]
-SchemaChange: TypeAlias = Literal["none", "additive", "migrations"]
+_Kind: TypeAlias = Literal["added", "removed", "changed"]
+_SchemaChange: TypeAlias = Literal["none", "additive", "migrations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Change:
     """One difference; `asks`: it is new or wider, so the owner has to agree."""
 
     topic: Topic
-    kind: Kind
+    kind: _Kind
     item: str
     before: str = ""
     after: str = ""
@@ -72,7 +72,7 @@ class Difference:
     old: Summary | None
     new: Summary
     changes: tuple[Change, ...]
-    schema: SchemaChange
+    schema: _SchemaChange
     signer_changed: bool = False
     older: bool = False
     elsewhere: bool = False
@@ -88,7 +88,7 @@ class Difference:
         """Whether somebody has to agree: always to a first install."""
         return self.old is None or self.older or self.elsewhere or bool(self.asks)
 
-    def of(self, kind: Kind) -> tuple[Change, ...]:
+    def of(self, kind: _Kind) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.kind == kind)
 
 
@@ -125,7 +125,7 @@ def _permissions(old: Summary, new: Summary) -> Iterator[Change]:
     yield from _listed("external_commands", old.external_commands, new.external_commands)
     yield from _platforms(old.platforms, new.platforms)
     if old.may_schedule != new.may_schedule:
-        kind: Kind = "added" if new.may_schedule else "removed"
+        kind: _Kind = "added" if new.may_schedule else "removed"
         yield Change("may_schedule", kind, "", asks=new.may_schedule)
     yield from _schedules(old, new)
     yield from _watches(old, new)
@@ -145,7 +145,7 @@ def _parts(old: Summary, new: Summary) -> Iterator[Change]:
     for name in sorted(matters, key=lambda name: (_MATTERS.index(matters[name]), name)):
         before, after = old.parts.get(name), new.parts.get(name)
         if before is None or after is None or before.sha256 != after.sha256:
-            kind: Kind = "added" if before is None else "changed" if after else "removed"
+            kind: _Kind = "added" if before is None else "changed" if after else "removed"
             sizes = tuple("" if part is None else str(part.size_bytes) for part in (before, after))
             yield Change(matters[name], kind, name, *sizes, asks=not vouched)
 
@@ -307,7 +307,7 @@ def _tables(
 
 def _schema_change(
     old: Mapping[str, tuple[Column, ...]], new: Mapping[str, tuple[Column, ...]]
-) -> SchemaChange:
+) -> _SchemaChange:
     """Whether adding tables and columns leads from one to the other."""
     if old == new:
         return "none"

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 
 from aouo.packs.data.schema_guard import SchemaRefused
-from aouo.packs.data.schema_text import split
+from aouo.packs.data.schema_text import normal, split
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.shipping.archive import SIGNATURE_FILE
 
@@ -22,7 +22,7 @@ _SPEAKS = frozenset({"i18n", "templates"})
 _ABOUT = frozenset(
     {"authors", "changelog", "contributing", "copying", "license", "notice", "readme"}
 )
-_TABLES = frozenset({"CREATE TABLE", "CREATE INDEX", "PRAGMA"})
+_TABLES = frozenset({"CREATE TABLE", "CREATE VIRTUAL TABLE", "CREATE INDEX", "PRAGMA"})
 """What of a schema a card tells as tables, or what changes nothing that is read or done."""
 
 
@@ -94,5 +94,5 @@ def _besides_tables(content: bytes) -> bytes:
         statements = split(content.decode("utf-8-sig"))
     except (SchemaRefused, UnicodeDecodeError):
         return content
-    kept = [one.digest for one in statements if one.head not in _TABLES]
-    return "".join(kept).encode()
+    kept = [normal(one.sql) for one in statements if one.head not in _TABLES]
+    return "\n".join(kept).encode()

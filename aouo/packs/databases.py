@@ -21,11 +21,11 @@ from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 
 log = structlog.get_logger()
-Note: TypeAlias = Callable[["MigratedDatabase"], None]
+_Note: TypeAlias = Callable[["MigratedDatabase"], None]
 """Is told that a database is about to change, and where its backup lies."""
 
 
-def unnoted(migrated: MigratedDatabase) -> None:
+def _unnoted(migrated: MigratedDatabase) -> None:
     """Note nothing: the change is not resumed after a kill."""
 
 
@@ -124,7 +124,7 @@ class PackDatabases:
             except PackError as error:
                 raise _of_tenant(pack, tenant_in(pack.name, file), error) from error
 
-    def migrate_all(self, pack: Pack, note: Note = unnoted) -> list[MigratedDatabase]:
+    def migrate_all(self, pack: Pack, note: _Note = _unnoted) -> list[MigratedDatabase]:
         """Bring all databases there are to `pack`'s schema, each backed up before.
 
         `note` hears of each that changes, when its backup is there and nothing has changed yet.
@@ -177,13 +177,13 @@ class PackDatabases:
         except PackError as error:
             log.error("pack_database_refused", pack=name, tenant=tenant, problem=str(error))
             raise ToolFailed(
-                f"Nothing can be kept or read: {error} Tell the person that whoever runs "
+                f"Nothing can be kept or read: {error.problem} Tell the person that whoever runs "
                 "this bot has to mend the pack; their rows are safe."
             ) from error
         self._open[key] = opened = _Opened(store, pack)
         return opened
 
-    def _prepare(self, pack: Pack, file: Path, tenant: str, note: Note = unnoted) -> PackStore:
+    def _prepare(self, pack: Pack, file: Path, tenant: str, note: _Note = _unnoted) -> PackStore:
         def taken(backup: Path) -> None:
             note(MigratedDatabase(file, tenant, backup))
 
@@ -236,4 +236,6 @@ def tenant_in(pack: str, file: Path) -> str:
 
 def _of_tenant(pack: Pack, tenant: str, error: PackError) -> PackError:
     whose = f"of {tenant}" if tenant else "that everybody shares"
-    return PackError(f"The database of {pack.name} {whose} stays as it was: {error}")
+    return PackError(
+        f"The database of {pack.name} {whose} stays as it was: {error.problem}", fix=error.fix
+    )

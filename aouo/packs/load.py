@@ -247,7 +247,7 @@ class _PackLoader:
             return text
         found = trial(text, schema.extends_columns, strict=self._strict)
         for refused in found.refused:
-            self.problems.append(Problem(schema.file, refused.line, "", refused.message))
+            self.problems.append(Problem(schema.file, refused.line, "", refused.problem))
         for name, why in found.not_added.items():
             self._add(FILE, f"schema.extends_columns.{name}", why)
         # The original read no shared_tables: a pack of it may name a table that is elsewhere.

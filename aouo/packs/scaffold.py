@@ -150,14 +150,14 @@ Keeps a list for each person and shows it.
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class _Made:
     """A new pack's folder, and its files by their path in it."""
 
     folder: Path
     files: tuple[str, ...]
 
 
-def make(name: str, parent: Path) -> Made:
+def make(name: str, parent: Path) -> _Made:
     """Make the folder `<parent>/<name>` with a pack that validates strictly.
 
     Raises:
@@ -180,7 +180,7 @@ def make(name: str, parent: Path) -> Made:
     except BaseException:
         discard(folder)
         raise
-    return Made(folder, tuple(texts))
+    return _Made(folder, tuple(texts))
 
 
 def _texts(name: str) -> dict[str, str]:

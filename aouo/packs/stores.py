@@ -21,7 +21,7 @@ from aouo.plumbing.trees import remove
 from aouo.store.tenants import is_tenant
 
 log = structlog.get_logger()
-NO_PACK = "_general"  # no pack can have this name
+_NO_PACK = "_general"  # no pack can have this name
 
 
 class PackStores(PackDatabases):
@@ -68,7 +68,7 @@ class PackStores(PackDatabases):
         """The data folder of a pack ("" = of no pack) for `tenant`; it may not be there yet."""
         tenant = self._tenant_of(pack, tenant)
         self._tenant_folders.settle(pack, shared=not tenant)
-        return self._home.pack_folder(pack or NO_PACK, tenant)
+        return self._home.pack_folder(pack or _NO_PACK, tenant)
 
     def private(self, pack: str, tenant: str) -> Path:
         """Return the tenant's memory folder: the data folder, or one beside a shared one."""

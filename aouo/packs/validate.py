@@ -85,7 +85,7 @@ def _listings(pack: Pack) -> list[Problem]:
         try:
             made = selected(pack.schema_sql, pack.manifest.schema.extends_columns, page.sql)
         except SchemaRefused as refused:
-            found.append(_of_page(pack, page, "sql", refused.message))
+            found.append(_of_page(pack, page, "sql", refused.problem))
             continue
         for name in page.columns:
             if made is not None and name not in made:
@@ -114,7 +114,7 @@ def _watched(loaded: LoadedPack) -> Iterator[Problem]:
         try:
             selected(pack.schema_sql, pack.manifest.schema.extends_columns, watch.sql)
         except SchemaRefused as refused:
-            problem = Problem(manifests.FILE, 0, f"watches[{index}].sql", refused.message)
+            problem = Problem(manifests.FILE, 0, f"watches[{index}].sql", refused.problem)
             yield from filter(None, [loaded.places.placed(problem)])
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aouo.facts.notices_install import PackOffered
 from aouo.markdown.render import render
 from aouo.packs.compare import compare
-from aouo.packs.data.schema import Column
+from aouo.packs.data.columns import Column
 from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import OwnTool, Planned, Summary, Watched, summarize_folder

@@ -27,7 +27,7 @@ PATIENCE_S = 2.0
 """Processor time of one look."""
 COUNTED_MAX = 1_000_000
 """Rows are counted this far."""
-PAGE_BYTES = 4_000_000
+_PAGE_BYTES = 4_000_000
 """Of a page that is longer, only the first rows are read."""
 _LOCKED_S = 1.0
 _STEPS = 1_000
@@ -78,7 +78,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class _Row:
     """One row: what names it, "" = nothing can; its cells; and by number of the column the whole
     size of those that are cut."""
 
@@ -92,7 +92,7 @@ class Page:
     """Some rows of a table; `more`: others come after them."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[_Row, ...]
     more: bool
 
 
@@ -130,7 +130,7 @@ class Browsing:
     def page(self, wanted: Wanted) -> Page:
         """Return a page of rows. Raises: NotThere."""
         table = self._table(wanted.table)
-        rows, room, more = list[Row](), PAGE_BYTES, False
+        rows, room, more = list[_Row](), _PAGE_BYTES, False
         for values in self._rows(table, wanted):
             if len(rows) == wanted.limit or room < 0:
                 more = True
@@ -260,11 +260,11 @@ def _where(table: _Table, kept: Filter) -> tuple[str, tuple[Cell, ...]]:
     return f"instr(lower(CAST({column} AS TEXT)), lower(?)) > 0", (kept.text,)
 
 
-def _row(table: _Table, values: tuple[Cell, ...], cut: int) -> Row:
+def _row(table: _Table, values: tuple[Cell, ...], cut: int) -> _Row:
     """Cut the long cells of a row."""
     cells, sizes = list(values[len(table.key) :]), dict[int, int]()
     for index, value in enumerate(cells):
         if isinstance(value, str | bytes) and len(value) > cut:
             sizes[index] = len(value)
             cells[index] = value[:cut]
-    return Row(row_keys.written(values[: len(table.key)]), tuple(cells), sizes)
+    return _Row(row_keys.written(values[: len(table.key)]), tuple(cells), sizes)

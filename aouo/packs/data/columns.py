@@ -1,4 +1,4 @@
-"""Reads from a pack's database which tables and columns it has."""
+"""Reads from a pack's database what it has: tables and their columns, and how they are made."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aouo.packs.data.schema_guard import quoted
-from aouo.packs.data.schema_text import tokens
 
-VIRTUAL = "CREATE VIRTUAL TABLE"
+_VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE\b.*?\bUSING\s+(\w+)", re.IGNORECASE | re.DOTALL)
 _SHADOWS = {
     "fts5": ("config", "content", "data", "docsize", "idx"),
     "fts4": ("content", "docsize", "segdir", "segments", "stat"),
     "rtree": ("node", "parent", "rowid"),
 }
-_CONSTANT = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?|'([^']|'')*'|NULL|TRUE|FALSE", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +27,50 @@ class Column:
     default: str | None
     key: int
 
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One table, index, view or trigger: its CREATE, and the columns of a table."""
+
+    kind: str
+    name: str
+    sql: str
+    columns: tuple[Column, ...]
+
     @property
-    def constant(self) -> bool:
-        """Whether each row gets the same value when none is given."""
-        return self.default is None or bool(_CONSTANT.fullmatch(self.default))
+    def is_virtual(self) -> bool:
+        """Whether a module of SQLite keeps the table."""
+        return self.sql.upper().startswith("CREATE VIRTUAL")
 
 
-def tables(connection: sqlite3.Connection) -> dict[str, tuple[Column, ...]]:
-    """Return the pack's tables and their columns, without ours and SQLite's."""
+def made(connection: sqlite3.Connection) -> tuple[Made, ...]:
+    """Return what the pack has made, in its order, without what is ours and SQLite's."""
     rows = connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL "
         "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
         "AND name NOT LIKE '\\_aouo\\_%' ESCAPE '\\' ORDER BY rowid"
     ).fetchall()
-    shadows = {shadow for name, sql in rows for shadow in _shadows(str(name), str(sql))}
-    names = (str(name) for name, _ in rows if str(name).lower() not in shadows)
-    return {name: columns(connection, name) for name in names}
+    shadows = {shadow for _, name, sql in rows for shadow in _shadows(name, sql)}
+    return tuple(
+        Made(kind, name, sql, columns(connection, name) if kind == "table" else ())
+        for kind, name, sql in rows
+        if name.lower() not in shadows
+    )
 
 
-def _shadows(table: str, made: str) -> Iterator[str]:
+def tables(connection: sqlite3.Connection) -> dict[str, tuple[Column, ...]]:
+    """Return the pack's tables and their columns."""
+    return {each.name: each.columns for each in made(connection) if each.kind == "table"}
+
+
+def _shadows(table: str, sql: str) -> Iterator[str]:
     """The tables in which a virtual one keeps what is in it.
 
     `PRAGMA table_list` knows them too, and compiles each view of the pack to find out more.
     """
-    if made.upper().startswith(VIRTUAL):
-        words = [token.plain for token in tokens(made)]
-        module = words[words.index("using") + 1]
-        yield from (f"{table.lower()}_{end}" for end in _SHADOWS.get(module, ()))
+    if virtual := _VIRTUAL.match(sql):
+        ends = _SHADOWS.get(virtual[1].lower(), ())
+        yield from (f"{table.lower()}_{end}" for end in ends)
 
 
 def columns(

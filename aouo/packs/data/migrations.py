@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.packs.data.schema_guard import MIGRATION_S, Guard, SchemaRefused, TookTooLong
-from aouo.packs.data.schema_judge import check_migration
 from aouo.packs.data.schema_text import split
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.problems import Problem
 
 FOLDER = "migrations"
-MAX_FILES = 200
+_MAX_FILES = 200
 TABLE = (
     "CREATE TABLE IF NOT EXISTS _aouo_migrations"
     "(name TEXT PRIMARY KEY, digest TEXT NOT NULL) STRICT"
@@ -48,14 +47,14 @@ def read_migrations(folder: Path) -> tuple[tuple[Migration, ...], tuple[Problem,
     found: list[Migration] = []
     problems: list[Problem] = []
     names = sorted(child.name for child in root.iterdir()) if root.is_dir() else []
-    for name in [name for name in names if name.endswith(".sql")][: MAX_FILES + 1]:
+    for name in [name for name in names if name.endswith(".sql")][: _MAX_FILES + 1]:
         try:
             migration = Migration(name, read_inside(folder, f"{FOLDER}/{name}"))
         except (NotInside, FileNotFoundError) as error:
             problems.append(Problem(f"{FOLDER}/{name}", 0, "", str(error)))
             continue
         wrong = tuple(_wrong(migration, found))
-        problems += [Problem(migration.file, each.line, "", each.message) for each in wrong]
+        problems += [Problem(migration.file, each.line, "", each.problem) for each in wrong]
         if not wrong:
             found.append(migration)
     return tuple(found), tuple(problems)
@@ -67,8 +66,8 @@ def _wrong(migration: Migration, before: Sequence[Migration]) -> Iterator[Schema
         yield SchemaRefused("is not named as NNNN_name.sql, such as 0001_rename_due.sql")
     if before and before[-1].name[:4] == migration.name[:4]:
         yield SchemaRefused(f"has the number of {before[-1].name}: give it the next one")
-    if len(before) >= MAX_FILES:
-        yield SchemaRefused(f"there are more than {MAX_FILES} migrations")
+    if len(before) >= _MAX_FILES:
+        yield SchemaRefused(f"there are more than {_MAX_FILES} migrations")
     try:
         statements = split(migration.sql)
     except SchemaRefused as refused:
@@ -76,7 +75,7 @@ def _wrong(migration: Migration, before: Sequence[Migration]) -> Iterator[Schema
         return
     for statement in statements:
         try:
-            check_migration([statement])
+            statement.check(in_migration=True)
         except SchemaRefused as refused:
             yield refused
 
@@ -120,11 +119,11 @@ def run(connection: sqlite3.Connection, guard: Guard, migration: Migration) -> N
     for statement in split(migration.sql):
         where = f"{migration.file}:{statement.line}"
         try:
-            check_migration([statement])
+            statement.check(in_migration=True)
             with guard.allow("migration"):
                 connection.execute(statement.sql).fetchall()
         except SchemaRefused as error:
-            raise SchemaRefused(f"{where}: {error.message}") from error
+            raise SchemaRefused(f"{where}: {error.problem}") from error
         except TookTooLong as error:
             raise SchemaRefused(f"{where}: ran longer than {MIGRATION_S:.0f} s") from error
         except (sqlite3.Error, sqlite3.Warning) as error:
@@ -137,7 +136,8 @@ def record(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> N
     connection.executemany("INSERT INTO _aouo_migrations VALUES (?, ?)", rows)
 
 
-def next_name(migrations: Sequence[Migration]) -> str:
+def next_name(migrations: Sequence[Migration], about: str = "name") -> str:
     """The name to give to the next one."""
     number = max((int(migration.name[:4]) for migration in migrations), default=0) + 1
-    return f"{number:04}_name.sql"
+    name = f"{number:04}_{about}.sql"
+    return name if _NAME.fullmatch(name) else f"{number:04}_name.sql"

@@ -159,9 +159,9 @@ class PersistCall:
             ).rowcount
 
     def _check(self, table: Table, row: Mapping[str, object], *, complete: bool) -> None:
-        check_fields(self._contract, table, row)
-        check_contract(self._contract, table, row, complete=complete)
-        check_times(table, row, self._now)
+        _check_fields(self._contract, table, row)
+        _check_contract(self._contract, table, row, complete=complete)
+        _check_times(table, row, self._now)
 
     def _unique_key(self, table: Table, row: Mapping[str, object]) -> tuple[str, ...]:
         """Return the names in `row` of the first primary or unique key it has in full."""
@@ -190,7 +190,7 @@ def _counted(table: Table, what: str, rows: int) -> Answer:
     return answer if rows else answer | {"note": "no row matches where; read the rows first"}
 
 
-def check_fields(contract: PersistContract, table: Table, row: Mapping[str, object]) -> None:
+def _check_fields(contract: PersistContract, table: Table, row: Mapping[str, object]) -> None:
     """Hold names to the columns, and say which fields the pack means where it lists them.
 
     Raises:
@@ -210,7 +210,7 @@ def check_fields(contract: PersistContract, table: Table, row: Mapping[str, obje
         )
 
 
-def check_contract(
+def _check_contract(
     contract: PersistContract, table: Table, row: Mapping[str, object], *, complete: bool
 ) -> None:
     """Hold a row to the manifest's contract, as far as the table has such columns.
@@ -236,7 +236,7 @@ def check_contract(
             raise ToolFailed(f"subcap_scores may hold {known}; not {', '.join(wrong)}.")
 
 
-def check_times(table: Table, row: Mapping[str, object], now: str) -> None:
+def _check_times(table: Table, row: Mapping[str, object], now: str) -> None:
     """Keep words such as "tomorrow" out of columns that SQLite's date functions will read.
 
     Raises:
@@ -244,14 +244,14 @@ def check_times(table: Table, row: Mapping[str, object], now: str) -> None:
     """
     for column in table.columns:
         value = next((row[name] for name in row if name.lower() == column.name.lower()), None)
-        if isinstance(value, str) and value and is_time(column) and not _TIME.fullmatch(value):
+        if isinstance(value, str) and value and _is_time(column) and not _TIME.fullmatch(value):
             raise ToolFailed(
                 f"{column.name} is a date such as {now[:10]} or a time such as {now[:19]}Z, "
                 f"not {value[:80]!r}."
             )
 
 
-def is_time(column: Column) -> bool:
+def _is_time(column: Column) -> bool:
     """Whether a column holds times: by its type, by its default, or as `…_at`."""
     return (
         column.type.upper() in _TIME_TYPES

@@ -1,73 +1,32 @@
-"""Applies a pack's `schema.sql` so that no row is lost.
+"""Brings a pack's database to its `schema.sql`, so that no row is lost.
 
-With `schema_guard`, `schema_trial`, `migrations`, `seeds` and `persist`, the one place outside
-`store/` that runs SQL: it is the pack's.
+With the other modules of this folder the one place outside `store/` that runs SQL: it is the
+pack's.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from aouo.packs.data import migrations as migrating
-from aouo.packs.data import seeds as seeding
-from aouo.packs.data.columns import Column, tables
-from aouo.packs.data.growing import add_columns
-from aouo.packs.data.migrations import Migration
-from aouo.packs.data.opening import open_database
-from aouo.packs.data.schema_guard import (
-    SCHEMA_S,
-    TRIAL_S,
-    Guard,
-    SchemaRefused,
-    TookTooLong,
-    quoted,
-)
-from aouo.packs.data.schema_judge import check_heads
-from aouo.packs.data.schema_text import Statement, split
-from aouo.packs.data.seeds import Seeds
-from aouo.packs.data.shape import Shape, derived, differences, shapes
+from aouo.packs.data.columns import Made, made
+from aouo.packs.data.differences import differences, lines
+from aouo.packs.data.migrations import FOLDER, Migration
+from aouo.packs.data.row_keys import RowKey
+from aouo.packs.data.schema_guard import OURS, Guard, SchemaRefused, TookTooLong, quoted
+from aouo.packs.data.schema_text import normal, parts, words
+from aouo.packs.data.schema_trial import Extends, Trial, extend, run, trial
 from aouo.plumbing import failpoint
 
-Extends = Mapping[str, Mapping[str, str]]
-
-TRIAL_PAGES = 8192
+_OLD = f"{OURS}old"
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS _aouo_schema"
     "(kind TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (kind, digest)) STRICT"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a schema makes in an empty database."""
-
-    tables: Mapping[str, tuple[Column, ...]]
-    shapes: Mapping[str, Shape]
-    derived: Mapping[tuple[str, str], str]
-
-    @property
-    def order(self) -> dict[str, list[str]]:
-        """The columns of each table as its CREATE has them."""
-        return {
-            name.lower(): [column.name.lower() for column in found]
-            for name, found in self.tables.items()
-        }
-
-
-def _try(statements: Sequence[Statement], extends: Extends) -> Made:
-    check_heads(statements)
-    with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
-        guard = Guard(connection, total_s=TRIAL_S)
-        seeds = Seeds(connection, guard, grown=False)
-        run(connection, guard, statements, seeds, None)
-        extend(connection, extends)
-        made = Made(tables(connection), shapes(connection), derived(connection))
-        run(connection, guard, statements, seeds, made.tables)
-        return made
+_SHOWN = 5
 
 
 def apply_schema(
@@ -81,34 +40,37 @@ def apply_schema(
 ) -> bool:
     """Bring a pack's database to its schema; return whether anything was to do.
 
-    A content that was applied before changes nothing. Otherwise all of it is one transaction:
-    pending migrations run, columns that a CREATE TABLE gained are added, statements that ran
-    before are left out, triggers, views and indexes are made anew where they changed, and each
-    first row is given once. Whatever else differs from the schema then is refused. A database
-    without tables of the pack takes the schema as it is. `before_change` is called when rows
-    might be touched, to back them up.
+    An empty database takes the schema as it is, and only it is given first rows. What was applied
+    before changes nothing. Else all of it is one transaction: pending migrations run, new tables
+    and columns are added, and triggers, views and indexes are made anew where they changed; what
+    differs then is refused. `before_change` is called when rows might be touched, to back them up.
 
     Raises:
-        SchemaRefused: the database stays as it was.
+        SchemaRefused: the database stays as it was; `fix` is what to write into a migration.
     """
-    whole = _digest(sql, extends, migrations)
-    if _recorded(connection, "whole") == {whole}:
+    digest = _digest(sql, extends, migrations)
+    if _applied(connection) == digest:
         return False
-    statements = split(sql)
-    wanted = _try(statements, extends)
-    grown = bool(tables(connection))
-    if grown:
+    wanted = trial(sql, extends)
+    for refused in (*wanted.refused, *map(SchemaRefused, wanted.not_added.values())):
+        raise refused
+    if made(connection):
         before_change()
-    change = _Change(connection, guard, wanted, statements, extends, migrations, grown)
     connection.execute("PRAGMA foreign_keys=OFF")  # a table that is made anew keeps its children
     try:
         connection.execute("BEGIN IMMEDIATE")
-        change.carry_out(whole)
+        connection.execute(_TABLE)
+        connection.execute(migrating.TABLE)
+        _Change(connection, guard, wanted, extends, migrations).carry_out()
+        if connection.execute("PRAGMA foreign_key_check").fetchone():
+            raise SchemaRefused("a row would refer to one that is not there")
+        connection.execute("DELETE FROM _aouo_schema")
+        connection.execute("INSERT INTO _aouo_schema VALUES ('whole', ?)", (digest,))
         failpoint.reached("before a pack's schema commit")
         connection.execute("COMMIT")
         failpoint.reached("after a pack's schema commit")
     except sqlite3.Error as error:
-        raise SchemaRefused(guard.refusal or str(error)) from error
+        raise SchemaRefused(_why(guard, error)) from error
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -122,143 +84,143 @@ class _Change:
 
     connection: sqlite3.Connection
     guard: Guard
-    wanted: Made
-    statements: Sequence[Statement]
+    wanted: Trial
     extends: Extends
     migrations: Sequence[Migration]
-    grown: bool
 
-    def carry_out(self, whole: str) -> None:
-        connection = self.connection
-        for table in (_TABLE, migrating.TABLE, seeding.TABLE):
-            connection.execute(table)
-        ours = _ours(connection)
-        self._migrate()
-        if _ours(connection) != ours:
-            raise SchemaRefused("names beginning with _aouo_ belong to the runtime")
-        self._add_columns()
-        self._drop_derived()
-        self._run_fresh()
-        extend(connection, self.extends)
-        self._compare()
-        if connection.execute("PRAGMA foreign_key_check").fetchone():
-            raise SchemaRefused("a row would refer to one that is not there")
-        records = [("whole", whole), *(("statement", item.digest) for item in self.statements)]
-        connection.execute("DELETE FROM _aouo_schema WHERE kind IN ('whole', 'statement')")
-        connection.executemany("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", records)
-
-    def _migrate(self) -> None:
+    def carry_out(self) -> None:
+        """Raises: SchemaRefused: no statement, or no table, leads to what is wanted."""
         waiting = migrating.pending(self.connection, self.migrations)
-        for migration in waiting if self.grown else ():
-            migrating.run(self.connection, self.guard, migration)
+        if made(self.connection):
+            self._migrate(waiting)
+            there = made(self.connection)
+            found = differences(_tables(there), _tables(self.wanted.made))
+            if found:
+                said = [each for of_table in found.values() for each in of_table]
+                raise self._refusal("; ".join(said[:_SHOWN]), found, there)
+            self._add_columns(there)
+            self._make_what_runs(there)
+        else:
+            for statement in self.wanted.statements:
+                run(self.connection, self.guard, statement)
+            extend(self.connection, self.extends)
         migrating.record(self.connection, waiting)
 
-    def _add_columns(self) -> None:
-        lax = add_columns(self.connection, self.guard, self.wanted.shapes)
-        eased = [("eased", name) for name in lax]
-        self.connection.executemany("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", eased)
+    def _migrate(self, waiting: Iterable[Migration]) -> None:
+        ours = _ours(self.connection)
+        for migration in waiting:
+            migrating.run(self.connection, self.guard, migration)
+        if _ours(self.connection) != ours:
+            raise SchemaRefused(f"names beginning with {OURS} belong to the runtime")
 
-    def _drop_derived(self) -> None:
-        """Drop triggers, views and indexes that the schema makes in another way, or not at all."""
-        for (kind, name), made in derived(self.connection).items():
-            if self.wanted.derived.get((kind, name)) != made:
-                self.connection.execute(f"DROP {kind.upper()} IF EXISTS {quoted(name)}")
+    def _add_columns(self, there: Sequence[Made]) -> None:
+        wanted = _tables(self.wanted.made)
+        for name, old in _tables(there).items():
+            try:
+                _add_columns(self.connection, self.guard, old, wanted[name])
+            except (sqlite3.Error, TookTooLong) as error:
+                why = _why(self.guard, error)
+                problem = f"the table {name} has rows that cannot have a new column: {why}"
+                raise self._refusal(problem, [name], there) from error
 
-    def _run_fresh(self) -> None:
-        order = self.wanted.order
-        seeds = Seeds(self.connection, self.guard, grown=self.grown, order=order)
-        seeds.recall()
-        done = _recorded(self.connection, "statement")
-        again = ("CREATE VIEW", "CREATE TRIGGER", "CREATE INDEX")
-        fresh = [item for item in self.statements if item.digest not in done or item.head in again]
-        run(self.connection, self.guard, fresh, seeds, tables(self.connection))
-        seeds.record()
+    def _make_what_runs(self, there: Sequence[Made]) -> None:
+        """Make new tables, and the indexes, views and triggers that are new or changed."""
+        wanted = {(each.kind, each.name.lower()): each for each in self.wanted.made}
+        for old in there:
+            new = wanted.get((old.kind, old.name.lower()))
+            if old.kind != "table" and (new is None or normal(new.sql) != normal(old.sql)):
+                self.connection.execute(f"DROP {old.kind.upper()} IF EXISTS {quoted(old.name)}")
+        for each in made(self.connection):
+            wanted.pop((each.kind, each.name.lower()))
+        for new in wanted.values():
+            try:
+                with self.guard.allow("schema"):
+                    self.connection.execute(new.sql).fetchall()
+            except (sqlite3.Error, TookTooLong) as error:
+                why = _why(self.guard, error)
+                raise SchemaRefused(f"the {new.kind} {new.name}: {why}") from error
 
-    def _compare(self) -> None:
-        eased = {
-            (table, column)
-            for digest in _recorded(self.connection, "eased")
-            for table, _, column in [digest.partition(".")]
-        }
-        found = sorted(differences(shapes(self.connection), self.wanted.shapes, eased))
-        if found:
-            name = migrating.next_name(self.migrations)
-            raise SchemaRefused(
-                f"{'; '.join(found[:5])}. Only new tables and columns come by themselves: "
-                f"write SQL that brings the old tables there into {migrating.FOLDER}/{name}"
-            )
+    def _refusal(self, problem: str, tables: Iterable[str], there: Sequence[Made]) -> SchemaRefused:
+        table, *_ = tables
+        file = f"{FOLDER}/{migrating.next_name(self.migrations, table)}"
+        written = "\n".join(lines(tables, there, _tables(self.wanted.made)))
+        return SchemaRefused(
+            problem,
+            fix="Only new tables and columns come by themselves; all else is a migration. "
+            f"Write into {file} what leads there, such as:\n{written}",
+        )
+
+
+def _add_columns(connection: sqlite3.Connection, guard: Guard, old: Made, new: Made) -> None:
+    """Give a table the columns it lacks; where SQLite adds none of the kind, make it anew.
+
+    Raises:
+        sqlite3.Error: the rows cannot have one.
+        TookTooLong: there are too many of them.
+    """
+    had = parts(old.sql)
+    lacking = [text for name, text in parts(new.sql).items() if name not in had]
+    if not lacking:
+        return
+    connection.execute("SAVEPOINT columns")
+    try:
+        for text in lacking:
+            with guard.allow("write"):  # each row there is held to a CHECK of the pack
+                connection.execute(f"ALTER TABLE {quoted(old.name)} ADD COLUMN {text}")
+    except (sqlite3.Error, TookTooLong):  # a default that is computed, a UNIQUE
+        connection.execute("ROLLBACK TO columns")
+        _make_anew(connection, guard, old, new)
+    connection.execute("RELEASE columns")
+
+
+def _make_anew(connection: sqlite3.Connection, guard: Guard, old: Made, new: Made) -> None:
+    """Make a table as it shall be and put its rows back.
+
+    Its triggers and indexes go with the old one. References of other tables to it stay as
+    they are, which is what `legacy_alter_table` is for (sqlite.org/lang_altertable.html).
+    """
+    key = RowKey.of(connection, old.name, old.columns).names
+    names = ", ".join(dict.fromkeys((*key, *(quoted(column.name) for column in old.columns))))
+    connection.execute("PRAGMA legacy_alter_table=ON")
+    try:
+        connection.execute(f"ALTER TABLE {quoted(old.name)} RENAME TO {_OLD}")
+        connection.execute(new.sql)
+        with guard.allow("write"):  # defaults are the pack's
+            into = f"INSERT INTO {quoted(old.name)} ({names})"
+            connection.execute(f"{into} SELECT {names} FROM {_OLD}")
+        if "autoincrement" in words(new.sql):
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (old.name,))
+            update = "UPDATE sqlite_sequence SET name = ? WHERE name = ?"
+            connection.execute(update, (old.name, _OLD))
+        connection.execute(f"DROP TABLE {_OLD}")
+    finally:
+        connection.execute("PRAGMA legacy_alter_table=OFF")
+
+
+def _tables(found: Iterable[Made]) -> dict[str, Made]:
+    return {each.name.lower(): each for each in found if each.kind == "table"}
+
+
+def _why(guard: Guard, error: Exception) -> str:
+    return guard.refusal or str(error) or "it takes too long"
 
 
 def _digest(sql: str, extends: Extends, migrations: Sequence[Migration]) -> str:
     known = [(migration.name, migration.digest) for migration in migrations]
-    return hashlib.sha256(repr((sql, sorted(_flat(extends)), known)).encode()).hexdigest()
-
-
-def _flat(extends: Extends) -> Iterator[tuple[str, str, str]]:
-    for table, added in extends.items():
-        for column, kind in added.items():
-            yield table, column, kind
+    added = sorted((table, *one) for table, of in extends.items() for one in of.items())
+    return hashlib.sha256(repr((sql, added, known)).encode()).hexdigest()
 
 
 def _ours(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """The runtime's own tables and how they were made."""
     query = "SELECT name, sql FROM sqlite_master WHERE name LIKE '\\_aouo\\_%' ESCAPE '\\'"
-    return sorted((str(name), str(sql)) for name, sql in connection.execute(query).fetchall())
+    return sorted(connection.execute(query).fetchall())
 
 
-def _recorded(connection: sqlite3.Connection, kind: str) -> set[str]:
-    query = "SELECT 1 FROM sqlite_master WHERE name = '_aouo_schema'"
-    if connection.execute(query).fetchone() is None:
-        return set()
-    rows = connection.execute("SELECT digest FROM _aouo_schema WHERE kind = ?", (kind,))
-    return {str(digest) for (digest,) in rows}
-
-
-def run(
-    connection: sqlite3.Connection,
-    guard: Guard,
-    statements: Sequence[Statement],
-    seeds: Seeds,
-    protected: Mapping[str, object] | None,
-) -> None:
-    """Run statements of a schema.
-
-    `protected`: tables that are there and keep their rows; None = as written, nothing is.
-
-    Raises:
-        SchemaRefused: the first that does not run, or tries what it may not.
-    """
-    for statement in statements:
-        try:
-            if statement.head in ("INSERT", "REPLACE"):
-                seeds.plant(statement)
-                continue
-            plain = statement.head == "CREATE TABLE" and not statement.is_virtual
-            mode = "table" if plain else "schema"
-            with guard.allow(mode, protected=protected or ()):
-                made = statement.sql if protected is None else statement.unless_there
-                connection.execute(made).fetchall()
-        except TookTooLong as error:
-            raise SchemaRefused(f"ran longer than {SCHEMA_S:.0f} s", statement.line) from error
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            said = guard.refusal or str(error)
-            if said.endswith("already exists"):
-                said = f"{said}: it is made twice here; take one away"
-            raise SchemaRefused(said, statement.line) from error
-
-
-def extend(connection: sqlite3.Connection, extends: Extends) -> None:
-    """Add the manifest's `extends_columns`, whose text the manifest has checked.
-
-    Raises:
-        SchemaRefused: there is no such table, or SQLite takes no such column.
-    """
-    made = tables(connection)
-    for table, column, kind in _flat(extends):
-        if table not in made:
-            raise SchemaRefused(f"extends_columns names {table}, a table that schema.sql lacks")
-        if column.lower() not in {item.name.lower() for item in made[table]}:
-            try:
-                connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {column} {kind}")
-            except sqlite3.Error as error:
-                raise SchemaRefused(f"extends_columns {table}.{column}: {error}") from error
+def _applied(connection: sqlite3.Connection) -> str:
+    """The digest of what was applied last, "" = nothing was."""
+    if not any(name == "_aouo_schema" for name, _ in _ours(connection)):
+        return ""
+    query = "SELECT digest FROM _aouo_schema WHERE kind = 'whole'"
+    (digest,) = connection.execute(query).fetchone() or ("",)
+    return str(digest)

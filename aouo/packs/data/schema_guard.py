@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.errors import PackError
 from aouo.packs.data import sql_functions
 
-Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
+_Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
 _Judge: TypeAlias = Callable[[int, str | None, str | None, str | None, str | None], int]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
@@ -48,9 +48,6 @@ _FUNCTIONS_DEEP = re.compile(r"jsonb?_(array_)?(set|insert|replace)")
 _FUNCTIONS_SLOW = re.compile(r"json|->")
 _SLOW_WORK = 5  # one such call reads a whole text, which takes as long as some of the others
 _MODULES = frozenset({"fts5", "fts4", "rtree"})
-_DESTROYS = frozenset(
-    {sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VTABLE, sqlite3.SQLITE_DELETE}
-)
 _TEMPORARY = frozenset(
     {
         sqlite3.SQLITE_CREATE_TEMP_TABLE,
@@ -82,9 +79,8 @@ _MIGRATION = _Share(MIGRATION_S, 5_000, 100_000)
 class SchemaRefused(PackError):
     """SQL of a pack that does not run, or tries what it may not; `line` is in its file."""
 
-    def __init__(self, message: str, line: int = 0) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str, line: int = 0, *, fix: str = "") -> None:
+        super().__init__(message, fix=fix)
         self.line = line
 
 
@@ -111,7 +107,6 @@ class Guard:
         self.refusal = ""
         self._connection = connection
         self._monotonic = monotonic
-        self._protected: frozenset[str] = frozenset()
         self._hidden: frozenset[str] = frozenset()
         self._ends_s: float | None = None
         self._late = False
@@ -120,19 +115,17 @@ class Guard:
         sql_functions.bound(connection, self._look)
 
     @contextlib.contextmanager
-    def allow(
-        self, mode: Mode, *, protected: Iterable[str] = (), hidden: Iterable[str] = ()
-    ) -> Generator[None]:
+    def allow(self, mode: _Mode, *, hidden: Iterable[str] = ()) -> Generator[None]:
         """Restrict what runs inside to `mode`; one statement, for what it may take is counted.
 
-        `protected` tables keep their rows in a schema; `hidden` ones cannot be read.
+        `hidden` tables cannot be read.
 
         Raises:
             TookTooLong: the time limit passed.
             sqlite3.Error: as SQLite says; `refusal` says why it was us, or "".
         """
         judge, share = {
-            "schema": (self._schema, _SCHEMA),
+            "schema": (self._migration, _SCHEMA),
             "table": (self._table, _SCHEMA),
             "seed": (self._seed, _SCHEMA),
             "migration": (self._migration, _MIGRATION),
@@ -140,7 +133,6 @@ class Guard:
             "read": (self._read, _READ),
         }[mode]
         self.refusal = ""
-        self._protected = frozenset(name.lower() for name in protected)
         self._hidden = frozenset(name.lower() for name in hidden)
         began_s = self._monotonic()
         self._ends_s, self._late = began_s + min(share.seconds, self._left_s), False
@@ -210,17 +202,6 @@ class Guard:
             return self._deny(f"names beginning with {OURS} belong to the runtime")
         return sqlite3.SQLITE_OK
 
-    def _schema(
-        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
-    ) -> int:
-        table = (two if action == sqlite3.SQLITE_ALTER_TABLE else one) or ""
-        if table.lower() in self._protected:
-            if action in _DESTROYS:
-                return self._deny(f"would destroy stored rows of {table}")
-            if action == sqlite3.SQLITE_ALTER_TABLE:
-                return self._deny(f"{table} exists: write a new column into its CREATE TABLE")
-        return self._migration(action, one, two, database, inner)
-
     def _migration(
         self, action: int, one: str | None, two: str | None, database: str | None, _: str | None
     ) -> int:
@@ -239,7 +220,7 @@ class Guard:
             return self._deny(
                 "CREATE TABLE … AS SELECT takes rows from elsewhere: write the columns"
             )
-        return self._schema(action, one, two, database, inner)
+        return self._migration(action, one, two, database, inner)
 
     def _seed(
         self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None

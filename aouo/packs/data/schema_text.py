@@ -1,13 +1,12 @@
-"""Splits a pack's SQL into statements; reads what each begins with and what a CREATE TABLE says."""
+"""Cuts a pack's SQL into statements, says which may stand where, and cuts a CREATE TABLE up."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import islice
 
 from aouo.packs.data.schema_guard import SchemaRefused
 
@@ -25,57 +24,62 @@ _TOKEN = re.compile(
     | (?P<sign>.)""",
     re.VERBOSE | re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One word of SQL: `plain` is how it compares, names and words in small letters."""
-
-    plain: str
-    quoted: bool
-    start: int
-    end: int
+_RULES = frozenset({"constraint", "primary", "unique", "check", "foreign"})
+_KINDS = ("TABLE", "INDEX", "VIEW", "TRIGGER")
+_SCHEMA = frozenset(
+    {"CREATE VIRTUAL TABLE", "INSERT", "REPLACE", "PRAGMA", "BEGIN", "COMMIT", "END"}
+    | {f"CREATE {kind}" for kind in _KINDS}
+)
+_MIGRATION = _SCHEMA | {"UPDATE", "DELETE", "DROP", "ALTER", "WITH"}
+_OTHERS = frozenset(
+    {"ANALYZE", "ATTACH", "DETACH", "EXPLAIN", "REINDEX", "RELEASE"}
+    | {"ROLLBACK", "SAVEPOINT", "SELECT", "VACUUM", "VALUES"}
+    | {f"CREATE TEMP {kind}" for kind in _KINDS}
+)
+_ELSEWHERE = "write it into migrations/NNNN_name.sql, which runs once on each database"
+_HINTS = {
+    "ATTACH": "a pack reaches no other database",
+    "DETACH": "a pack reaches no other database",
+    "DROP": f"a view, trigger or index that changed is made anew; for a table {_ELSEWHERE}",
+    "DELETE": _ELSEWHERE,
+    "UPDATE": _ELSEWHERE,
+    "ALTER": "write a new column into its CREATE TABLE, and it is added",
+    "WITH": "first rows begin with INSERT INTO, and WITH comes after it",
+    "SELECT": "it changes nothing: leave it out",
+    "VACUUM": "leave it out",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement of a schema, where it begins, and what it is known by."""
+    """One statement, the line where it begins, and its first words in capitals.
+
+    `head` is one word, or `CREATE TABLE` and its like.
+    """
 
     sql: str
     line: int
+    head: str
 
     @property
-    def digest(self) -> str:
-        """The same for any spacing, any comments and either case of its words."""
-        return hashlib.sha256(normal(self.sql).encode()).hexdigest()
+    def is_seed(self) -> bool:
+        """Whether it gives first rows."""
+        return self.head in ("INSERT", "REPLACE")
 
-    @property
-    def unless_there(self) -> str:
-        """The same, doing nothing where what it makes is there already."""
-        found = [token for token in tokens(self.sql)[:6] if not token.quoted]
-        words = [token.plain for token in found]
-        kinds = ("table", "index", "view", "trigger")
-        at = next((at for at, word in enumerate(words[:4]) if word in kinds), 0)
-        if words[:1] != ["create"] or not at or words[at + 1 : at + 3] == ["if", "not"]:
-            return self.sql
-        end = found[at].end
-        return f"{self.sql[:end]} IF NOT EXISTS{self.sql[end:]}"
+    def check(self, *, in_migration: bool = False) -> None:
+        """Hold it to the kinds that a schema may have, or a migration.
 
-    @property
-    def is_virtual(self) -> bool:
-        """Whether it makes a virtual table, whose module makes and reads tables itself."""
-        return [token.plain for token in tokens(self.sql)[:2]] == ["create", "virtual"]
-
-    @property
-    def head(self) -> str:
-        """What it does: its first word in capitals, `CREATE TABLE` and its like with two."""
-        words = [token.plain.upper() for token in tokens(self.sql)[:4]]
-        if words[:1] != ["CREATE"]:
-            return words[0] if words else ""
-        left_out = ("TEMP", "TEMPORARY", "UNIQUE", "VIRTUAL")
-        kind = next((word for word in words[1:] if word not in left_out), "")
-        temporary = any(word in words[1:2] for word in ("TEMP", "TEMPORARY"))
-        return f"CREATE {'TEMP ' if temporary else ''}{kind}"
+        Raises:
+            SchemaRefused: names the line and what to do.
+        """
+        if self.head in (_MIGRATION if in_migration else _SCHEMA):
+            return
+        if self.head not in _MIGRATION | _OTHERS:
+            raise SchemaRefused(f'near "{self.head.rpartition(" ")[2]}": syntax error', self.line)
+        where = "a migration" if in_migration else "a schema"
+        makes = "it makes tables, indexes, views, triggers and first rows"
+        hint = _HINTS.get(self.head, makes)
+        raise SchemaRefused(f"{self.head} does not belong into {where}: {hint}", self.line)
 
 
 def split(sql: str) -> tuple[Statement, ...]:
@@ -104,98 +108,64 @@ def _statement(sql: str, begin: int, end: int) -> Iterator[Statement]:
     """The statement between two places, unless there is nothing but blanks and comments."""
     for match in _TOKEN.finditer(sql, begin, end):
         if match.lastgroup != "blank" and match.group() != ";":
-            yield Statement(sql[match.start() : end].strip(), sql.count("\n", 0, match.start()) + 1)
+            text = sql[match.start() : end].strip()
+            yield Statement(text, sql.count("\n", 0, match.start()) + 1, _head(text))
             return
 
 
-@lru_cache(maxsize=512)
-def tokens(sql: str) -> tuple[Token, ...]:
-    """Return the words and signs of a statement, without blanks and comments."""
-    found: list[Token] = []
+def _head(sql: str) -> str:
+    first, *others = (word.upper() for word in islice(words(sql), 4))
+    if first != "CREATE":
+        return first
+    special = {"TEMP": "TEMP ", "TEMPORARY": "TEMP ", "VIRTUAL": "VIRTUAL "}
+    kind = next((word for word in others if word not in (*special, "UNIQUE")), "")
+    return f"CREATE {special.get(others[0], '') if others else ''}{kind}"
+
+
+def words(sql: str) -> Iterator[str]:
+    """Yield the words and signs of SQL, without blanks and comments.
+
+    Names lose their quotes, and all but texts is in small letters.
+    """
     for match in _TOKEN.finditer(sql):
         said = match.group()
-        match match.lastgroup:
-            case "blank":
-                continue
-            case "name":
-                mark = said[0]
-                plain = said[1:-1].replace(mark * 2, mark) if mark != "[" else said[1:-1]
-                found.append(Token(plain.lower(), True, match.start(), match.end()))
-            case "word":
-                found.append(Token(said.lower(), False, match.start(), match.end()))
-            case _:
-                found.append(Token(said, False, match.start(), match.end()))
-    return tuple(found)
+        if match.lastgroup == "name":
+            mark = said[0]
+            yield (said[1:-1] if mark == "[" else said[1:-1].replace(mark * 2, mark)).lower()
+        elif match.lastgroup != "blank":
+            yield said if match.lastgroup == "text" else said.lower()
 
 
 def normal(sql: str) -> str:
     """Return SQL so that two spellings of the same compare as equal."""
-    words = " ".join(token.plain for token in tokens(sql)).rstrip(" ;")
-    return words.replace(" if not exists ", " ", 1)
+    return " ".join(words(sql)).rstrip(" ;")
 
 
-def pieces(found: Sequence[Token], start: int = 0) -> Iterator[tuple[Token, ...]]:
-    """Cut the tokens inside the parenthesis at `start` at their outer commas."""
-    depth, gathered = 0, list[Token]()
-    for token in found[start:]:
-        if token.plain == "(" and not token.quoted:
-            depth += 1
-            if depth == 1:
-                continue
-        elif token.plain == ")" and not token.quoted:
-            depth -= 1
-            if depth == 0:
-                break
-        elif token.plain == "," and depth == 1:
-            yield tuple(gathered)
-            gathered = []
-            continue
-        gathered.append(token)
-    if gathered:
-        yield tuple(gathered)
+def parts(create: str) -> dict[str, str]:
+    """Cut the CREATE TABLE that SQLite has kept at its outer commas.
+
+    Returns:
+        The text of each column by its name in small letters, of each rule of the table by itself
+        as `normal` writes it, and of the options at the end by "".
+    """
+    depth, rest = 0, len(create)
+    inside: list[re.Match[str]] = []
+    found: dict[str, str] = {}
+    for match in _TOKEN.finditer(create):
+        sign = match.group()
+        depth -= sign == ")"
+        if inside and (depth, sign) in ((1, ","), (0, ")")):
+            text = create[inside[0].start() : inside[-1].end()]
+            name = next(words(text))
+            found[normal(text) if name in _RULES else name] = text
+            inside.clear()
+            rest = match.end()
+        elif depth and match.lastgroup != "blank":
+            inside.append(match)
+        depth += sign == "("
+    return {**found, "": create[rest:]}
 
 
-def column_definitions(create: str) -> Mapping[str, str]:
-    """Return what a CREATE TABLE says of each column, by its name in small letters."""
-    found = tokens(create)
-    opening = next((at for at, token in enumerate(found) if token.plain == "("), len(found))
-    constraints = ("constraint", "primary", "unique", "check", "foreign")
-    return {
-        piece[0].plain: create[piece[0].start : piece[-1].end]
-        for piece in pieces(found, opening)
-        if piece and (piece[0].quoted or piece[0].plain not in constraints)
-    }
-
-
-def rules(create: str) -> tuple[str, ...]:
-    """Return the CHECK, COLLATE and AUTOINCREMENT of a CREATE TABLE, sorted."""
-    found = tokens(create)
-    said: list[str] = []
-    for at, token in enumerate(found):
-        match token.plain if not token.quoted else "":
-            case "check":
-                inside = " , ".join(_spoken(piece) for piece in pieces(found, at + 1))
-                said.append(f"CHECK ({inside})")
-            case "collate" if at + 1 < len(found):
-                said.append(f"COLLATE {found[at + 1].plain.upper()}")
-            case "autoincrement":
-                said.append("AUTOINCREMENT")
-            case _:
-                pass
-    return tuple(sorted(said))
-
-
-def options(create: str) -> tuple[str, ...]:
-    """Return what a CREATE TABLE says after its columns."""
-    found = tokens(create)
-    depth, end = 0, 0
-    for at, token in enumerate(found):
-        if token.plain in ("(", ")") and not token.quoted:
-            depth += 1 if token.plain == "(" else -1
-            end = at if depth == 0 else end
-    said = _spoken(found[end + 1 :]).upper()
-    return tuple(option for option in ("WITHOUT ROWID", "STRICT") if option in said)
-
-
-def _spoken(piece: Iterable[Token]) -> str:
-    return " ".join(token.plain for token in piece)
+def is_column(part: str) -> bool:
+    """Whether the name of one of `parts` is that of a column."""
+    return bool(part) and part.partition(" ")[0] not in _RULES

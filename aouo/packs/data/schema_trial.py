@@ -5,32 +5,45 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from aouo.packs.data.columns import Column, columns, tables
+from aouo.packs.data.columns import Column, Made, columns, made, tables
 from aouo.packs.data.opening import open_database
-from aouo.packs.data.schema import TRIAL_PAGES, Extends, extend, run
-from aouo.packs.data.schema_guard import TRIAL_S, Guard, SchemaRefused, TookTooLong, quoted
-from aouo.packs.data.schema_judge import check_heads
-from aouo.packs.data.schema_text import Statement, split, tokens
-from aouo.packs.data.seeds import Seeds
+from aouo.packs.data.schema_guard import (
+    SCHEMA_S,
+    TRIAL_S,
+    Guard,
+    SchemaRefused,
+    TookTooLong,
+    quoted,
+)
+from aouo.packs.data.schema_text import Statement, split, words
 
+Extends = Mapping[str, Mapping[str, str]]
+
+_MAX_PAGES = 8192
 _MISSING = re.compile(r"no such (?:table|view|column|index): (?:main\.)?(\S+)")
-_HEAD_TOKENS = 8  # CREATE UNIQUE INDEX IF NOT EXISTS main.name
-_EVENTS = frozenset({"insert", "update", "delete"})
+_HEAD_WORDS = 8  # CREATE UNIQUE INDEX IF NOT EXISTS main.name
 
 
 @dataclass(slots=True)
 class Trial:
     """What a schema makes, what is wrong with it, and with the columns that a manifest adds."""
 
-    tables: Mapping[str, tuple[Column, ...]] = field(default_factory=dict[str, tuple[Column, ...]])
+    statements: tuple[Statement, ...] = ()
+    made: tuple[Made, ...] = ()
     refused: list[SchemaRefused] = field(default_factory=list[SchemaRefused])
     not_added: dict[str, str] = field(default_factory=dict[str, str])
     """Table, or table.column, of `extends_columns`, and why."""
     unmade: set[str] = field(default_factory=set[str])
     """Words in the heads of statements that failed: what they would have made is among them."""
+
+    @property
+    def tables(self) -> dict[str, tuple[Column, ...]]:
+        """The tables and their columns."""
+        return {each.name: each.columns for each in self.made if each.kind == "table"}
 
     def makes(self, table: str) -> bool:
         """Whether the schema makes a table of that name, or would but for its mistakes."""
@@ -43,11 +56,13 @@ class Trial:
 
 
 def trial(sql: str, extends: Extends, *, strict: bool = False) -> Trial:
-    """Run every statement of a schema, also after one that fails, and all of it once more.
+    """Run every statement of a schema, also after one that fails.
 
     `strict` has views and triggers used too.
     """
-    with _tried(sql, extends, strict) as (found, _, _):
+    with _tried(sql, extends) as (found, connection, guard):
+        if strict and not found.refused:
+            found.refused += _unusable(connection, guard, found.statements)
         return found
 
 
@@ -57,7 +72,7 @@ def selected(sql: str, extends: Extends, query: str) -> tuple[str, ...] | None:
     Raises:
         SchemaRefused: the query does not run, or is no SELECT.
     """
-    with _tried(sql, extends, False) as (found, connection, guard):
+    with _tried(sql, extends) as (found, connection, guard):
         try:
             with guard.allow("read"):
                 cursor = connection.execute(query)
@@ -71,70 +86,90 @@ def selected(sql: str, extends: Extends, query: str) -> tuple[str, ...] | None:
             raise SchemaRefused(said) from error
 
 
+def run(connection: sqlite3.Connection, guard: Guard, statement: Statement) -> None:
+    """Run one statement of a schema.
+
+    Raises:
+        SchemaRefused: it does not run, or tries what it may not.
+    """
+    statement.check()
+    mode = "seed" if statement.is_seed else "schema"
+    try:
+        with guard.allow("table" if statement.head == "CREATE TABLE" else mode):
+            connection.execute(statement.sql).fetchall()
+    except TookTooLong as error:
+        raise SchemaRefused(f"ran longer than {SCHEMA_S:.0f} s", statement.line) from error
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        said = guard.refusal or str(error)
+        if said.endswith("already exists"):
+            said = f"{said}: it is made twice here; take one away"
+        raise SchemaRefused(said, statement.line) from error
+
+
+def extend(connection: sqlite3.Connection, extends: Extends) -> dict[str, str]:
+    """Add the manifest's `extends_columns`, whose text the manifest has checked.
+
+    Returns:
+        What could not be added, as table.column, and why.
+    """
+    refused: dict[str, str] = {}
+    there = {name: {one.name.lower() for one in of} for name, of in tables(connection).items()}
+    for table, added in extends.items():
+        for column, kind in added.items():
+            if table not in there:
+                refused[f"{table}.{column}"] = (
+                    f"extends_columns names {table}, a table that schema.sql lacks"
+                )
+            elif column.lower() not in there[table]:
+                try:
+                    connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {column} {kind}")
+                except sqlite3.Error as error:
+                    refused[f"{table}.{column}"] = f"extends_columns {table}.{column}: {error}"
+    return refused
+
+
 @contextlib.contextmanager
-def _tried(
-    sql: str, extends: Extends, strict: bool
-) -> Generator[tuple[Trial, sqlite3.Connection, Guard]]:
+def _tried(sql: str, extends: Extends) -> Generator[tuple[Trial, sqlite3.Connection, Guard]]:
     found = Trial()
-    with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
+    with contextlib.closing(open_database(":memory:", max_pages=_MAX_PAGES)) as connection:
         guard = Guard(connection, total_s=TRIAL_S)
         try:
-            statements = split(sql)
+            found.statements = split(sql)
         except SchemaRefused as refused:
             found.refused.append(refused)
-            statements = ()
-        seeds = Seeds(connection, guard, grown=False)
-        for statement in statements:
+        for statement in found.statements:
             try:
-                _one(connection, guard, statement, seeds)
+                run(connection, guard, statement)
             except SchemaRefused as refused:
-                if not found.follows(refused.message):
+                if not found.follows(refused.problem):
                     found.refused.append(refused)
-                if statement.head not in ("INSERT", "REPLACE"):
-                    found.unmade |= {token.plain for token in tokens(statement.sql)[:_HEAD_TOKENS]}
+                if not statement.is_seed:
+                    found.unmade |= set(islice(words(statement.sql), _HEAD_WORDS))
                 if isinstance(refused.__cause__, TookTooLong):
                     break
-        _add_columns(connection, extends, found)
-        found.tables = tables(connection)
-        if not found.refused:
-            try:
-                run(connection, guard, statements, seeds, found.tables)
-            except SchemaRefused as refused:
-                found.refused.append(refused)
-        if strict and not found.refused:
-            found.refused += _unusable(connection, guard, statements)
+        not_added = extend(connection, extends).items()
+        found.not_added = {
+            name: why
+            for name, why in not_added
+            if name.partition(".")[0].lower() not in found.unmade
+        }
+        found.made = made(connection)
         yield found, connection, guard
 
 
-def _one(connection: sqlite3.Connection, guard: Guard, statement: Statement, seeds: Seeds) -> None:
-    check_heads([statement])
-    run(connection, guard, [statement], seeds, None)
-
-
-def _add_columns(connection: sqlite3.Connection, extends: Extends, found: Trial) -> None:
-    for table, added in extends.items():
-        for column, kind in added.items():
-            try:
-                extend(connection, {table: {column: kind}})
-            except SchemaRefused as refused:
-                if table.lower() not in found.unmade:
-                    found.not_added[f"{table}.{column}"] = refused.message
-
-
 def _unusable(
-    connection: sqlite3.Connection, guard: Guard, statements: Iterable[Statement]
+    connection: sqlite3.Connection, guard: Guard, statements: Sequence[Statement]
 ) -> Iterator[SchemaRefused]:
     """Compile each view and trigger of a throw-away database, the triggers one at a time."""
-    lines = {(each.head, _name(each)): each.line for each in statements}
-    made = connection.execute(
+    there = connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') "
         "ORDER BY type DESC, rowid"
     ).fetchall()
-    for kind, name, _, _ in made:
+    for kind, name, _, _ in there:
         if kind == "trigger":
             connection.execute(f"DROP TRIGGER {quoted(name)}")
     told = set[str]()
-    for kind, name, table, sql in made:
+    for kind, name, table, sql in there:
         if kind == "trigger":
             connection.execute(sql)
         try:
@@ -145,11 +180,19 @@ def _unusable(
             said = "it takes too long" if late else guard.refusal or str(error)
             if said not in told:  # a view on a broken view says the same
                 told.add(said)
-                line = lines.get((f"CREATE {kind.upper()}", name.lower()), 0)
+                line = _line(statements, kind, name)
                 yield SchemaRefused(f'the {kind} "{name}" does not work: {said}', line)
         if kind == "trigger":
             with contextlib.suppress(sqlite3.Error):
                 connection.execute(f"DROP TRIGGER {quoted(name)}")
+
+
+def _line(statements: Sequence[Statement], kind: str, name: str) -> int:
+    head, named = f"CREATE {kind.upper()}", {name.lower(), f"main.{name.lower()}"}
+    for each in statements:
+        if each.head == head and named & set(islice(words(each.sql), _HEAD_WORDS)):
+            return each.line
+    return 0
 
 
 def _use(connection: sqlite3.Connection, kind: str, name: str, table: str, sql: str) -> str:
@@ -157,7 +200,7 @@ def _use(connection: sqlite3.Connection, kind: str, name: str, table: str, sql: 
     if kind == "view":
         return f"SELECT * FROM {quoted(name)}"
     listed = [quoted(column.name) for column in columns(connection, table)]
-    match next(token.plain for token in tokens(sql) if _is_event(token.plain, token.quoted)):
+    match next(word for word in words(sql) if word in ("insert", "update", "delete")):
         case "insert":
             values = ", ".join("NULL" for _ in listed)
             return f"INSERT INTO {quoted(table)} ({', '.join(listed)}) VALUES ({values})"
@@ -166,16 +209,3 @@ def _use(connection: sqlite3.Connection, kind: str, name: str, table: str, sql: 
             return f"UPDATE {quoted(table)} SET {sets}"
         case _:
             return f"DELETE FROM {quoted(table)}"
-
-
-def _is_event(word: str, quoted_name: bool) -> bool:
-    return word in _EVENTS and not quoted_name
-
-
-def _name(statement: Statement) -> str:
-    """What a CREATE statement makes, in small letters."""
-    words = [token.plain for token in tokens(statement.sql)[:8]]
-    at = next((at for at, word in enumerate(words) if word in ("view", "trigger")), len(words))
-    rest = words[at + 1 :]
-    rest = rest[3:] if rest[:3] == ["if", "not", "exists"] else rest
-    return rest[0].removeprefix("main.") if rest else ""

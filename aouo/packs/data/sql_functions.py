@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from aouo.packs.data.opening import open_to_answer
 
-Value: TypeAlias = "str | bytes | int | float | None"
-Look: TypeAlias = Callable[[str], None]
-WORK_MAX = 100_000_000  # characters of one value times those of the other: a third of a second
+_Value: TypeAlias = "str | bytes | int | float | None"
+_Look: TypeAlias = Callable[[str], None]
+_WORK_MAX = 100_000_000  # characters of one value times those of the other: a third of a second
 _PRODUCTS = (
     *(("trim", 2), ("ltrim", 2), ("rtrim", 2), ("instr", 2), ("replace", 3)),
     *(("like", 2), ("like", 3), ("glob", 2), ("json_patch", 2)),
@@ -27,7 +27,7 @@ _FORMATS = ("printf", "format") if sqlite3.sqlite_version_info >= (3, 38) else (
 _WIDE = re.compile(r"%[-+ #!,.l0-9]*(?:\*|[0-9]{5})")
 
 
-def bound(connection: sqlite3.Connection, look: Look) -> None:
+def bound(connection: sqlite3.Connection, look: _Look) -> None:
     """Replace these functions on a connection by themselves with a limit.
 
     `look` is told before each call why it is too much, or "", and raises to end the statement.
@@ -40,30 +40,32 @@ def bound(connection: sqlite3.Connection, look: Look) -> None:
         connection.create_function(name, -1, _format(inner, name, look), deterministic=True)
 
 
-def _limited(inner: sqlite3.Connection, name: str, count: int, look: Look) -> Callable[..., Value]:
+def _limited(
+    inner: sqlite3.Connection, name: str, count: int, look: _Look
+) -> Callable[..., _Value]:
     marks = ", ".join("?" * count)
     sql = f"SELECT {name}({marks})"  # names of ours
 
-    def call(*values: Value) -> Value:
+    def call(*values: _Value) -> _Value:
         work = _length(values[0]) * _length(values[1])
-        look("a text is too long to be searched for another one that long" * (work > WORK_MAX))
-        found: Value = inner.execute(sql, values).fetchone()[0]
+        look("a text is too long to be searched for another one that long" * (work > _WORK_MAX))
+        found: _Value = inner.execute(sql, values).fetchone()[0]
         return found
 
     return call
 
 
-def _format(inner: sqlite3.Connection, name: str, look: Look) -> Callable[..., Value]:
-    def call(*values: Value) -> Value:
+def _format(inner: sqlite3.Connection, name: str, look: _Look) -> Callable[..., _Value]:
+    def call(*values: _Value) -> _Value:
         text = values[0] if values and isinstance(values[0], str) else ""
         wide = _WIDE.search(text.replace("%%", "")) is not None
         look(f"{name} takes a width of four digits at most, and no *" * wide)
         marks = ", ".join("?" * len(values))
-        found: Value = inner.execute(f"SELECT {name}({marks})", values).fetchone()[0]
+        found: _Value = inner.execute(f"SELECT {name}({marks})", values).fetchone()[0]
         return found
 
     return call
 
 
-def _length(value: Value) -> int:
+def _length(value: _Value) -> int:
     return len(value) if isinstance(value, str | bytes) else 32

@@ -31,8 +31,8 @@ from aouo.packs.data.wish import Wish, bindings
 from aouo.packs.format.manifest import Manifest
 from aouo.plumbing import failpoint
 
-ACTIONS = (*WRITES, "recent", "query", "summary")
-LOOK_ROWS = 100
+_ACTIONS = (*WRITES, "recent", "query", "summary")
+_LOOK_ROWS = 100
 _KEPT_CALLS = 10_000  # a call is repeated after a crash, so only the newest can come again
 
 
@@ -125,9 +125,9 @@ class PackStore:
             ToolFailed: nothing was changed; says what to write instead.
         """
         chosen = {"": "save", "recent_practice": "recent"}.get(action, action)
-        if chosen not in ACTIONS:
-            end = near(chosen, ACTIONS)
-            raise ToolFailed(f"There is no action {action!r}{end} Use {', '.join(ACTIONS)}.")
+        if chosen not in _ACTIONS:
+            end = near(chosen, _ACTIONS)
+            raise ToolFailed(f"There is no action {action!r}{end} Use {', '.join(_ACTIONS)}.")
         wish = Wish(arguments, self._manifest, self._reader.tables())
         if chosen not in WRITES:
             return look(chosen, wish, self._reader)
@@ -158,12 +158,12 @@ class PackStore:
         return list(self._found(sql, values, limit).rows)
 
     def look(self, sql: str, params: object = None) -> Answer:
-        """Carry out one call of the `db` tool with `sql`: at most `LOOK_ROWS` rows.
+        """Carry out one call of the `db` tool with `sql`: at most `_LOOK_ROWS` rows.
 
         Raises:
             ToolFailed: says what to write instead.
         """
-        return answer_of(self._found(sql, bindings(params), LOOK_ROWS))
+        return answer_of(self._found(sql, bindings(params), _LOOK_ROWS))
 
     def glance(self, sql: str, *, limit: int) -> Found:
         """Return the first rows of one SELECT, over a connection of its own: one that takes long
@@ -244,4 +244,4 @@ def rehearse(
 
 def _in_words(manifest: Manifest, error: SchemaRefused) -> PackError:
     place = f"{manifest.schema.file}:{error.line}: " if error.line else ""
-    return PackError(f"{manifest.name}: {place}{error.message}.")
+    return PackError(f"{manifest.name}: {place}{error.problem}.", fix=error.fix)

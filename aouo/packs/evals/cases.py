@@ -27,8 +27,8 @@ from aouo.packs.format.yaml_text import (
 )
 
 FOLDER = "evals"
-MAX_FILES = 100
-MEMORY_FILES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
+_MAX_FILES = 100
+_MEMORY_FILES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 _ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"  # it is printed where a terminal would obey it
 _STRICT_KEYS: Any = ConfigDict(extra="forbid")
 
@@ -42,8 +42,8 @@ def _named(value: object) -> object:
     return [{"name": item} if isinstance(item, str) else item for item in items]
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-Arguments: TypeAlias = Mapping[str, Any]
+_Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+_Arguments: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = Mapping[str, str | int | float | bool | None]
 
 
@@ -53,7 +53,7 @@ class ScriptedCall:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     call: str
-    arguments: Arguments = field(default_factory=dict[str, Any])
+    arguments: _Arguments = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Reply:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     say: str | None = None
     call: str = ""
-    arguments: Arguments = field(default_factory=dict[str, Any])
+    arguments: _Arguments = field(default_factory=dict[str, Any])
     calls: tuple[ScriptedCall, ...] = ()
 
     @property
@@ -84,7 +84,7 @@ class ExpectedCall:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: str
-    arguments: Arguments = field(default_factory=dict[str, Any])
+    arguments: _Arguments = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +102,15 @@ class Expect:
     """What has to be true after a step; None: nothing is expected there."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
-    reply: Texts = ()
-    not_reply: Texts = ()
-    reply_matches: Texts = ()
-    buttons: Texts = ()
+    reply: _Texts = ()
+    not_reply: _Texts = ()
+    reply_matches: _Texts = ()
+    buttons: _Texts = ()
     calls: Annotated[tuple[ExpectedCall, ...], BeforeValidator(_named)] | None = None
-    not_calls: Texts = ()
-    failed_calls: Texts = ()
+    not_calls: _Texts = ()
+    failed_calls: _Texts = ()
     rows: tuple[ExpectedRows, ...] = ()
-    memory: Mapping[str, Texts] = field(default_factory=dict[str, "Texts"])
+    memory: Mapping[str, _Texts] = field(default_factory=dict[str, "_Texts"])
     model_calls: Annotated[int, Field(ge=0)] | None = None
     prompt_bytes_max: Annotated[int, Field(ge=1)] | None = None
     cost_usd_max: Annotated[float, Field(ge=0)] | None = None
@@ -147,9 +147,9 @@ def load(folder: Path) -> tuple[tuple[Eval, ...], tuple[Problem, ...]]:
     evals: list[Eval] = []
     problems: list[Problem] = []
     files = [name for name in list_inside(folder / FOLDER) if name.endswith((".yml", ".yaml"))]
-    if len(files) > MAX_FILES:
-        problems.append(Problem(FOLDER, 0, "", f"holds more than {MAX_FILES} evals"))
-    for name in files[:MAX_FILES]:
+    if len(files) > _MAX_FILES:
+        problems.append(Problem(FOLDER, 0, "", f"holds more than {_MAX_FILES} evals"))
+    for name in files[:_MAX_FILES]:
         file = f"{FOLDER}/{name}"
         try:
             text = read_inside(folder, file)
@@ -219,8 +219,8 @@ def _mistakes(found: Eval) -> Iterable[tuple[FieldPath, str]]:
         if not is_identifier(table):
             yield ("start", table), "is not a table name"
     for name in found.memory:
-        if name not in MEMORY_FILES:
-            yield ("memory", name), f"is not a memory file{did_you_mean(name, MEMORY_FILES)}"
+        if name not in _MEMORY_FILES:
+            yield ("memory", name), f"is not a memory file{did_you_mean(name, _MEMORY_FILES)}"
     for index, step in enumerate(found.steps):
         for path, message in _mistakes_of(step, scripted=found.model == "scripted"):
             yield ("steps", index, *path), message
@@ -244,8 +244,8 @@ def _mistakes_of(step: Step, *, scripted: bool) -> Iterable[tuple[FieldPath, str
         except (re.error, RecursionError, OverflowError) as error:
             yield ("expect", "reply_matches", at), f"is not a regular expression: {error}"
     for name in step.expect.memory:
-        if name not in MEMORY_FILES:
-            hint = did_you_mean(name, MEMORY_FILES)
+        if name not in _MEMORY_FILES:
+            hint = did_you_mean(name, _MEMORY_FILES)
             yield ("expect", "memory", name), f"is not a memory file{hint}"
     for at, rows in enumerate(step.expect.rows):
         if not is_identifier(rows.table):

@@ -75,7 +75,7 @@ def _words(expect: Expect, seen: Seen) -> Iterator[str]:
     for text in expect.not_reply:
         if text in said:
             yield f"no reply with {text!r}"
-    yield from unmatched(expect.reply_matches, said)
+    yield from _unmatched(expect.reply_matches, said)
     for label in expect.buttons:
         if label not in seen.buttons:
             yield f"the button {label!r}; there are {_shown(seen.buttons)}"
@@ -147,7 +147,7 @@ class _TookTooLong(Exception):
     """A pattern was still being looked for when the time was over."""
 
 
-def unmatched(patterns: Iterable[str], text: str) -> list[str]:
+def _unmatched(patterns: Iterable[str], text: str) -> list[str]:
     """What is not there, as a step says it; one that takes too long is the last that is tried."""
     wrong: list[str] = []
     pattern = ""

@@ -15,7 +15,7 @@ from aouo.facts.errors import PackError
 from aouo.packs.evals.results import EvalResult, from_json
 from aouo.plumbing import children
 
-LIMIT_S = 600.0
+_LIMIT_S = 600.0
 _NICE = 10
 _SANDBOX = "AOUO_SECURITY__SANDBOX"
 """The only setting of our environment that scripted evals are given."""
@@ -28,7 +28,7 @@ async def run_evals(
     files: Sequence[str] = (),
     real: bool = False,
     home: Path | None = None,
-    limit_s: float = LIMIT_S,
+    limit_s: float = _LIMIT_S,
 ) -> tuple[EvalResult, ...]:
     """Run the evals of the pack in `folder`, or those in `files`; () = it has none. `pack` is its
     name if the folder has another one.

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aouo.facts.errors import ToolFailed
+from aouo.packs.data.columns import tables
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.rows import Table, cell, shown
-from aouo.packs.data.schema import tables
 from aouo.packs.data.schema_guard import Guard, TookTooLong, quoted
 from aouo.packs.evals.cases import Row
 from aouo.packs.format.problems import did_you_mean

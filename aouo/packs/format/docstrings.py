@@ -14,7 +14,7 @@ READS = "Reads only."
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class _Said:
     """What a docstring says: the first paragraph, the arguments by name."""
 
     description: str
@@ -22,12 +22,12 @@ class Said:
     reads: bool
 
 
-def docstring(text: str) -> Said:
+def docstring(text: str) -> _Said:
     reads = READS in text
     first = text.replace(READS, "").strip().partition("\n\n")[0]
     lines = [line for line in first.splitlines() if not _ARGS.match(line)]
     description = " ".join(" ".join(lines).split())[:MAX_DESCRIPTION_CHARS]
-    return Said(description, _arguments(text), reads)
+    return _Said(description, _arguments(text), reads)
 
 
 def _arguments(text: str) -> dict[str, str]:

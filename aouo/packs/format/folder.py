@@ -12,7 +12,7 @@ from aouo.packs.format.problems import Problem
 
 FILES_MAX = 2_000
 BYTES_MAX = 64 * 1024 * 1024
-DEPTH_MAX = 16
+_DEPTH_MAX = 16
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
 """What tools of an author leave behind; never read, never exported."""
 
@@ -49,8 +49,8 @@ class _Walk:
                     break
 
     def _entries(self, here: PurePosixPath) -> Iterator[os.DirEntry[str]]:
-        if len(here.parts) > DEPTH_MAX:
-            self._add(here, f"is nested deeper than {DEPTH_MAX} folders")
+        if len(here.parts) > _DEPTH_MAX:
+            self._add(here, f"is nested deeper than {_DEPTH_MAX} folders")
             return
         try:
             with os.scandir(self._folder / here) as entries:

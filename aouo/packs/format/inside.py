@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from aouo.plumbing.trees import Found, TooMuch, walk
 
-MAX_FILES = 200
+_MAX_FILES = 200
 
 
 class NotInside(Exception):
@@ -69,7 +69,7 @@ def _read(folder: Path, parts: tuple[str, ...], max_bytes: int) -> bytes:
 
 
 def list_inside(folder: Path, relative: str = "") -> tuple[str, ...]:
-    """Return the visible files below `relative`, links left out, at most `MAX_FILES`.
+    """Return the visible files below `relative`, links left out, at most `_MAX_FILES`.
 
     Paths are relative to that place; one that leads out, or over a link, holds nothing.
     """
@@ -85,7 +85,7 @@ def list_inside(folder: Path, relative: str = "") -> tuple[str, ...]:
             if _is_visible(one) and not one.is_folder and not is_link:
                 found.append(one.path)
     found.sort(key=lambda path: path.rpartition("/")[::2])
-    return tuple(found[:MAX_FILES])
+    return tuple(found[:_MAX_FILES])
 
 
 def _is_visible(found: Found) -> bool:

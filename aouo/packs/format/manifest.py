@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from aouo.packs.format.names import DEFAULT_TOOLS
 
 FILE = "pack.yml"
-MEMORY_MAX_BYTES = 16 * 1024
+_MEMORY_MAX_BYTES = 16 * 1024
 MemoryPolicy: TypeAlias = Literal["none", "user", "full"]
 
 _STRICT_KEYS: Any = ConfigDict(extra="forbid")
@@ -25,11 +25,11 @@ def _frozen(mapping: Mapping[_Key, _Value]) -> Mapping[_Key, _Value]:
     return MappingProxyType(dict(mapping))
 
 
-Text = Annotated[str, Field(max_length=4000)]
-Line = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\n]*$")]
-Count = Annotated[int, Field(ge=0)]
-Texts = tuple[Text, ...]
-TextMap = Annotated[Mapping[str, str], AfterValidator(_frozen)]
+_Text = Annotated[str, Field(max_length=4000)]
+_Line = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\n]*$")]
+_Count = Annotated[int, Field(ge=0)]
+_Texts = tuple[_Text, ...]
+_TextMap = Annotated[Mapping[str, str], AfterValidator(_frozen)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Schema:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     file: str = "schema.sql"
     """The file of CREATE TABLE statements; it may run again."""
-    owned_tables: Texts = ()
+    owned_tables: _Texts = ()
     """Tables that `persist` may write; the first is the default."""
-    shared_tables: Texts = ()
+    shared_tables: _Texts = ()
     """Tables of it that other packs know about."""
-    extends_columns: Annotated[Mapping[str, TextMap], AfterValidator(_frozen)] = field(
-        default_factory=dict[str, "TextMap"]
+    extends_columns: Annotated[Mapping[str, _TextMap], AfterValidator(_frozen)] = field(
+        default_factory=dict[str, "_TextMap"]
     )
     """Columns to add: table → column → type, such as "REAL NOT NULL DEFAULT 0"."""
     scope: Literal["shared", "person"] = "shared"
@@ -82,11 +82,11 @@ class PersistContract:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     skill_type_prefix: str = ""
     """What the column skill_type has to begin with."""
-    required_fields: Texts = ()
+    required_fields: _Texts = ()
     """Columns that a saved row has to fill."""
-    optional_fields: Texts = ()
+    optional_fields: _Texts = ()
     """Columns that it may fill."""
-    subcap_keys: Texts = ()
+    subcap_keys: _Texts = ()
     """The keys that the column subcap_scores may have."""
 
 
@@ -97,13 +97,13 @@ class CronDefault:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
     """Its name, once in a pack."""
-    schedule: Line
+    schedule: _Line
     """Such as "every 2h", "0 8 * * *", "2026-12-01T09:00" or "30m"."""
     skill: str
     """The skill that runs."""
     enabled_by_default: bool = True
     """Whether it is on from the start."""
-    prompt: Text = ""
+    prompt: _Text = ""
     """What the model is told besides the skill."""
 
 
@@ -114,9 +114,9 @@ class Watch:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
     """Its name, once in a pack."""
-    every: Line
+    every: _Line
     """How often it looks: "5m", "2h" or "1d", at least 1m."""
-    sql: Text = ""
+    sql: _Text = ""
     """One SELECT on the pack's own tables."""
     file: str = ""
     """A file or folder that permissions.files names; ~ is allowed."""
@@ -124,7 +124,7 @@ class Watch:
     """An address at a host that permissions.network names."""
     skill: str = ""
     """The skill that runs when it has changed."""
-    prompt: Text = ""
+    prompt: _Text = ""
     """What the model is told then, besides the skill and what has changed."""
     quiet: bool = False
     """Whether what comes of it always waits for the digest."""
@@ -148,15 +148,15 @@ class ExternalTool:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,47}$")]
     """The model sees <pack>__<name>; list it in permissions.external_commands."""
-    command: Line
+    command: _Line
     """The command and its arguments; no shell reads it."""
     input: Literal["json"] = "json"
     """What it reads."""
     output: Literal["json"] = "json"
     """What it writes."""
-    permissions: Texts = ()
+    permissions: _Texts = ()
     """What it says it needs; information only."""
-    description: Text = ""
+    description: _Text = ""
     """What the model reads of it."""
     parameters: Annotated[Mapping[str, object], AfterValidator(_frozen)] = field(
         default_factory=dict[str, object]
@@ -169,17 +169,17 @@ class Permissions:
     """What the pack asks for; anything not listed is denied."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
-    tools: Texts = DEFAULT_TOOLS
+    tools: _Texts = DEFAULT_TOOLS
     """Names, or groups: core files web documents voice schedule sessions mcp:<server> pack."""
-    files: Texts = ()
+    files: _Texts = ()
     """Paths or globs outside the own data folder; ~ is allowed."""
-    network: Texts = ()
+    network: _Texts = ()
     """Hosts: example.com, *.example.com, or * for any public one."""
-    platforms: Texts = ()
+    platforms: _Texts = ()
     """Where it answers: tg, cli; absent: everywhere."""
     cron: bool = False
     """Whether it may have schedules and watches."""
-    external_commands: Texts = ()
+    external_commands: _Texts = ()
     """Names of external tools that may run."""
 
 
@@ -210,11 +210,11 @@ class ContextPolicy:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     skill_loading: Literal["lazy", "eager"] = "lazy"
     """`lazy`: the model reads a skill when it needs it. `eager`: all are in every prompt."""
-    history_window: Count = 0
+    history_window: _Count = 0
     """How many messages of its history a turn reads."""
     memory_policy: MemoryPolicy = "full"
     """Which memory files are in the prompt: none, user (USER.md only) or full."""
-    max_tokens: Count = 0
+    max_tokens: _Count = 0
     """How large the pack's part of the prompt may be."""
 
 
@@ -227,7 +227,7 @@ class Memory:
     """Whether there is a SOUL.md for each person."""
     state: bool = False
     """Whether there is a STATE.md."""
-    max_bytes: Annotated[int, Field(ge=256, le=MEMORY_MAX_BYTES)] = MEMORY_MAX_BYTES
+    max_bytes: Annotated[int, Field(ge=256, le=_MEMORY_MAX_BYTES)] = _MEMORY_MAX_BYTES
     """How large each file may become."""
 
 
@@ -238,9 +238,9 @@ class Budget:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     daily_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """US dollars a day, all people together."""
-    daily_tokens: Count = 0
+    daily_tokens: _Count = 0
     """Tokens a day, all people together."""
-    turn_tokens: Count = 0
+    turn_tokens: _Count = 0
     """Tokens of one turn."""
 
 
@@ -253,15 +253,15 @@ class Manifest:
     """1 to 32 of a-z, 0-9, _ and -, beginning with a letter; unique among the installed packs."""
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+", max_length=64)]
     """Begins with three numbers, such as "1.0.0"."""
-    display_name: Line
+    display_name: _Line
     """What people read."""
-    description: Text = ""
+    description: _Text = ""
     """What it is for, in a sentence or two."""
     requires_core: str = ""
     """Which versions of aouo it works with, such as ">=0.1,<2"."""
     depends_on: tuple[Dependency, ...] = ()
     """Packs that have to be installed."""
-    provided_skills: Texts = ()
+    provided_skills: _Texts = ()
     """Folders below skills/, each with a SKILL.md."""
     fast_paths: FastPaths = field(default_factory=FastPaths)
     """Menus and translations."""

@@ -54,14 +54,14 @@ class Places:
 
     def placed(self, problem: Problem) -> Problem | None:
         """Give a later finding its line; None = it is about a value that is not the author's."""
-        written = self.as_written(path_of(problem.field))
+        written = self.as_written(_path_of(problem.field))
         if self.is_unread(written):
             return None
         line = problem.line or self.line_of(written)
         return replace(problem, line=line, field=field_name(written))
 
 
-def path_of(field: str) -> FieldPath:
+def _path_of(field: str) -> FieldPath:
     """Read `cron_defaults[0].skill` as `field_name` writes it."""
     parts = re.findall(r"[^.\[\]]+|(?<=\[)[0-9]+(?=\])", field)
     return tuple(int(part) if part.isdigit() else part for part in parts)

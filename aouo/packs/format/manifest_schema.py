@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from aouo.packs.format import manifest
 from aouo.packs.format.names import GROUPS, RESERVED_NAMES, TOOLS
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> dict[str, Any]:
@@ -31,7 +31,7 @@ def json_schema() -> dict[str, Any]:
         for name, field in properties.items():
             if name not in ("name", "version", "display_name"):
                 properties[name] = _or_empty(field)
-    return {"$schema": DIALECT, "$id": "aouo-pack.json", **made, "title": "pack.yml"}
+    return {"$schema": _DIALECT, "$id": "aouo-pack.json", **made, "title": "pack.yml"}
 
 
 def _allow_short_forms(fields: dict[str, Any], kinds: dict[str, dict[str, Any]]) -> None:

@@ -22,9 +22,9 @@ from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import FieldPath, field_name
 
 FILE = "menu.json"
-PAGES_MAX = 100
-ROWS_MAX = 20
-BUTTONS_MAX = 8
+_PAGES_MAX = 100
+_ROWS_MAX = 20
+_BUTTONS_MAX = 8
 """In one row. Source: Telegram's clients show no more side by side."""
 LINES_MAX = 20
 """Rows of the database shown on a page."""
@@ -128,9 +128,9 @@ class _MenuParser:
         if not isinstance(value, list):
             self._add((), "must be a list of pages: [{id, title, rows}]")
             return Menu()
-        if len(value) > PAGES_MAX:
-            self._add((PAGES_MAX,), f"has more than {PAGES_MAX} pages")
-        listed = value[:PAGES_MAX]
+        if len(value) > _PAGES_MAX:
+            self._add((_PAGES_MAX,), f"has more than {_PAGES_MAX} pages")
+        listed = value[:_PAGES_MAX]
         self._all_ids = {
             str(page["id"]) for page in listed if isinstance(page, dict) and "id" in page
         }
@@ -189,16 +189,16 @@ class _MenuParser:
         if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
             self._add(path, "must be a list of rows, each a list of buttons: [[{text, callback}]]")
             return ()
-        if len(value) > ROWS_MAX:
-            self._add(path, f'the page "{page_id}" has more than {ROWS_MAX} rows')
+        if len(value) > _ROWS_MAX:
+            self._add(path, f'the page "{page_id}" has more than {_ROWS_MAX} rows')
         rows: list[tuple[Button, ...]] = []
-        for index, row in enumerate(value[:ROWS_MAX]):
+        for index, row in enumerate(value[:_ROWS_MAX]):
             buttons = row if isinstance(row, list) else []
-            if len(buttons) > BUTTONS_MAX:
-                self._add((*path, index), f"has more than {BUTTONS_MAX} buttons")
+            if len(buttons) > _BUTTONS_MAX:
+                self._add((*path, index), f"has more than {_BUTTONS_MAX} buttons")
             found = [
                 self._button((*path, index, number), button, page_id)
-                for number, button in enumerate(buttons[:BUTTONS_MAX])
+                for number, button in enumerate(buttons[:_BUTTONS_MAX])
             ]
             rows.append(tuple(button for button in found if button))
         return tuple(row for row in rows if row)

@@ -83,11 +83,11 @@ def _stopped(
 ) -> bool:
     """Whether a known name that a skill requires is missing; other runtimes' tools are ignored."""
     return any(
-        allowance.knows(word) or _bare(word) in skills for word in missing(skill, able, allowance)
+        allowance.knows(word) or _bare(word) in skills for word in _missing(skill, able, allowance)
     )
 
 
-def missing(skill: Skill, skills: Mapping[str, Skill], allowance: Allowance) -> tuple[str, ...]:
+def _missing(skill: Skill, skills: Mapping[str, Skill], allowance: Allowance) -> tuple[str, ...]:
     """Return what a skill requires and does not find: tools, groups or skills of its pack."""
     return tuple(
         word for word in skill.requires if not allowance.has(word) and _bare(word) not in skills
@@ -105,7 +105,7 @@ def problems(
             hint = did_you_mean(fallback, set(skills) - {skill.name})
             message = f'there is no skill "{skill.fallback}"{hint} to fall back to'
             yield Problem(file, 0, "fallback", message, severity)
-        for word in missing(skill, skills, allowance):
+        for word in _missing(skill, skills, allowance):
             if not allowance.knows(word):
                 hint = did_you_mean(word, TOOLS | allowance.own_names | set(skills))
                 message = f'no tool or skill is named "{word}"{hint}'

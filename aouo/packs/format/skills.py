@@ -22,7 +22,7 @@ from aouo.packs.format.yaml_text import (
 FILE = "SKILL.md"
 MAX_BYTES = 64 * 1024
 """Of one SKILL.md: it enters prompts whole."""
-ATTACHMENT_MAX_BYTES = 64 * 1024
+_ATTACHMENT_MAX_BYTES = 64 * 1024
 _OURS = {"name", "description", "command", "triggers", "requires", "fallback", "display_name"}
 # `pack` is the original's; the rest belongs to the Agent Skills format (agentskills.io).
 _ACCEPTED = {"pack", "license", "compatibility", "metadata", "allowed-tools", "version"}
@@ -90,7 +90,7 @@ class Skill:
         problem, cause = f"The skill {self.qualified} has no file {file!r}.", None
         for folder in self._folders:
             try:
-                return read_inside(folder, file, max_bytes=ATTACHMENT_MAX_BYTES)
+                return read_inside(folder, file, max_bytes=_ATTACHMENT_MAX_BYTES)
             except FileNotFoundError as error:
                 cause = error
             except NotInside as error:
@@ -104,7 +104,7 @@ _COMMAND_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedSkill:
+class _ParsedSkill:
     """What a SKILL.md says (None: it cannot be used), and every problem in it.
 
     `draft` is what could be read of it, `header` its front matter, for finding more problems.
@@ -123,22 +123,22 @@ def skills_below(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in found))
 
 
-def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> ParsedSkill:
+def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> _ParsedSkill:
     """Read `<root>/skills/<name>/SKILL.md`; never raises."""
     relative = f"skills/{name}/{FILE}"
     try:
         text = read_inside(root, relative, max_bytes=MAX_BYTES)
     except FileNotFoundError:
         message = f'the skill "{name}" is listed in provided_skills but has no {FILE}'
-        return ParsedSkill(None, (Problem(relative, 0, "", message),))
+        return _ParsedSkill(None, (Problem(relative, 0, "", message),))
     except NotInside as error:
-        return ParsedSkill(None, (Problem(relative, 0, "", str(error)),))
+        return _ParsedSkill(None, (Problem(relative, 0, "", str(error)),))
     return parse_skill(text, pack, root / "skills" / name, file=relative, strict=strict)
 
 
 def parse_skill(
     text: str, pack: str, folder: Path, *, file: str = FILE, strict: bool = False
-) -> ParsedSkill:
+) -> _ParsedSkill:
     """Read the front matter and the body of one skill; never raises."""
     header, body = split(text)
     document, faults = front_matter(header)
@@ -160,7 +160,7 @@ def parse_skill(
     if document.values or not faults:
         front.check(skill)
     sound = None if errors(front.problems) else skill
-    return ParsedSkill(sound, tuple(front.problems), skill, document)
+    return _ParsedSkill(sound, tuple(front.problems), skill, document)
 
 
 def front_matter(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-Schema = dict[str, Any]
+_Schema = dict[str, Any]
 _PLAIN: Mapping[str, str] = {
     "str": "string",
     "int": "integer",
@@ -28,7 +28,7 @@ class NoType(Exception):
     """An annotation that no schema can be made of; the text says what can."""
 
 
-def schema_of(node: ast.expr, records: Mapping[str, ast.ClassDef], depth: int = 0) -> Schema:
+def schema_of(node: ast.expr, records: Mapping[str, ast.ClassDef], depth: int = 0) -> _Schema:
     """The schema of one annotation; `records` are the TypedDicts of the file by name.
 
     Raises:
@@ -51,7 +51,7 @@ def schema_of(node: ast.expr, records: Mapping[str, ast.ClassDef], depth: int = 
             raise _unknown(node)
 
 
-def _named(name: str, records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+def _named(name: str, records: Mapping[str, ast.ClassDef], depth: int) -> _Schema:
     name = _SAME.get(name, name)
     if name in _PLAIN:
         return {"type": _PLAIN[name]}
@@ -62,7 +62,7 @@ def _named(name: str, records: Mapping[str, ast.ClassDef], depth: int) -> Schema
     raise NoType(f"{name} is no type of an argument; {_SUPPORTED}")
 
 
-def _of(name: str, inner: ast.expr, records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+def _of(name: str, inner: ast.expr, records: Mapping[str, ast.ClassDef], depth: int) -> _Schema:
     match _SAME.get(name, name):
         case "list":
             return {"type": "array", "items": schema_of(inner, records, depth + 1)}
@@ -89,7 +89,7 @@ def _of(name: str, inner: ast.expr, records: Mapping[str, ast.ClassDef], depth: 
             raise NoType(f"{name}[...] is no type of an argument; {_SUPPORTED}")
 
 
-def _either(options: list[ast.expr], records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+def _either(options: list[ast.expr], records: Mapping[str, ast.ClassDef], depth: int) -> _Schema:
     """`X | None` is X that may be left out or null; other unions are left to the tool."""
     found = [schema_of(option, records, depth + 1) for option in options]
     kinds = [one for one in found if one != {"type": "null"}]
@@ -98,13 +98,13 @@ def _either(options: list[ast.expr], records: Mapping[str, ast.ClassDef], depth:
     only = kinds[0]
     if len(kinds) == len(found) or not isinstance(only.get("type"), str):
         return only
-    widened: Schema = {**only, "type": [only["type"], "null"]}
+    widened: _Schema = {**only, "type": [only["type"], "null"]}
     if "enum" in only:
         widened["enum"] = [*only["enum"], None]
     return widened
 
 
-def _literal(values: list[ast.expr]) -> Schema:
+def _literal(values: list[ast.expr]) -> _Schema:
     found = [value.value for value in values if isinstance(value, ast.Constant)]
     if len(found) != len(values) or not all(isinstance(v, str | int | bool) for v in found):
         raise NoType("Literal takes words and whole numbers")
@@ -114,13 +114,13 @@ def _literal(values: list[ast.expr]) -> Schema:
     return {"type": kinds.pop(), "enum": found}
 
 
-def _record(made: ast.ClassDef, records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+def _record(made: ast.ClassDef, records: Mapping[str, ast.ClassDef], depth: int) -> _Schema:
     """A TypedDict: all keys are required unless `total=False` or NotRequired says otherwise."""
     partial = any(
         word.arg == "total" and isinstance(word.value, ast.Constant) and word.value.value is False
         for word in made.keywords
     )
-    properties: Schema = {}
+    properties: _Schema = {}
     required: list[str] = []
     for line in made.body:
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):

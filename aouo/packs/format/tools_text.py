@@ -17,9 +17,9 @@ from aouo.packs.format.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.tool_types import NoType, is_sound, is_typed_dict, plain, schema_of
 
-FOLDER = "tools"
-MAX_FILES = 50
-MAX_NAME_CHARS = 64
+_FOLDER = "tools"
+_MAX_FILES = 50
+_MAX_NAME_CHARS = 64
 """Of `<pack>__<tool>`; every model's service takes names of that length."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -63,8 +63,8 @@ def tools_of(
     reader = _ToolsParser(folder, manifest, softly)
     found: dict[str, PackTool] = {}
     for tool, problem in reader.all():
-        if len(f"{manifest.name}__{tool.name}") > MAX_NAME_CHARS:
-            message = f"{manifest.name}__{tool.name} is longer than {MAX_NAME_CHARS} characters"
+        if len(f"{manifest.name}__{tool.name}") > _MAX_NAME_CHARS:
+            message = f"{manifest.name}__{tool.name} is longer than {_MAX_NAME_CHARS} characters"
             reader.add(problem, f"{message}: give it a shorter name")
         elif tool.name in found:
             reader.add(problem, f'two tools of this pack are named "{tool.name}"')
@@ -116,14 +116,14 @@ class _ToolsParser:
         try:
             names = sorted(
                 entry.name
-                for entry in (self._folder / FOLDER).iterdir()
+                for entry in (self._folder / _FOLDER).iterdir()
                 if entry.suffix == ".py" and not entry.name.startswith(("_", "."))
             )
         except OSError:
             return []
-        if len(names) > MAX_FILES:
-            self.add(_Position(FOLDER), f"has more than {MAX_FILES} files; the rest is not read")
-        return [f"{FOLDER}/{name}" for name in names[:MAX_FILES]]
+        if len(names) > _MAX_FILES:
+            self.add(_Position(_FOLDER), f"has more than {_MAX_FILES} files; the rest is not read")
+        return [f"{_FOLDER}/{name}" for name in names[:_MAX_FILES]]
 
     def _public(self, file: str) -> Iterator[tuple[PackTool, _Position]]:
         if (module := self._module(file)) is not None:
@@ -134,7 +134,7 @@ class _ToolsParser:
     def _custom(self, named: CustomTool, field: str) -> Iterator[tuple[PackTool, _Position]]:
         """The function of the tool's name, or the only public one of its file."""
         path = PurePosixPath(named.path)
-        if path.suffix != ".py" or path.parts[:1] != (FOLDER,) or ".." in path.parts:
+        if path.suffix != ".py" or path.parts[:1] != (_FOLDER,) or ".." in path.parts:
             return  # the manifest's check has said so
         module = self._module(path.as_posix())
         if module is None:

@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-EXAMPLE = ">=0.1,<2"
+_EXAMPLE = ">=0.1,<2"
 _NUMBERS = re.compile(r"([0-9]{1,6})(?:\.([0-9]{1,6}))?(?:\.([0-9]{1,6}))?([-+].*)?", re.ASCII)
 _LEADING = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})\.([0-9]{1,18})", re.ASCII)
 _CLAUSE = re.compile(r"(>=|<=|==|!=|>|<|=|\^|~)?\s*v?([0-9][^\s,]*)", re.ASCII)
 
-Numbers: TypeAlias = tuple[int, int, int]
+_Numbers: TypeAlias = tuple[int, int, int]
 
 
-def numbers(version: str) -> Numbers:
+def numbers(version: str) -> _Numbers:
     """Return the three numbers a version begins with; what is missing is 0.
 
     Raises:
@@ -26,19 +26,19 @@ def numbers(version: str) -> Numbers:
     return int(found[1]), int(found[2] or 0), int(found[3] or 0)
 
 
-def leading(version: str) -> Numbers:
+def leading(version: str) -> _Numbers:
     """Return the three numbers that a pack's version begins with, whatever follows."""
     found = _LEADING.match(version.strip())
     return (int(found[1]), int(found[2]), int(found[3])) if found else (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class _Wanted:
     """All versions from `at_least` on and below `below`, without `never`; None = no bound."""
 
-    at_least: Numbers = (0, 0, 0)
-    below: Numbers | None = None
-    never: frozenset[Numbers] = frozenset()
+    at_least: _Numbers = (0, 0, 0)
+    below: _Numbers | None = None
+    never: frozenset[_Numbers] = frozenset()
 
     def accepts(self, version: str) -> bool:
         """Whether a version is one of these; `-beta` and the like count as their numbers."""
@@ -47,19 +47,19 @@ class Wanted:
         return fits and found not in self.never
 
 
-def wanted(text: str) -> Wanted:
+def wanted(text: str) -> _Wanted:
     """Read `>=0.1, <2`, `^1.2` (the same first number), `~1.2` (the same two), `1.2.3`.
 
     Raises:
         ValueError: it is none of these.
     """
-    lowest: Numbers = (0, 0, 0)
-    ends: list[Numbers] = []
-    never: set[Numbers] = set()
+    lowest: _Numbers = (0, 0, 0)
+    ends: list[_Numbers] = []
+    never: set[_Numbers] = set()
     for clause in re.split(r"\s*,\s*|\s+(?=[<>=!^~])", text.strip()):
         found = _CLAUSE.fullmatch(clause)
         if found is None:
-            raise ValueError(f'{text[:40]!r} is not written like "{EXAMPLE}"')
+            raise ValueError(f'{text[:40]!r} is not written like "{_EXAMPLE}"')
         sign, (major, minor, patch) = found[1] or "==", numbers(found[2])
         here, after = (major, minor, patch), (major, minor, patch + 1)
         if sign in (">=", "==", "=", "^", "~"):
@@ -76,10 +76,10 @@ def wanted(text: str) -> Wanted:
             "^": [_next_breaking(here)],
             "~": [(major, minor + 1, 0)],
         }.get(sign, [])
-    return Wanted(lowest, min(ends) if ends else None, frozenset(never))
+    return _Wanted(lowest, min(ends) if ends else None, frozenset(never))
 
 
-def _next_breaking(version: Numbers) -> Numbers:
+def _next_breaking(version: _Numbers) -> _Numbers:
     """The first version that may break what worked; below 1.0 each second number may."""
     major, minor, patch = version
     if major:

@@ -13,7 +13,7 @@ import yaml
 YamlValue: TypeAlias = "str | int | float | bool | list[YamlValue] | dict[str, YamlValue] | None"
 FieldPath: TypeAlias = tuple[str | int, ...]
 
-MAX_BYTES = 256 * 1024
+_MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 32
 _MAX_VALUES = 20_000  # after aliases are expanded
 _TAGS = frozenset(
@@ -93,8 +93,8 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
         YamlRefused: not YAML, not a mapping, too large, or trying something clever; `YamlFaulty`
             where the rest of it can be read.
     """
-    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
-        raise YamlRefused(f"larger than {MAX_BYTES // 1024} kB")
+    if len(text.encode("utf-8", "replace")) > _MAX_BYTES:
+        raise YamlRefused(f"larger than {_MAX_BYTES // 1024} kB")
     try:
         node = _nodes(text)
     except yaml.MarkedYAMLError as error:

@@ -21,7 +21,7 @@ _CHUNK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class _Digest:
     """What was packed: the hash of the file, that of the app in it, files and bytes of these."""
 
     sha256: str
@@ -87,7 +87,9 @@ def content_hash(folder: Path) -> str:
     return total.hexdigest()
 
 
-def pack_archive(folder: Path, target: Path, *, extra: Mapping[str, bytes] | None = None) -> Digest:
+def pack_archive(
+    folder: Path, target: Path, *, extra: Mapping[str, bytes] | None = None
+) -> _Digest:
     """Write the app in `folder` to the file `target`; the same app gives the same bytes.
 
     `extra` is put in besides or instead of what is there, such as a signature.
@@ -99,7 +101,7 @@ def pack_archive(folder: Path, target: Path, *, extra: Mapping[str, bytes] | Non
     members: dict[str, Path | bytes] = {**files, **(extra or {})}
     write(target, sorted(members.items()))
     sizes = [path.stat().st_size for path in files.values()]
-    return Digest(_file_hash(target.resolve())[0], content_hash(folder), len(members), sum(sizes))
+    return _Digest(_file_hash(target.resolve())[0], content_hash(folder), len(members), sum(sizes))
 
 
 def unpack(archive: Path, into: Path, limits: ArchiveLimits = APP) -> Path:

@@ -26,10 +26,10 @@ from aouo.plumbing import trees
 from aouo.plumbing.trees import discard
 
 SUFFIX = ".backup.aouo"
-FORMAT = 1
+_FORMAT = 1
 LIMITS = ArchiveLimits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
 FACTS = "backup.json"
-FACTS_MAX_BYTES = 16 * 1024**2
+_FACTS_MAX_BYTES = 16 * 1024**2
 SHARED = "shared.db"
 FOLDERS = ("data/", "private/")
 OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
@@ -43,8 +43,8 @@ def _of_one_line(text: str) -> str:
     return text
 
 
-Line: TypeAlias = Annotated[str, Field(max_length=64), AfterValidator(_of_one_line)]
-Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_Line: TypeAlias = Annotated[str, Field(max_length=64), AfterValidator(_of_one_line)]
+_Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class FileFact(BaseModel):
@@ -61,9 +61,9 @@ class Introduction(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
     owner: Annotated[str, Field(max_length=200)]
     state: Literal["open", "done", "skipped", "given_up"]
-    sessions: Count
-    turns: Count
-    offered: Count
+    sessions: _Count
+    turns: _Count
+    offered: _Count
     summary: str
     began_at: str
     ended_at: str
@@ -81,10 +81,10 @@ class Known(BaseModel):
 class Facts(Known):
     """The content of `backup.json`."""
 
-    format: Literal[1] = FORMAT
-    pack: Line
-    version: Line
-    made_at: Line
+    format: Literal[1] = _FORMAT
+    pack: _Line
+    version: _Line
+    made_at: _Line
     files: dict[str, FileFact]
 
     @property
@@ -129,7 +129,7 @@ def _facts(archive: Archive, backup: Path) -> Facts:
     if FACTS not in archive.files:
         raise PackError(f"{backup} is not a backup.", fix="Use a file of `aouo pack backup`.")
     try:
-        facts = Facts.model_validate_json(archive.read(FACTS, FACTS_MAX_BYTES))
+        facts = Facts.model_validate_json(archive.read(FACTS, _FACTS_MAX_BYTES))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or FACTS

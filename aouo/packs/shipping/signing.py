@@ -30,7 +30,7 @@ from aouo.packs.shipping.archive import (
 )
 from aouo.plumbing.trees import workshop
 
-State = Literal["none", "valid", "unknown_key", "wrong"]
+_State = Literal["none", "valid", "unknown_key", "wrong"]
 _DIRECT, _HASHED = b"Ed", b"ED"
 _MAX_BYTES = 8 * 1024
 _KEY = re.compile(r"\bRW[QRST][A-Za-z0-9+/]{53}(?![A-Za-z0-9+/=])")
@@ -47,7 +47,7 @@ class Signature:
     none was. `comment` is the signer's own and signed too, or says why it is wrong.
     """
 
-    state: State = "none"
+    state: _State = "none"
     key_id: str = ""
     comment: str = ""
     key: str = ""
@@ -65,7 +65,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class PublicKey:
+class _PublicKey:
     """A public key in minisign's format; `text` is the line that people copy."""
 
     key_id: bytes
@@ -84,11 +84,11 @@ class SecretKey:
     seed: bytes = field(repr=False)
 
     @property
-    def public(self) -> PublicKey:
+    def public(self) -> _PublicKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         private = Ed25519PrivateKey.from_private_bytes(self.seed)
-        return PublicKey(self.key_id, private.public_key().public_bytes_raw())
+        return _PublicKey(self.key_id, private.public_key().public_bytes_raw())
 
     @property
     def text(self) -> str:
@@ -128,7 +128,7 @@ def read_secret_key(text: str) -> SecretKey:
     return key
 
 
-def read_public_key(text: str, name: str = "") -> PublicKey:
+def read_public_key(text: str, name: str = "") -> _PublicKey:
     """Read a public key: its line, or a file that ends in it.
 
     Raises:
@@ -141,7 +141,7 @@ def read_public_key(text: str, name: str = "") -> PublicKey:
             f"packs.trusted_keys.{name} is not a public key.",
             fix="It is one line that begins with RW, as `aouo pack keygen` prints it.",
         )
-    return PublicKey(body[2:10], body[10:])
+    return _PublicKey(body[2:10], body[10:])
 
 
 def sign_app(folder: Path, key: SecretKey, comment: str) -> bytes:
@@ -175,7 +175,7 @@ def verify(path: Path, trusted: Mapping[str, str] | None = None) -> Signature:
         with workshop("aouo-verify-") as work:
             inside = _inside(unpack(path, work / "app"), keys)
         beside = _beside(path, keys)
-    order: tuple[State, ...] = ("wrong", "valid", "unknown_key", "none")
+    order: tuple[_State, ...] = ("wrong", "valid", "unknown_key", "none")
     return min(inside, beside, key=lambda one: (order.index(one.state), not one.key))
 
 
@@ -184,21 +184,21 @@ def _hash_of(archive: Path) -> str:
         return content_hash(unpack(archive, work / "app"))
 
 
-def _inside(folder: Path, keys: Mapping[str, PublicKey]) -> Signature:
+def _inside(folder: Path, keys: Mapping[str, _PublicKey]) -> Signature:
     file = app_files(folder).get(SIGNATURE_FILE)
     if file is None:
         return Signature()
     return check(_read(file), _message(content_hash(folder)), keys)
 
 
-def _beside(archive: Path, keys: Mapping[str, PublicKey]) -> Signature:
+def _beside(archive: Path, keys: Mapping[str, _PublicKey]) -> Signature:
     file = archive.with_name(f"{archive.name}.minisig")
     if not file.is_file() or not archive.is_file():
         return Signature()
     return check(_read(file), archive.read_bytes(), keys)
 
 
-def check(text: str, message: bytes, keys: Mapping[str, PublicKey]) -> Signature:
+def check(text: str, message: bytes, keys: Mapping[str, _PublicKey]) -> Signature:
     """Judge one signature over `message`; `keys` are those that the owner trusts, by name."""
     lines = text.replace("\r\n", "\n").split("\n")
     box = _decoded(lines[1]) if len(lines) > 1 else b""
@@ -212,7 +212,7 @@ def check(text: str, message: bytes, keys: Mapping[str, PublicKey]) -> Signature
     digest = message if method == _DIRECT else hashlib.blake2b(message, digest_size=64).digest()
     shown_id = key_id[::-1].hex().upper()
 
-    def holds(key: PublicKey) -> bool:
+    def holds(key: _PublicKey) -> bool:
         sound = _verifies(key.raw, signed, digest)
         return sound and _verifies(key.raw, whole, signed + comment.encode())
 

@@ -15,9 +15,9 @@ from aouo.web.client import Web
 from aouo.web.targets import Permits
 
 MAX_ARCHIVE_BYTES = 32 * 1024 * 1024
-MINISIG = ".minisig"
+_MINISIG = ".minisig"
 _MINISIG_MAX_BYTES = 8 * 1024
-ANYWHERE = Permits("install", ("*",))
+_ANYWHERE = Permits("install", ("*",))
 """Any public host on the usual port."""
 
 
@@ -26,7 +26,7 @@ async def fetch_source(
     into: Path,
     *,
     web: Web | None = None,
-    permits: Permits = ANYWHERE,
+    permits: Permits = _ANYWHERE,
     https: bool = True,
 ) -> Path:
     """Bring an app into the folder `into`, and return the new folder of the app in it.
@@ -61,9 +61,9 @@ def _take(text: str, archive: Path, app: Path) -> Path:
             f"There is no {source}.", fix=f"Name a folder, an {SUFFIX} file or an https address."
         )
     _copy(source, archive, MAX_ARCHIVE_BYTES)
-    detached = source.with_name(source.name + MINISIG)
+    detached = source.with_name(source.name + _MINISIG)
     if detached.is_file():
-        _copy(detached, archive.with_name(archive.name + MINISIG), _MINISIG_MAX_BYTES)
+        _copy(detached, archive.with_name(archive.name + _MINISIG), _MINISIG_MAX_BYTES)
     return unpack(archive, app)
 
 
@@ -81,10 +81,10 @@ async def _download(text: str, archive: Path, web: Web, permits: Permits, https:
     except ToolFailed as error:
         raise PackError(f"The pack was not fetched: {error}") from error
     url = URL(found)
-    detached = archive.with_name(archive.name + MINISIG)
+    detached = archive.with_name(archive.name + _MINISIG)
     try:
         with detached.open("xb") as out:
-            beside = str(url.with_path(url.path + MINISIG, keep_query=True))
+            beside = str(url.with_path(url.path + _MINISIG, keep_query=True))
             await web.download(beside, permits, out, max_bytes=_MINISIG_MAX_BYTES, https=https)
     except ToolFailed:  # most apps have none
         detached.unlink()

@@ -160,7 +160,7 @@ def test_a_database_that_is_opened_under_a_new_version_is_backed_up_first(lab: L
 
 def test_a_version_that_does_not_fit_is_refused_and_the_old_rows_wait(lab: Lab) -> None:
     lab.install(lab.version("2.0.0", NEW))
-    with pytest.raises(ToolFailed, match=r"words\.word is gone.*migrations/0001_name\.sql"):
+    with pytest.raises(ToolFailed, match=r"words\.word is gone"):
         lab.words("ada")
 
     lab.install(lab.version("1.0.1", OLD))

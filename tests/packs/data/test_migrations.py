@@ -35,6 +35,12 @@ def apply(path: Path, sql: str, *migrations: Migration) -> bool:
         return apply_schema(connection, Guard(connection), sql, {}, migrations)
 
 
+def refusal(path: Path, sql: str, *migrations: Migration) -> SchemaRefused:
+    with pytest.raises(SchemaRefused) as refused:
+        apply(path, sql, *migrations)
+    return refused.value
+
+
 def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(sql).fetchall()
@@ -43,10 +49,11 @@ def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
 def contents(path: Path) -> tuple[object, ...]:
     """All that a pack or a person could see of a database."""
     with closing(sqlite3.connect(path)) as connection:
-        made = connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
-        kept = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table, _ in made
-                if not table.startswith("sqlite_") and "INDEX" not in table}  # fmt: skip
-    return made, kept
+        made = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name")
+        found = made.fetchall()
+        names = [name for kind, name, _ in found if kind == "table"]
+        kept = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}
+    return found, kept
 
 
 @pytest.fixture
@@ -62,48 +69,112 @@ def old(tmp_path: Path) -> Path:
 CHANGES = {
     # what: (the new schema, what the owner reads)
     "column gone": (WORDS.replace(", due TEXT", ""), "the column cards.due is gone"),
+    "column renamed to": (WORDS.replace("due TEXT", "text TEXT"), "the column cards.due is gone"),
     "column renamed": (RENAMED, "the column words.word is gone"),
-    "type": (WORDS.replace("due TEXT", "due INTEGER"), "cards.due was TEXT and is INTEGER"),
-    "required": (WORDS.replace("due TEXT", "due TEXT NOT NULL"), "cards.due was TEXT and is TEX"),
-    "default": (WORDS.replace("DEFAULT 0", "DEFAULT 1"), "words.level was INTEGER DEFAULT 0"),
+    "table renamed": (WORDS.replace("EXISTS cards", "EXISTS tests"), "the table cards is gone"),
+    "type": (WORDS.replace("due TEXT", "due INTEGER"), "cards.due was “due TEXT” and is “due INTE"),
+    "default": (WORDS.replace("DEFAULT 0", "DEFAULT 1"), "words.level was “level INTEGER DEFAULT"),
     "table gone": (WORDS[: WORDS.index("CREATE TABLE IF NOT EXISTS cards")], "table cards is gone"),
-    "unique gone": (WORDS.replace(" UNIQUE", ""), "UNIQUE (word) of words is gone"),
-    "unique new": (WORDS.replace("due TEXT", "due TEXT UNIQUE"), "UNIQUE (due) of cards is new"),
-    "unique column": (WORDS.replace("due TEXT", "due TEXT, x TEXT UNIQUE"), "UNIQUE (x) of "),
-    "computed beside required": (
-        WORDS.replace("due TEXT", "at TEXT DEFAULT (date('now')), x TEXT NOT NULL, due TEXT"),
-        "cards.at is new and cannot be added to rows that are there",
+    "unique gone": (WORDS.replace(" UNIQUE", ""), "words.word was “word TEXT NOT NULL UNIQUE”"),
+    "unique new": (WORDS.replace("due TEXT", "due TEXT UNIQUE"), "and is “due TEXT UNIQUE”"),
+    "key": (WORDS.replace("PRIMARY KEY, word_id", ", word_id"), "the column cards.id was"),
+    "check": (WORDS.replace("level < 9", "level < 5"), "words.level was"),
+    "rule": (WORDS.replace("due TEXT", "due TEXT, CHECK (due <> '')"), "check ( due < > '' ) of c"),
+    "reference": (WORDS.replace(" ON DELETE CASCADE", ""), "the column cards.word_id was"),
+    "strict": (WORDS.replace("due TEXT\n)", "due TEXT\n) STRICT"), "of cards was “” and is “STR"),
+    "collation": (WORDS.replace("UNIQUE", "UNIQUE COLLATE NOCASE"), "the column words.word was"),
+    "two columns": (
+        WORDS.replace("word TEXT", "term TEXT").replace("due TEXT", "day TEXT"),
+        "the column words.word is gone; the column cards.due is gone",
     ),
-    "computed by what is denied": (
-        WORDS.replace("due TEXT", "due TEXT, x TEXT DEFAULT (load_extension('x'))"),
-        "cards.x is new and cannot be added",
-    ),
-    "key": (WORDS.replace("id INTEGER PRIMARY KEY, word ", "id INTEGER, word "), "words.id was"),
-    "check": (WORDS.replace("level < 9", "level < 5"), "CHECK (level < 5) of words is new"),
-    "reference": (WORDS.replace(" ON DELETE CASCADE", ""), "ON DELETE CASCADE (word_id to id)"),
-    "strict": (WORDS.replace("due TEXT\n)", "due TEXT\n) STRICT"), "STRICT of cards is new"),
-    "collation": (WORDS.replace("UNIQUE", "UNIQUE COLLATE NOCASE"), "COLLATE NOCASE of words is n"),
 }  # fmt: skip
+USED = (
+    "CREATE INDEX IF NOT EXISTS by_word ON cards (word_id);"
+    "CREATE VIEW IF NOT EXISTS pairs AS SELECT w.id FROM words AS w, cards AS c;"
+    "CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON words BEGIN UPDATE cards SET id = id; END;"
+)
 
 
+@pytest.mark.parametrize("used", ["", USED], ids=["alone", "used"])
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_change_that_adding_cannot_make_is_refused_and_named(old: Path, what: str) -> None:
+def test_a_change_that_adding_cannot_make_is_refused_with_the_lines_that_make_it(
+    old: Path, what: str, used: str
+) -> None:
     sql, words = CHANGES[what]
+    apply(old, WORDS + used)
     before = contents(old)
+    sql += used if "EXISTS cards" in sql else ""
 
-    with pytest.raises(SchemaRefused) as refused:
-        apply(old, sql)
+    refused = refusal(old, sql)
 
-    assert words in str(refused.value)
-    assert "migrations/0001_name.sql" in str(refused.value)
+    assert words in refused.problem
     assert contents(old) == before
+    told, _, lines = refused.fix.partition("such as:\n")
+    assert "migrations/0001_" in told
+    assert apply(old, sql, Migration("0001_x.sql", lines))
+    assert rows(old, "SELECT id FROM words") == [(1,), (2,)]
+    assert (" RENAME COLUMN " in lines) == (
+        what in ("column renamed", "column renamed to", "two columns")
+    )
+
+
+WANTING = {
+    "required": WORDS.replace("due TEXT", "due TEXT NOT NULL"),
+    "required and new": WORDS.replace("due TEXT", "due TEXT, box INTEGER NOT NULL"),
+    "computed beside required": WORDS.replace(
+        "due TEXT", "at TEXT DEFAULT (date('now')), x TEXT NOT NULL, due TEXT"
+    ),
+    "computed by what is denied": WORDS.replace(
+        "due TEXT", "due TEXT, x TEXT DEFAULT (load_extension('x'))"
+    ),
+    "broken by rows": WORDS.replace("due TEXT", "due TEXT, x INTEGER DEFAULT 1 CHECK (x > 1)"),
+}
+
+
+@pytest.mark.parametrize("what", WANTING)
+def test_what_rows_cannot_have_is_refused_also_by_the_lines_until_a_value_is_written(
+    old: Path, what: str
+) -> None:
+    before = contents(old)
+    refused = refusal(old, WANTING[what])
+    lines = refused.fix.partition("such as:\n")[2]
+    with pytest.raises(SchemaRefused, match=r"migrations/0001_x\.sql:"):
+        apply(old, WANTING[what], Migration("0001_x.sql", lines))
+
+    assert contents(old) == before
+    if what == "required and new":
+        assert "/* write a value for box in the place of NULL */\n" in lines
+        assert apply(
+            old, WANTING[what], Migration("0001_x.sql", lines.replace("NULL FROM", "7 FROM"))
+        )
+        assert rows(old, "SELECT word_id, box FROM cards") == [(2, 7)]
+
+
+def test_lines_say_what_is_lost_and_name_the_next_migration(old: Path) -> None:
+    sql = WORDS.replace("due TEXT", "day INTEGER")
+    told = refusal(old, sql, Migration("0004_x.sql", "UPDATE words SET level = 1;")).fix
+
+    assert told == (
+        "Only new tables and columns come by themselves; all else is a migration. "
+        "Write into migrations/0005_cards.sql what leads there, such as:\n"
+        "/* lost unless it is selected into another column: due */\n"
+        'CREATE TABLE "cards_new" (\n'
+        "  id INTEGER PRIMARY KEY, word_id INTEGER REFERENCES words (id) ON DELETE CASCADE, "
+        "day INTEGER\n);\n"
+        'INSERT INTO "cards_new" ("id", "word_id") SELECT "id", "word_id" FROM "cards";\n'
+        'DROP TABLE "cards";\n'
+        'ALTER TABLE "cards_new" RENAME TO "cards";'
+    )
 
 
 ADDITIONS = {
     "column": WORDS.replace("due TEXT", "due TEXT, box INTEGER NOT NULL DEFAULT 0 CHECK (box < 7)"),
     "reference": WORDS.replace("due TEXT", "due TEXT, next INTEGER REFERENCES words (id)"),
     "generated": WORDS.replace("due TEXT", "due TEXT, day TEXT AS (substr(due, 1, 10))"),
-    "required without a default": WORDS.replace("due TEXT", "due TEXT, made_at TEXT NOT NULL"),
+    "unique": WORDS.replace("due TEXT", "due TEXT, tag TEXT UNIQUE"),
+    "order": WORDS.replace(
+        "id INTEGER PRIMARY KEY, word", "more TEXT, id INTEGER PRIMARY KEY, word"
+    ),
     "collation": WORDS.replace("due TEXT", "due TEXT, tag TEXT COLLATE NOCASE DEFAULT ''"),
     "computed default": WORDS.replace("word TEXT", "at TEXT DEFAULT (date('now')), word TEXT"),
     "computed, in a child": WORDS.replace("due TEXT", "due TEXT, at TEXT DEFAULT (date('now'))"),
@@ -326,18 +397,19 @@ def test_files_are_read_in_order_and_wrong_ones_are_named(tmp_path: Path) -> Non
 def test_killed_at_any_statement_a_database_is_the_old_one_or_the_new_one(old: Path) -> None:
     """The process is killed before its nth statement, for every n; then it starts again."""
     before, content = contents(old), old.read_bytes()
-    seeded = RENAMED + "INSERT INTO words (term) VALUES ('eins'), ('zwei');"
+    grown = RENAMED.replace("due TEXT", "due TEXT, box INTEGER DEFAULT 0, at DEFAULT (date('now'))")
+    grown += "CREATE TABLE more (x); CREATE INDEX by_due ON cards (due);"
     killed = 0
     for statement in range(400):
         path = old.with_name(f"{statement}.db")
         path.write_bytes(content)
-        if not killed_before(path, statement, seeded, [RENAME]):
+        if not killed_before(path, statement, grown, [RENAME]):
             break
         killed += 1
         left = contents(path)
-        apply(path, seeded, RENAME)
-        terms = [("Baum",), ("Haus",), ("eins",), ("zwei",)]
-        assert rows(path, "SELECT term FROM words") == terms
+        apply(path, grown, RENAME)
+        assert rows(path, "SELECT term FROM words") == [("Baum",), ("Haus",)]
+        assert rows(path, "SELECT word_id, box FROM cards") == [(2, 0)]
         assert left in (before, contents(path))
     assert 20 < killed < 399
 
