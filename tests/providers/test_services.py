@@ -51,6 +51,7 @@ from aouo.facts.transcript import (
 from aouo.plumbing.resources import Holder
 from aouo.providers.refusals import refuses_pictures
 from tests.fakes.clock import FastClock
+from tests.sampling import FAMILIES, taking
 
 WAIT_S = 20.0
 LEARNT = 2
@@ -62,7 +63,7 @@ PHOTO = Image("image/png", b"\x89PNG\x00\xff bytes")
 
 def each(*only: str) -> Any:
     """Every profile, or those alone that have what a test is about."""
-    return pytest.mark.parametrize("name", only or names())
+    return pytest.mark.parametrize("name", taking(only or names(), {*FAMILIES, *only[:1]}))
 
 
 @pytest.fixture
@@ -439,7 +440,7 @@ TROUBLES: dict[str, type[ProviderError] | tuple[type[ProviderError], ...]] = {
 
 @pytest.mark.parametrize(
     ("name", "trouble"),
-    [(name, one) for name in names() for one in TROUBLES if one in profile(name).troubles],
+    taking((name, one) for name in names() for one in TROUBLES if one in profile(name).troubles),
 )
 async def test_a_trouble_comes_out_in_its_class(
     trouble: str, service: ModelService, model: ChatModel
@@ -469,7 +470,7 @@ CANNOT = [
 ]
 
 
-@pytest.mark.parametrize(("name", "trouble"), CANNOT)
+@pytest.mark.parametrize(("name", "trouble"), taking(CANNOT))
 async def test_what_the_owner_has_to_mend_costs_no_history_and_no_waiting(
     trouble: str, service: ModelService, model: ChatModel
 ) -> None:
@@ -500,7 +501,7 @@ BLIND = [
 ]
 
 
-@pytest.mark.parametrize(("name", "trouble"), BLIND)
+@pytest.mark.parametrize(("name", "trouble"), taking(BLIND))
 async def test_a_model_that_sees_nothing_is_told_from_one_that_fails(
     trouble: str, service: ModelService, model: ChatModel
 ) -> None:
