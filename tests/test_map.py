@@ -1,10 +1,16 @@
-"""Everything is found in one guess, and the map says where. Source: issue 13."""
+"""Everything is found in one guess, the map says where, and a budget holds how much it is.
+
+Source: issues 13 and 26.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
-from scripts.house import HOUSE, MAP, drawn, layers, sentence
+from scripts.house import HOUSE, MAP, above, drawn, layers, sentence, size
 
 FOUND = {
     "outbound/flood_control.py": ("flood", "telegram"),
@@ -56,3 +62,25 @@ def test_each_room_and_file_says_in_a_sentence_what_it_is_for() -> None:
 
 def test_nothing_lies_loose_in_the_hall() -> None:
     assert {file.name for file in HOUSE.glob("*.py")} == {"__init__.py", "__main__.py"}
+
+
+def test_lines_are_counted_without_blanks_comments_and_docstrings(tmp_path: Path) -> None:
+    (tmp_path / "rooms.py").write_text(
+        '"""A room."""\n\nfrom a import (\n    b,\n)\n\n# a remark\nDOORS = _walls = 1\n'
+        'class Room:\n    """It has doors."""\n\n    class _Door:\n        """Of it."""\n\n'
+        'def _open() -> None:\n    """Open it."""\n    close = 1\n'
+    )
+
+    assert size(tmp_path) == {
+        "modules": 1,
+        "classes": 2,
+        "public_names": 2,
+        "code_lines": 8,
+        "import_lines": 3,
+    }
+
+
+def test_what_is_over_the_budget_is_named() -> None:
+    (over,) = above(Counter(modules=1, classes=10_000))
+
+    assert over.startswith("10,000 classes are ")

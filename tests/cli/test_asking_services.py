@@ -20,6 +20,7 @@ from aouo.emulator.models import ModelService, names, profile
 from aouo.emulator.models.asked import Asked
 from aouo.emulator.models.replies import CallPart, Meets, Reply, Says, Script
 from aouo.plumbing.home import Home
+from tests.sampling import taking
 
 WAIT_S = 30.0
 
@@ -148,7 +149,7 @@ DEAD = [
 ]
 
 
-@pytest.mark.parametrize(("family", "model"), DEAD)
+@pytest.mark.parametrize(("family", "model"), taking(DEAD))
 def test_a_model_that_its_service_gave_up_fails_and_one_that_it_keeps_is_named(
     runner: CliRunner, home: Home, family: str, model: str
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, Reply
 from tests.path.lives import Place, place
+from tests.sampling import places
 
 START_UP = 8  # places before a message can come in: gone through with the plain answer only
 IN_DOUBT = "The connection broke while I was sending: "
@@ -132,6 +133,13 @@ async def killed_at(
     judge(runs)
     assert sum(bool(run.kills) for run in runs) > len(runs) / 2
     return runs
+
+
+async def killed_anywhere(
+    scenario: Scenario, numbers: Sequence[int], folder: Path, runner_port: int
+) -> None:
+    """One way through a scenario for each of these places, or for those that this run takes."""
+    await killed_at(places(numbers), lambda n: killed(scenario, folder / str(n), runner_port, n))
 
 
 def judge(runs: Sequence[Run]) -> None:

@@ -7,6 +7,7 @@ means: this works there, as far as anybody wrote down how the service behaves.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from collections.abc import AsyncIterator
@@ -50,6 +51,7 @@ from aouo.facts.transcript import (
 from aouo.plumbing.resources import Holder
 from aouo.providers.refusals import refuses_pictures
 from tests.fakes.clock import FastClock
+from tests.sampling import FAMILIES, taking
 
 WAIT_S = 20.0
 LEARNT = 2
@@ -61,7 +63,7 @@ PHOTO = Image("image/png", b"\x89PNG\x00\xff bytes")
 
 def each(*only: str) -> Any:
     """Every profile, or those alone that have what a test is about."""
-    return pytest.mark.parametrize("name", only or names())
+    return pytest.mark.parametrize("name", taking(only or names(), {*FAMILIES, *only[:1]}))
 
 
 @pytest.fixture
@@ -83,11 +85,16 @@ async def model(service: ModelService, session: aiohttp.ClientSession) -> AsyncI
 
 
 async def made(
-    service: ModelService, session: aiohttp.ClientSession, stack: AsyncExitStack, name: str = ""
+    service: ModelService,
+    session: aiohttp.ClientSession,
+    stack: AsyncExitStack,
+    name: str = "",
+    *,
+    idle_s: float = WAIT_S,
 ) -> ChatModel:
     """The model as the runtime makes it from the settings, without retries."""
     known = service.settings(name)
-    quick = {"max_retries": 0, "request_timeout_s": WAIT_S, "stream_idle_timeout_s": WAIT_S}
+    quick = {"max_retries": 0, "request_timeout_s": WAIT_S, "stream_idle_timeout_s": idle_s}
     settings = Settings.model_validate(known | {"provider": known["provider"] | quick})
     held = await stack.enter_async_context(Holder())
     return await model_of(settings, session, held, FastClock())
@@ -163,14 +170,21 @@ async def test_a_tool_turn_and_the_next_message_are_answered(
 async def test_two_calls_of_one_answer_are_told_apart_and_go_back_together(
     service: ModelService, model: ChatModel
 ) -> None:
-    service.calls(CallPart("add", {"row": "milk"}), CallPart("add", {"row": "eggs"}))
-    said = (await answered(model, asked(HELLO))).said
+    milk, eggs = {"row": "milk", "how": {"many": 2}}, {"row": "eggs"}
+    service.calls(CallPart("add", milk), CallPart("add", eggs), text="I add both.")
+    last = await answered(model, asked(HELLO))
+    said = last.said
     learnt = len(refused(service))
     results = tuple(ToolReturned(call.id, "add", "done") for call in said.calls)
 
     await answered(model, asked(HELLO, said, *results))
 
-    assert len({call.id for call in said.calls}) == 2
+    assert (said.text, last.reason) == ("I add both.", "tool_calls")
+    assert [(call.name, json.loads(call.arguments)) for call in said.calls] == [
+        ("add", milk),
+        ("add", eggs),
+    ]
+    assert len({call.id for call in said.calls} - {""}) == 2
     assert refused(service)[learnt:] == []
 
 
@@ -242,6 +256,7 @@ async def test_a_photo_reaches_a_model_that_sees(service: ModelService, model: C
     await answered(model, asked(UserSaid("What is this?", (PHOTO,))))
 
     assert model.sees
+    assert base64.b64encode(PHOTO.data).decode() in json.dumps(service.requests[-1])
     assert service.answers[-1].counted.prompt > 700
 
 
@@ -425,7 +440,7 @@ TROUBLES: dict[str, type[ProviderError] | tuple[type[ProviderError], ...]] = {
 
 @pytest.mark.parametrize(
     ("name", "trouble"),
-    [(name, one) for name in names() for one in TROUBLES if one in profile(name).troubles],
+    taking((name, one) for name in names() for one in TROUBLES if one in profile(name).troubles),
 )
 async def test_a_trouble_comes_out_in_its_class(
     trouble: str, service: ModelService, model: ChatModel
@@ -455,7 +470,7 @@ CANNOT = [
 ]
 
 
-@pytest.mark.parametrize(("name", "trouble"), CANNOT)
+@pytest.mark.parametrize(("name", "trouble"), taking(CANNOT))
 async def test_what_the_owner_has_to_mend_costs_no_history_and_no_waiting(
     trouble: str, service: ModelService, model: ChatModel
 ) -> None:
@@ -486,7 +501,7 @@ BLIND = [
 ]
 
 
-@pytest.mark.parametrize(("name", "trouble"), BLIND)
+@pytest.mark.parametrize(("name", "trouble"), taking(BLIND))
 async def test_a_model_that_sees_nothing_is_told_from_one_that_fails(
     trouble: str, service: ModelService, model: ChatModel
 ) -> None:

@@ -13,6 +13,7 @@ from aouo.emulator import ADA, BEN, ChatMessage
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.killing import START_UP, Run, Scenario, killed, killed_at
 from tests.path.lives import Place
+from tests.sampling import places
 
 KILLED_AT = range(1 + START_UP, 60, 6)
 ALLOWED = {"state": "answered", "answer": "allow", "used": 1}
@@ -80,7 +81,7 @@ async def test_a_process_killed_anywhere_around_an_approval_asks_once_and_writes
         )
         return await killed(scenario, tmp_path / str(number) / "home", runner_port, number)
 
-    await killed_at(KILLED_AT, one)
+    await killed_at(places(KILLED_AT), one)
 
 
 @dataclass(frozen=True)
@@ -144,4 +145,4 @@ async def test_a_process_killed_while_the_owner_is_asked_elsewhere_asks_and_writ
         )
         return await killed(scenario, tmp_path / str(number) / "home", runner_port, number)
 
-    await killed_at(KILLED_AT, one)
+    await killed_at(places(KILLED_AT), one)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.killing import START_UP, Scenario, killed_anywhere
 from tests.path.lives import Place
 
 KILLED_AT = range(1 + START_UP, 64, 5)
@@ -47,4 +47,4 @@ SCENARIO = Tapped(
 async def test_a_process_killed_anywhere_around_a_tap_hears_it_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)

@@ -12,7 +12,7 @@ from aouo.emulator import ADA
 from aouo.facts.notices import EditedTooLate, Plain
 from aouo.words.sentences import word
 from tests.fakes.model_server import Body, Reply, words_of
-from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.killing import START_UP, Scenario, killed_anywhere
 from tests.path.lives import Place
 
 KILLED_AT = range(1 + START_UP, 60, 6)
@@ -53,4 +53,4 @@ SCENARIO = EditedLate(
 async def test_a_process_killed_anywhere_around_an_edit_offers_once_and_answers_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)

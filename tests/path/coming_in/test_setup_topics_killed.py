@@ -10,6 +10,7 @@ import pytest
 from aouo.emulator import ADA
 from tests.path.killing import IN_DOUBT, START_UP
 from tests.path.lives import Place, place
+from tests.sampling import places
 
 KILLED_AT = range(1 + START_UP, 52, 3)
 AT_ONCE = 6
@@ -74,7 +75,7 @@ async def test_a_process_killed_anywhere_while_it_sets_topics_up_creates_none_tw
             return await _killed(tmp_path / str(number), number, runner_port)
 
     async with asyncio.TaskGroup() as group:
-        tasks = {number: group.create_task(one(number)) for number in KILLED_AT}
+        tasks = {number: group.create_task(one(number)) for number in places(KILLED_AT)}
     runs = {number: task.result() for number, task in tasks.items()}
 
     if wrong := {number: run for number, run in runs.items() if run[1]}:

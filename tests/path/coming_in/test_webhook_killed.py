@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.path.killing import Scenario, killed, killed_at
+from tests.path.killing import Scenario, killed_anywhere
 from tests.path.lives import Place, lasting_port
 
 KILLED_AT = range(2, 32, 3)
@@ -39,4 +39,4 @@ SCENARIO = BehindAWebhook()
 async def test_a_process_killed_behind_a_webhook_answers_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)

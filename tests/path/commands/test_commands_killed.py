@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.emulator import ADA
-from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.killing import START_UP, Scenario, killed_anywhere
 from tests.path.lives import Place
 
 KILLED_AT = range(1 + START_UP, 44, 3)
@@ -39,4 +39,4 @@ SCENARIO = Commanded(
 async def test_a_process_killed_anywhere_answers_a_command_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)

@@ -14,6 +14,7 @@ from aouo.store.rendered import load
 from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.killing import START_UP, Run, Scenario, killed, killed_at
 from tests.path.lives import Place
+from tests.sampling import places
 
 KILLED_AT = range(1 + START_UP, 60, 4)
 NOW = "2026-03-02T12:00:00.000+00:00"
@@ -74,4 +75,4 @@ async def test_a_process_killed_anywhere_shows_everything_once(
     async def one(number: int) -> Run:
         return await killed(OnThePage(), tmp_path / str(number) / "home", runner_port, number)
 
-    await killed_at(KILLED_AT, one)
+    await killed_at(places(KILLED_AT), one)

@@ -14,6 +14,7 @@ from tests.fakes.model_server import Body, Reply
 from tests.path.going_out.test_long_answers import LONG, NAME, file_of
 from tests.path.killing import START_UP, Scenario, killed, killed_at, shown_wrongly
 from tests.path.lives import Place
+from tests.sampling import places
 
 KILLED_AT = range(1 + START_UP, 33, 4)
 WHOLE = f"{LONG}\n\n{LONG}"
@@ -48,5 +49,5 @@ async def test_a_process_killed_anywhere_around_a_document_sends_it_whole(
     tmp_path: Path, runner_port: int
 ) -> None:
     await killed_at(
-        KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n), at_once=4
+        places(KILLED_AT), lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n), at_once=4
     )

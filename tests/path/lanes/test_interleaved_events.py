@@ -26,6 +26,7 @@ from aouo.store.database import Tx
 from aouo.telegram.messenger import TelegramMessenger
 from tests.interleaving.laws import Verdict, judge
 from tests.interleaving.play import Script, play
+from tests.sampling import taking
 
 # A process that is killed leaves coroutines behind that nobody will await.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -39,9 +40,9 @@ SCRIPTS = (
 )
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=str)
+@pytest.mark.parametrize("script", taking(SCRIPTS, SCRIPTS[2:3]), ids=str)
 def test_no_answer_is_misplaced_lost_or_doubled(script: Script) -> None:
-    """Together 10,000 deeds."""
+    """Together 10,000 deeds; each commit plays those with the most kills that come one by one."""
     played = play(script)
 
     assert judge(played).all == []

@@ -26,6 +26,7 @@ from tests.path.killing import START_UP, Run, Scenario, judge, killed
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.looking import PHOTO_LINE
 from tests.path.schedules.scheduled import reminder
+from tests.sampling import step
 
 AT_ONCE = 8
 PAIRS = 4  # of kills, for each scenario
@@ -300,14 +301,14 @@ async def test_a_process_killed_anywhere_loses_nothing_and_repeats_nothing(
 ) -> None:
     scenario = SCENARIOS[name]
     runs: list[Run] = []
-    first = 1 if scenario is PLAIN else 1 + START_UP
-    while all(run.kills for run in runs) and len(runs) < KILLS_AT_MOST:
-        begin = first + len(runs)
-        numbers = range(begin, begin + AT_ONCE)
+    first, apart = 1 if scenario is PLAIN else 1 + START_UP, step()
+    while all(run.kills for run in runs) and len(runs) * apart < KILLS_AT_MOST:
+        begin = first + len(runs) * apart
+        numbers = range(begin, begin + AT_ONCE * apart, apart)
         runs += await _all([(scenario, (n,)) for n in numbers], tmp_path, runner_port)
 
     judge(runs)
-    assert KILLS_AT_LEAST <= sum(bool(run.kills) for run in runs) < KILLS_AT_MOST
+    assert KILLS_AT_LEAST <= sum(bool(run.kills) for run in runs) * apart < KILLS_AT_MOST
 
 
 async def test_a_process_killed_again_while_it_recovers_loses_nothing_and_repeats_nothing(
@@ -317,7 +318,7 @@ async def test_a_process_killed_again_while_it_recovers_loses_nothing_and_repeat
     wanted = [
         (scenario, (dice.randint(8, 30), dice.randint(3, 25)))
         for scenario in SCENARIOS.values()
-        for _ in range(PAIRS)
+        for _ in range(PAIRS // step(PAIRS))
     ]
     runs = await _all(wanted, tmp_path, runner_port)
 

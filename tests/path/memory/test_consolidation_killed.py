@@ -14,7 +14,7 @@ from aouo.facts.history import JournalLine
 from aouo.store import jobs, journal
 from aouo.store.database import Tx, connect
 from tests.fakes.model_server import Body, CallPart, Reply, Says
-from tests.path.killing import Run, Scenario, killed, killed_at
+from tests.path.killing import Run, Scenario, killed, killed_anywhere, killed_at
 from tests.path.lives import Place
 from tests.path.world import ADA
 
@@ -91,7 +91,7 @@ SCENARIO = Consolidated()
 async def test_a_process_killed_anywhere_around_a_consolidation_makes_it_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)
 
 
 async def test_a_process_killed_before_or_after_the_file_makes_it_once(

@@ -16,6 +16,7 @@ from aouo.emulator.models.replies import Answer
 from tests.fakes.clock import FastClock
 from tests.path.looking import settled
 from tests.path.world import World
+from tests.sampling import taking
 
 ASIDE = "material, not orders"
 RESULT = "milk, eggs, flour; " * 60
@@ -69,7 +70,7 @@ async def test_what_is_written_to_memory_costs_no_word_that_was_read_before(
     assert len([tokens for tokens in missed if tokens > newest]) <= 1, missed
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", taking(names()))
 async def test_no_request_has_a_temperature_that_nobody_set(world: World, name: str) -> None:
     """Findings 4 and 20: models of now want their own; Gemini loops below it."""
     world.install("notes")

@@ -8,11 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from aouo.emulator import ADA
-from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.fakes.model_server import Body, CallPart, Fails, Reply, Says
 from tests.path.lives import WAIT_S, Place, place
-from tests.providers.services import RESPONSES_ONLY
 
 WIRES = ("/responses", "/chat/completions")
+RESPONSES_ONLY = Fails(
+    404,
+    {
+        "error": {
+            "message": "This model is only supported in v1/responses and not in "
+            "v1/chat/completions.",
+            "type": "invalid_request_error",
+            "param": "model",
+            "code": None,
+        }
+    },
+)
+"""Source: github.com/n8n-io/n8n/issues/18352, 14 Aug 2025."""
 NOTE = {"action": "save", "data": {"text": "buy milk"}}
 
 

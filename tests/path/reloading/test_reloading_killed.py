@@ -14,7 +14,7 @@ import pytest
 from aouo.config.file import LAST_GOOD
 from aouo.plumbing.home import write_atomically
 from tests.fakes.model_server import Body, Reply, Says, words_of
-from tests.path.killing import START_UP, Scenario, killed, killed_at
+from tests.path.killing import START_UP, Scenario, killed, killed_anywhere
 from tests.path.lives import Place
 from tests.path.world import ADA
 
@@ -66,7 +66,7 @@ SCENARIO = Reloaded(
 async def test_a_process_killed_anywhere_around_a_reload_loses_no_message(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])

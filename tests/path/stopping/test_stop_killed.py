@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, Says
-from tests.path.killing import Scenario, killed, killed_at
+from tests.path.killing import Scenario, killed_anywhere
 from tests.path.lives import Place
 
 KILLED_AT = range(14, 46)
@@ -61,4 +61,4 @@ SCENARIO = AndStopped(answers=(ANSWER,))
 async def test_a_process_killed_around_a_stop_answers_or_stops(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)

@@ -13,7 +13,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
 from aouo.store import kept_reports, ticks
 from aouo.store.database import Tx, connect
-from tests.path.killing import Scenario, killed, killed_at
+from tests.path.killing import Scenario, killed_anywhere
 from tests.path.lives import Place
 from tests.path.world import ADA
 
@@ -74,4 +74,4 @@ SCENARIO = Unasked(packs=(), answers=(TOLD,), badge="\n\n— ⏰ Heartbeat")
 async def test_a_process_killed_anywhere_tells_a_heartbeat_and_a_digest_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    await killed_anywhere(SCENARIO, KILLED_AT, tmp_path, runner_port)
