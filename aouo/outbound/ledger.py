@@ -84,7 +84,9 @@ class Ledger:
 
     async def log_fields(self, row: Delivery) -> dict[str, object]:
         """Return more fields for a log line about a row: whether it is off the record."""
-        hidden = await self._database.read(lambda tx: deliveries.is_off_record(tx, row.id))
+        hidden = await self._database.read(
+            lambda tx: deliveries.is_off_record(tx, row.id), once=True
+        )
         return {"off_record": True} if hidden else {}
 
     async def anew(self, row: Delivery, error: str) -> None:

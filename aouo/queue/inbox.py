@@ -181,7 +181,7 @@ class Inbox:
 
     async def claim(self, lane: Lane) -> Job | None:
         """Claim the oldest ready job of a lane; None = there is none, which costs only a read."""
-        if not await self._database.read(lambda tx: jobs.any_ready(tx, lane)):
+        if not await self._database.read(lambda tx: jobs.any_ready(tx, lane), once=True):
             return None
         return await self._database.transact(lambda tx: jobs.claim(tx, lane), brief=True)
 
@@ -189,7 +189,7 @@ class Inbox:
         """Close each burst when its window is over, for ever."""
         while True:
             self._bursts_changed.clear()
-            due = await self._database.read(jobs.next_due)
+            due = await self._database.read(jobs.next_due, once=True)
             if not due:
                 await self._bursts_changed.wait()
                 continue

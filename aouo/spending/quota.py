@@ -95,7 +95,7 @@ class Quota:
 
     async def recover(self) -> int:
         """Count reservations of an earlier process as spent; return how many calls they are."""
-        if not await self._database.read(budgets.any_held):
+        if not await self._database.read(budgets.any_held, once=True):
             return 0
         return await self._database.transact(budgets.write_off)
 
@@ -103,7 +103,9 @@ class Quota:
         """Whether a session has taken the share `NEAR` of its token cap."""
         if not self.limits.session_tokens_max:
             return False
-        used = await self._database.read(lambda tx: usage.tokens_of_session(tx, session_id))
+        used = await self._database.read(
+            lambda tx: usage.tokens_of_session(tx, session_id), once=True
+        )
         return used >= self.limits.session_tokens_max * NEAR
 
     async def check(self, pack: str = "") -> None:

@@ -14,12 +14,12 @@ from typing import LiteralString
 from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
-LOOKED_THROUGH = 250_000
+_LOOKED_THROUGH = 250_000
 """Ids that one page looks through at most: some 100 ms for a search that finds nothing."""
-ID_CHARS = 26
+_ID_CHARS = 26
 """Of a turn's id."""
-USES_MAX = 1_000
-REFUSALS_MAX = 200
+_USES_MAX = 1_000
+_REFUSALS_MAX = 200
 _ROWS: LiteralString = (
     "SELECT id, at, stage, turn_id, digest = '' AS off_record, "
     "CASE digest WHEN '' THEN '' ELSE origin END AS origin, "
@@ -101,7 +101,7 @@ def ids() -> Query[tuple[int, int]]:
 
 def reaches(sought: Sought, before: int) -> int:
     """The lowest id that a page of rows looks through; a whole turn's rows have an index."""
-    return 0 if len(sought.turn) == ID_CHARS else max(0, before - LOOKED_THROUGH)
+    return 0 if len(sought.turn) == _ID_CHARS else max(0, before - _LOOKED_THROUGH)
 
 
 def rows(sought: Sought, before: int, limit: int) -> Query[list[Row]]:
@@ -119,7 +119,7 @@ def rows(sought: Sought, before: int, limit: int) -> Query[list[Row]]:
         *(text,) * 6,
         limit,
     )
-    if len(sought.turn) == ID_CHARS:
+    if len(sought.turn) == _ID_CHARS:
         return Query(_ROWS + "WHERE turn_id = ? " + _SOUGHT, (sought.turn, *values), _rows)
     ends = f"%{_plain(sought.turn)}"
     return Query(_ROWS + "WHERE turn_id LIKE ? ESCAPE '\\' " + _SOUGHT, (ends, *values), _rows)
@@ -143,7 +143,7 @@ def uses_of(pack: str) -> Query[list[Use]]:
         "SELECT pack, tool, stage, count(*) AS times, max(at) AS last FROM audit "
         "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' AND pack = ? "
         "GROUP BY tool, stage ORDER BY times DESC, tool LIMIT ?",
-        (pack, USES_MAX),
+        (pack, _USES_MAX),
         _uses,
     )
 
@@ -154,7 +154,7 @@ def refusals_of(pack: str) -> Query[list[Refusal]]:
         "SELECT tool, reason, count(*) AS times, max(at) AS last, turn_id FROM audit "
         "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' AND pack = ? "
         "AND stage = 'BLOCKED' GROUP BY tool, reason ORDER BY last DESC LIMIT ?",
-        (pack, REFUSALS_MAX),
+        (pack, _REFUSALS_MAX),
         _refusals,
     )
 

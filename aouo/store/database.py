@@ -33,11 +33,11 @@ from aouo.plumbing.shield import finish
 from aouo.store.snapshots import Query, Snapshot, Snapshots
 
 T = TypeVar("T")
-Value: TypeAlias = str | int | float | bytes | None
+_Value: TypeAlias = str | int | float | bytes | None
 _BATCH = 64
 PRUNED_AT_ONCE = 500
 """The most rows that a transaction of retention deletes: another one waits for it."""
-PAGES_AT_ONCE = 256
+_PAGES_AT_ONCE = 256
 """The most pages, 1 MB, that one transaction gives back."""
 
 
@@ -57,14 +57,14 @@ class Tx:
         """Have the write-ahead log emptied after the commit, so that old words leave it too."""
         self.forgets = True
 
-    def run(self, sql: LiteralString, *values: Value) -> int:
+    def run(self, sql: LiteralString, *values: _Value) -> int:
         """Execute one statement; return the number of rows it changed."""
         return self._connection.execute(sql, values).rowcount
 
     def insert(
         self,
         table: LiteralString,
-        values: Mapping[LiteralString, Value],
+        values: Mapping[LiteralString, _Value],
         ending: LiteralString = "",
     ) -> int:
         """Insert a row as `put` does, into a table with ids; return its id, 0 = it was not."""
@@ -74,7 +74,7 @@ class Tx:
     def put(
         self,
         table: LiteralString,
-        values: Mapping[LiteralString, Value],
+        values: Mapping[LiteralString, _Value],
         ending: LiteralString = "",
     ) -> bool:
         """Insert one row, given by its columns; `ending` is the statement's `ON CONFLICT`, if it
@@ -82,16 +82,16 @@ class Tx:
         return self._put(table, values, ending).rowcount == 1
 
     def _put(
-        self, table: LiteralString, values: Mapping[LiteralString, Value], ending: LiteralString
+        self, table: LiteralString, values: Mapping[LiteralString, _Value], ending: LiteralString
     ) -> sqlite3.Cursor:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
         sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) {ending}"
         return self._connection.execute(sql, tuple(values.values()))
 
-    def one(self, sql: LiteralString, *values: Value) -> sqlite3.Row | None:
+    def one(self, sql: LiteralString, *values: _Value) -> sqlite3.Row | None:
         return self._connection.execute(sql, values).fetchone()
 
-    def all(self, sql: LiteralString, *values: Value) -> Sequence[sqlite3.Row]:
+    def all(self, sql: LiteralString, *values: _Value) -> Sequence[sqlite3.Row]:
         return self._connection.execute(sql, values).fetchall()
 
     def ask(self, query: Query[T]) -> T:
@@ -119,7 +119,7 @@ class Tx:
 
     def give_back(self) -> int:
         """Shorten the file by some of its free pages; return how many are left."""
-        self._connection.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+        self._connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
         return self._connection.execute("PRAGMA freelist_count").fetchone()[0]
 
     def script(self, text: str) -> None:
@@ -207,7 +207,7 @@ _ON_THE_LOOP = ("busy_timeout=0", "wal_autocheckpoint=0", "synchronous=NORMAL")
 """The loop waits for no other process's lock, and never for the disk."""
 
 
-class Occupied(Exception):
+class _Occupied(Exception):
     """A transaction cannot begin without waiting."""
 
 
@@ -232,7 +232,7 @@ class _Writer(threading.Thread):
         Returns its result, and what it says is to be done after the commit.
 
         Raises:
-            Occupied: another process writes.
+            _Occupied: another process writes.
         """
         connection = self._connection
         assert connection is not None
@@ -241,7 +241,7 @@ class _Writer(threading.Thread):
         try:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            raise Occupied from error
+            raise _Occupied from error
         try:
             result = work(tx)
             failpoint.reached("before commit")
@@ -363,7 +363,7 @@ class Database:
         if brief and not durable and not self._asked:
             try:
                 result, tx = self._writer.at_once(work)
-            except Occupied:
+            except _Occupied:
                 pass
             else:
                 self._tell_of(tx.touched)
@@ -394,13 +394,17 @@ class Database:
         del done
         self._asked -= 1
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
+    async def read(self, work: Callable[[Tx], T], *, once: bool = False) -> T:
         """Run `work` on one consistent snapshot; it cannot write.
+
+        `once` says that it is one statement, which is consistent without a transaction.
 
         It runs on the loop's thread: for indexed reads of a few hundred rows, which take less
         than the way to another thread and back. A reader never waits for the writer.
         """
         assert self._reader is not None
+        if once:
+            return work(Tx(self._reader))
         self._reader.execute("BEGIN")
         try:
             return work(Tx(self._reader))

@@ -17,7 +17,7 @@ from aouo.store.turns import REPORT
 MESSAGES_AT_ONCE = 40
 TURNS_AT_ONCE = 40
 JOBS_AT_ONCE = 100
-SESSIONS_AT_ONCE = 10
+_SESSIONS_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def end_sessions(tx: Tx, before: str) -> int:
         "SELECT t.session_id FROM deliveries AS d JOIN turns AS t ON t.id = d.turn_id "
         "WHERE d.state = 'sending') ORDER BY s.updated_at LIMIT ?",
         before,
-        SESSIONS_AT_ONCE,
+        _SESSIONS_AT_ONCE,
     )
     left = TURNS_AT_ONCE
     for row in rows:

@@ -6,7 +6,7 @@ from aouo.facts.address import ConversationAddress, Lane
 from aouo.store import jobs
 from aouo.store.database import Tx
 
-WAITS = "its chat is gone"
+_WAITS = "its chat is gone"
 """The outcome of a job that is parked until its chat is back."""
 
 
@@ -31,7 +31,7 @@ def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
         "UPDATE jobs SET state = 'parked', outcome = ? WHERE state = 'ready' AND platform = ? "
         "AND chat_id = ? AND lane NOT LIKE ? || '%' "
         "AND origin NOT IN ('api', 'journal', 'consolidate')",
-        WAITS,
+        _WAITS,
         platform,
         chat_id,
         Lane.MARK,
@@ -39,7 +39,7 @@ def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
     tx.run(
         "UPDATE jobs SET state = 'parked', outcome = ? WHERE state = 'gathering' "
         "AND platform = ? AND chat_id = ?",
-        WAITS,
+        _WAITS,
         platform,
         chat_id,
     )
@@ -78,7 +78,7 @@ def reopen(tx: Tx, platform: str, chat_id: str) -> list[Lane]:
         "AND chat_id = ? AND outcome = ? RETURNING lane",
         platform,
         chat_id,
-        WAITS,
+        _WAITS,
     )
     return sorted({Lane(row["lane"]) for row in rows})
 

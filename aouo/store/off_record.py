@@ -148,7 +148,7 @@ def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class _Time:
     """Something was off the record there from then to then, "" = it still is."""
 
     where: str
@@ -156,7 +156,7 @@ class Time:
     until: str
 
 
-def times(limit: int) -> Query[list[Time]]:
+def times(limit: int) -> Query[list[_Time]]:
     """The newest turns off the record, without anything of them."""
     return Query(
         "SELECT j.platform, j.chat_id, j.thread_id, j.user_id, t.started_at AS since, "
@@ -177,8 +177,8 @@ def modes(limit: int) -> Query[list[str]]:
     )
 
 
-def _times(rows: Sequence[sqlite3.Row]) -> list[Time]:
-    return [Time(_where(row), row["since"], row["until"]) for row in rows]
+def _times(rows: Sequence[sqlite3.Row]) -> list[_Time]:
+    return [_Time(_where(row), row["since"], row["until"]) for row in rows]
 
 
 def _where(row: sqlite3.Row) -> str:

@@ -10,7 +10,7 @@ from aouo.store.database import Tx
 SKILL = "onboarding"
 """The bare name of the skill that leads a first conversation."""
 TURNS_MAX, SESSIONS_MAX = 10, 3
-Ended = Literal["done", "skipped", "given_up"]
+_Ended = Literal["done", "skipped", "given_up"]
 
 
 def step(tx: Tx, pack: str, tenant: str, session_id: str, now: str) -> bool:
@@ -63,7 +63,7 @@ def offer(tx: Tx, pack: str, tenant: str) -> bool:
     )
 
 
-def end(tx: Tx, pack: str, tenant: str, how: Ended, now: str, summary: str = "") -> bool:
+def end(tx: Tx, pack: str, tenant: str, how: _Ended, now: str, summary: str = "") -> bool:
     """End the first conversation for good; False = it was over, or had never begun."""
     return (
         tx.run(

@@ -168,8 +168,8 @@ def key_of(tx: Tx, session_id: str) -> str:
     return row["session_key"] if row else ""
 
 
-TITLE_AFTER_MESSAGES = 6
-TITLE_TRIES = 3
+_TITLE_AFTER_MESSAGES = 6
+_TITLE_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +189,10 @@ def want_title(tx: Tx, session_id: str) -> None:
         "AND title_tries < ? AND (SELECT count(*) FROM (SELECT 1 FROM messages "
         "WHERE session_id = ? AND visible = 1 AND role <> 'tool' AND text <> '' LIMIT ?)) >= ?",
         session_id,
-        TITLE_TRIES,
+        _TITLE_TRIES,
         session_id,
-        TITLE_AFTER_MESSAGES,
-        TITLE_AFTER_MESSAGES,
+        _TITLE_AFTER_MESSAGES,
+        _TITLE_AFTER_MESSAGES,
     )
 
 
@@ -202,7 +202,7 @@ def wanting_titles(tx: Tx) -> list[Wanting]:
         "JOIN turns AS t ON t.id = (SELECT id FROM turns WHERE session_id = s.id "
         "ORDER BY id DESC LIMIT 1) JOIN jobs AS j ON j.id = t.job_id WHERE s.titling = 'wanted' "
         "AND s.title_tries < ?",
-        TITLE_TRIES,
+        _TITLE_TRIES,
     )
     return [Wanting(row["id"], row["pack"], row["person"], row["turn_id"]) for row in rows]
 

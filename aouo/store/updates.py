@@ -36,15 +36,15 @@ def cursor(tx: Tx, bot_id: str) -> int:
     return row["next_update_id"] if row else 0
 
 
-IDS_AN_HOUR = 5
+_IDS_AN_HOUR = 5
 """How often a person who is not on the list is told their id."""
 
 
 def may_refuse(tx: Tx, person: str, now: str, hour_ago: str, *, asks_id: bool) -> bool:
     """Count this hour's one refusal of `person`; False when it was used up already. A person who
-    asks for their id is told it `IDS_AN_HOUR` times."""
+    asks for their id is told it `_IDS_AN_HOUR` times."""
     first = _may(tx, person, now, hour_ago)
-    more = (f"{person} asks {number}" for number in range(IDS_AN_HOUR - 1))
+    more = (f"{person} asks {number}" for number in range(_IDS_AN_HOUR - 1))
     return first or (asks_id and any(_may(tx, key, now, hour_ago) for key in more))
 
 

@@ -62,7 +62,7 @@ class Journal:
 
     async def intents(self, turn_id: str) -> dict[str, bool]:
         """Return the calls that a crash cut off: call id → whether it may run again."""
-        return await self._database.read(lambda tx: turns.intents(tx, turn_id))
+        return await self._database.read(lambda tx: turns.intents(tx, turn_id), once=True)
 
     async def _write(
         self, ctx: TurnContext, work: Callable[[Tx, str], None], *, durable: bool = False

@@ -120,10 +120,10 @@ class LoopDatabase(Database):
         self._life.step()
         return result
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
+    async def read(self, work: Callable[[Tx], T], *, once: bool = False) -> T:
         if self._life.dead:
             raise asyncio.CancelledError
-        return await super().read(work)
+        return await super().read(work, once=once)
 
     async def close(self) -> None:
         for connection in (self._reader, self._connection):
