@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeAlias, assert_never
@@ -71,6 +73,8 @@ class Cron:
 
 
 Schedule: TypeAlias = Once | Every | Cron
+ZoneOf: TypeAlias = Callable[[str], tzinfo]
+"""Gives the zone of an IANA name, "" = the owner's zone."""
 
 
 def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
@@ -122,6 +126,20 @@ def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime |
             return None
         case _:
             assert_never(schedule)
+
+
+def upcoming(text: str, since: str, now: datetime, zone: tzinfo, most: int = 3) -> list[datetime]:
+    """Return the next due times in `zone` of a schedule made at `since`, be it on or off."""
+    found = list[datetime]()
+    try:
+        schedule = parse(text, datetime.fromisoformat(since), zone)
+    except NotASchedule:
+        return []
+    moment: datetime | None = now
+    with suppress(OverflowError):  # the calendar ends with the year 9999
+        while len(found) < most and (moment := next_after(schedule, moment, zone)):
+            found.append(moment.astimezone(zone))
+    return found
 
 
 def _today(now: datetime, zone: tzinfo) -> date:

@@ -9,6 +9,7 @@ from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.facts.taps import ShowKept, encode
 from aouo.markdown.entities import LIMIT, MAX_ENTITIES, utf16_len
 from aouo.markdown.render import render
+from aouo.words.catalogue import text
 
 _SHARES = (1500, 800, 400, 200, 100, 60)
 """What each may take, in UTF-16 units: the most that lets all of them stand there."""
@@ -34,27 +35,27 @@ def digest(waited: Sequence[Waited], digest_id: int) -> Rendered:
             break
     made = replace(made, entities=made.entities[:MAX_ENTITIES])
     if cut or len(waited) > _MOST or any(one.more for one in waited):
-        button = ButtonSpec("Show all of it", encode(ShowKept(digest_id)))
+        button = ButtonSpec(text("digest.button-all"), encode(ShowKept(digest_id)))
         made = replace(made, buttons=((button,),))
     return made
 
 
 def _folded(waited: Sequence[Waited], count: int, share: int) -> tuple[Rendered, bool]:
     """Return the message where each takes at most `share`, and whether one was cut."""
-    text, cut = f"{count} messages waited for you:", False
-    entities = [Entity("bold", 0, utf16_len(text))]
+    shown, cut = text("digest.head", waited=count), False
+    entities = [Entity("bold", 0, utf16_len(shown))]
     for one in waited:
         name = f"• {one.name}"
-        text += "\n\n"
-        entities.append(Entity("bold", utf16_len(text), utf16_len(name)))
-        text += f"{name}\n"
+        shown += "\n\n"
+        entities.append(Entity("bold", utf16_len(shown), utf16_len(name)))
+        shown += f"{name}\n"
         parts = render(one.text, limit=share)
         if parts:
-            start = utf16_len(text)
+            start = utf16_len(shown)
             entities += [replace(each, offset=start + each.offset) for each in parts[0].entities]
-            text += parts[0].text
+            shown += parts[0].text
         if len(parts) > 1 or not parts:
-            text, cut = f"{text}…", cut or len(parts) > 1
+            shown, cut = f"{shown}…", cut or len(parts) > 1
     if count > len(waited):
-        text += f"\n\nand {count - len(waited)} more"
-    return Rendered(text, tuple(entities), preview=False), cut
+        shown += "\n\n" + text("digest.more", more=count - len(waited))
+    return Rendered(shown, tuple(entities), preview=False), cut

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
-from aouo.commands.schedule_lines import line_of
-from aouo.commands.scheduling import HISTORY
 from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
 from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Triggered
 from aouo.facts.ports import iso
-from aouo.facts.schedule import is_from_now
+from aouo.facts.schedule import ZoneOf, is_from_now, upcoming
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import Watch
@@ -24,12 +22,11 @@ from aouo.plumbing.verbs import Facts, Verb
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
 from aouo.store.schedule_report import RunShown, Watched
-from aouo.triggers import changing
-from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.schedules import HISTORY, PROMPT_CHARS
 from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
-from aouo.words import sentences
-from aouo.words.schedules import ALL_OFF, past_state, state
+from aouo.words.catalogue import text
+from aouo.words.schedules import ended, line_of, watch_fails, zone_name
 
 PAGE = 100
 ASKED_CHARS = 100_000
@@ -153,7 +150,11 @@ class _Room:
         """Why nothing begins by itself, "" = it does."""
         if self._shown.runtime is None:
             return _NO_BOT
-        return "" if self._shown.runtime.app.generations.now.cron.enabled else ALL_OFF
+        return (
+            ""
+            if self._shown.runtime.app.generations.now.cron.enabled
+            else text("schedules.all-off")
+        )
 
     def _zones(self) -> ZoneOf:
         default: str = getattr(self._shown.zone(), "key", "")
@@ -166,15 +167,9 @@ def _gone() -> NotFound:
 
 def _told(row: Scheduled, zones: ZoneOf, redactor: Redactor) -> Facts:
     """Return a schedule as `aouo cron list --json` does, in words, and what may be done with it."""
-    line = line_of(row, zones)
     return {
-        **asdict(replace(row, prompt=_cut(redactor, row.prompt, changing.PROMPT_CHARS))),
-        "said": {
-            "name": line.name,
-            "when": line.when,
-            "state": state(line),
-            "last": past_state(line.last_state) if line.last_state else "",
-        },
+        **asdict(replace(row, prompt=_cut(redactor, row.prompt, PROMPT_CHARS))),
+        "said": line_of(row, zones)._asdict(),
         "may": {
             "switch": row.paused not in ("over", "permission"),
             "run": row.paused != "permission",
@@ -187,14 +182,14 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int, redactor: R
     """Return the next due times, and what is asked then: as if it were on, if it is off."""
     if not row.enabled and is_from_now(row.text):
         row = replace(row, since=iso(now))
-    times = changing.upcoming(row, now, zones, most)
-    asked = run_of(row, iso(times[0]) if times else "").content
     zone = zones(row.zone)
+    times = upcoming(row.text, row.since, now, zone, most)
+    asked = run_of(row, iso(times[0]) if times else "").content
     assert isinstance(asked, Triggered)
     asked = replace(asked, prompt=_cut(redactor, asked.prompt, ASKED_CHARS))
     return {
         "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
-        "zone": changing.zone_name(row, zones),
+        "zone": zone_name(row, zones),
         "asks": asked,
     }
 
@@ -210,7 +205,7 @@ def _run(shown: RunShown) -> Facts:
     is_filed = run.state == "waiting" and not run.tries
     return {
         **asdict(run),
-        "outcome": "filed, not begun yet" if is_filed else past_state(run.state),
+        "outcome": "filed, not begun yet" if is_filed else ended(run.state),
         "turn": shown.turn,
     }
 
@@ -229,9 +224,7 @@ def _watch(pack: Pack, watch: Watch, found: Watched | None) -> Facts:
     if not pack.manifest.permissions.cron:
         said = "off: the pack may not use schedules"
     elif found and failures:
-        said = sentences.watch_fails(
-            pack.name, watch.id, failures, found.why, is_off=failures >= FAILURES
-        )
+        said = watch_fails(pack.name, watch.id, failures, found.why, is_off=failures >= FAILURES)
     else:
         said = "on" if found else "has not looked yet"
     return {
