@@ -13,7 +13,7 @@ from cronsim import CronSim, CronSimError
 
 from aouo.facts.schedule_phrases import rewritten
 
-MAX_DAYS = 366
+_MAX_DAYS = 366
 _DAY = 1440
 _UNITS = {"m": 1, "min": 1, "minute": 1, "h": 60, "hr": 60, "hour": 60, "d": _DAY, "day": _DAY}
 _SPAN = re.compile(r"([0-9]{1,9})\s*([a-z]+?)s?")
@@ -176,7 +176,7 @@ def _flowing(expression: str, moment: datetime, due: datetime, zone: tzinfo) -> 
     return due
 
 
-def _minutes(span: str, text: str, *, most_days: int = MAX_DAYS) -> int:
+def _minutes(span: str, text: str, *, most_days: int = _MAX_DAYS) -> int:
     found = _SPAN.fullmatch(span)
     unit = _UNITS.get(found[2], 0) if found else 0
     if not found or not unit:

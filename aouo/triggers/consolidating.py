@@ -29,7 +29,7 @@ from aouo.triggers.journaling import WITHIN_S, Due, Left, May
 from aouo.triggers.runs import RunEnd
 
 log = structlog.get_logger()
-LINES_AT_ONCE = 100
+_LINES_AT_ONCE = 100
 _FILE = "MEMORY.md"
 _LOOK_EVERY_S = 300.0
 _WISH = (
@@ -86,16 +86,16 @@ class Consolidating:
         return await asyncio.to_thread(files.text, _FILE)
 
     def _ask(self, tx: Tx, owed: Owed, text: str, now: datetime) -> list[Inbound]:
-        if jobs.any_open(tx, lane_of(owed)) or self.left(tx) == 0:
+        if jobs.any_open(tx, _lane_of(owed)) or self.left(tx) == 0:
             return []
-        lines = journal.oldest(tx, owed.pack, owed.owner, LINES_AT_ONCE, after=owed.upto)
+        lines = journal.oldest(tx, owed.pack, owed.owner, _LINES_AT_ONCE, after=owed.upto)
         if not lines:
             return []
         consolidations.ask(tx, owed.pack, owed.owner, lines[-1].id, digest(text), iso(now))
         return [_work_in(owed, text, lines, now, max(0, self.left(tx)))]
 
 
-def lane_of(owed: Owed) -> Lane:
+def _lane_of(owed: Owed) -> Lane:
     return Lane(f"consolidate:{_trigger(owed)}")
 
 

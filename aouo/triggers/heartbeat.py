@@ -29,9 +29,9 @@ from aouo.triggers.ticking import Due
 
 log = structlog.get_logger()
 NAME = "heartbeat"
-OK = "HEARTBEAT_OK"
+_OK = "HEARTBEAT_OK"
 """An answer that is this alone is not sent."""
-FILE_BYTES = 16 * 1024
+_FILE_BYTES = 16 * 1024
 """What is read of the file."""
 _LANE = Lane(f"{NAME}:{NAME}")
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
@@ -40,7 +40,7 @@ _AROUND = string.punctuation + string.whitespace + "…✅👍"
 _WHO = (
     "[this is a heartbeat: you look by yourself, and nobody is there to answer questions. Below "
     "are the notes of your owner on what to look at. Your answer goes to them. If nothing needs "
-    f"their attention now, answer {OK} and nothing else]"
+    f"their attention now, answer {_OK} and nothing else]"
 )
 
 
@@ -141,7 +141,7 @@ class Heartbeat:
     def _read(self) -> str:
         try:
             with self.file.open("rb") as file:
-                return file.read(FILE_BYTES).decode("utf-8", "replace")
+                return file.read(_FILE_BYTES).decode("utf-8", "replace")
         except OSError:
             return ""
 
@@ -155,7 +155,7 @@ def to_do(text: str) -> str:
 
 def is_ok(text: str) -> bool:
     """Whether an answer says only that all is well: the token, whatever marks stand around it."""
-    return text.strip() == SILENT or text.replace("\\", "").strip(_AROUND).upper() in ("", OK)
+    return text.strip() == SILENT or text.replace("\\", "").strip(_AROUND).upper() in ("", _OK)
 
 
 def settle_heartbeat(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

@@ -26,7 +26,7 @@ from aouo.web.envelope import still_untrusted
 log = structlog.get_logger()
 GAP = timedelta(minutes=10)
 """From a turn's end to the look at it, and at what is said until then."""
-MESSAGES_AT_ONCE, MESSAGE_CHARS = 40, 800
+_MESSAGES_AT_ONCE, _MESSAGE_CHARS = 40, 800
 WITHIN_S = 120
 _LATER = timedelta(hours=1)
 """The longest that a look is put off."""
@@ -73,20 +73,20 @@ class Journaling:
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
         found: list[Inbound] = []
         for wanted in journal.due(tx, iso(now), iso(now + _LATER), _BATCH):
-            if jobs.any_open(tx, lane_of(wanted.session_id)) or self.left(tx) == 0:
+            if jobs.any_open(tx, _lane_of(wanted.session_id)) or self.left(tx) == 0:
                 journal.postpone(tx, wanted.session_id, iso(now + _LATER))
                 continue
-            said = journal.said_after(tx, wanted.session_id, wanted.after, MESSAGES_AT_ONCE)
+            said = journal.said_after(tx, wanted.session_id, wanted.after, _MESSAGES_AT_ONCE)
             if not said or not self.may(wanted.pack, wanted.inbound):
                 journal.postpone(tx, wanted.session_id, "")
                 continue
-            more = iso(now + GAP) if len(said) == MESSAGES_AT_ONCE else ""
+            more = iso(now + GAP) if len(said) == _MESSAGES_AT_ONCE else ""
             journal.ask(tx, wanted.session_id, said[-1].id, more)
             found.append(_look_at(wanted, said, now, max(0, self.left(tx))))
         return found
 
 
-def lane_of(session_id: str) -> Lane:
+def _lane_of(session_id: str) -> Lane:
     return Lane(f"journal:{session_id}")
 
 
@@ -115,7 +115,7 @@ def _look_at(
 def _on_one_line(text: str) -> str:
     """Return the beginning of a message without line breaks: no line of it looks like another
     message, with its number and who said it."""
-    return " ".join(text[:MESSAGE_CHARS].split())
+    return " ".join(text[:_MESSAGE_CHARS].split())
 
 
 def settle_journal(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

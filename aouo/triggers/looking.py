@@ -24,7 +24,7 @@ from aouo.web.targets import Permits
 
 ROWS = 100
 """What is compared of a query's rows."""
-FILE_S = 5.0
+_FILE_S = 5.0
 _SEEN_CHARS = 8_000
 _TOLD_CHARS = 3_000
 
@@ -50,7 +50,7 @@ class Looking:
     web: Web
     refusal: Callable[[str, Path], str]
     apart: Apart
-    file_s: float = FILE_S
+    file_s: float = _FILE_S
 
     async def look(
         self, manifest: Manifest, watch: Watch, tenant: str, validator: str

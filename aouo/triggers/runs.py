@@ -16,7 +16,7 @@ from aouo.words.catalogue import text
 
 SILENT = "[SILENT]"
 """An answer that is this alone is not sent. Source: contract."""
-RETRY_AFTER = timedelta(minutes=1)
+_RETRY_AFTER = timedelta(minutes=1)
 """After the first failure; twice as long after each further one."""
 
 
@@ -53,7 +53,7 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
         retry_at = ""
         may_retry = end.may_retry and row.enabled and not asked.asked_for
         if may_retry and run.tries <= row.retries:
-            later = RETRY_AFTER * 2 ** (run.tries - 1)
+            later = _RETRY_AFTER * 2 ** (run.tries - 1)
             retry_at = iso(datetime.fromisoformat(now) + later)
         schedule_runs.settle(tx, run, "failed", now, job_id=job.id, why=end.text, retry_at=retry_at)
         if retry_at or (row.last_state == "failed" and not asked.asked_for):

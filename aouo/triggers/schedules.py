@@ -20,12 +20,12 @@ from aouo.triggers.scheduling import Place
 from aouo.words.catalogue import text
 from aouo.words.schedules import zone_name
 
-MADE_HERE = 200
+_MADE_HERE = 200
 """How many schedules people and models may have made in one conversation."""
 HISTORY = 10
 """How many runs a history shows."""
-PROMPT_CHARS, NAME_CHARS, TEXT_CHARS = 4_000, 60, 200
-TIMEOUT_S, TOKENS, RETRIES = 24 * 3600, 100_000_000, 10
+PROMPT_CHARS, _NAME_CHARS, _TEXT_CHARS = 4_000, 60, 200
+_TIMEOUT_S, _TOKENS, _RETRIES = 24 * 3600, 100_000_000, 10
 """The most that a schedule may ask for."""
 _NAME_WORDS = 6
 _TOPICS_SHOWN = 20
@@ -77,8 +77,8 @@ class Schedules:
         self._check_pack(pack)
         if schedule_id and (there := schedules.get(tx, schedule_id)):
             return there
-        if schedules.count_made(tx, place.address) >= MADE_HERE:
-            raise ScheduleRefused(text("schedule-refused.too-many", most=MADE_HERE))
+        if schedules.count_made(tx, place.address) >= _MADE_HERE:
+            raise ScheduleRefused(text("schedule-refused.too-many", most=_MADE_HERE))
         blank = Scheduled(
             id=schedule_id or schedules.new_id(),
             pack=pack,
@@ -235,8 +235,8 @@ def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
     """Return the schedule as it is wished, checked but for its time."""
     if wish.text is not None:
         words = " ".join(wish.text.split())
-        if len(words) > TEXT_CHARS:
-            raise ScheduleRefused(text("schedule-refused.long-text", most=TEXT_CHARS))
+        if len(words) > _TEXT_CHARS:
+            raise ScheduleRefused(text("schedule-refused.long-text", most=_TEXT_CHARS))
         row = replace(row, text=words, since=iso(now), own_text=bool(row.key))
     if wish.prompt is not None:
         prompt = wish.prompt.strip()
@@ -247,15 +247,15 @@ def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
         row = replace(row, prompt=prompt)
     if wish.name is not None:
         name = " ".join(wish.name.split()) or _first_words(row.prompt)
-        if len(name) > NAME_CHARS:
-            raise ScheduleRefused(text("schedule-refused.long-name", most=NAME_CHARS))
+        if len(name) > _NAME_CHARS:
+            raise ScheduleRefused(text("schedule-refused.long-name", most=_NAME_CHARS))
         row = replace(row, name=name)
     if wish.zone:
         try:
             row = replace(row, zone=known_zone(wish.zone))
         except NoSuchZone as error:
             raise ScheduleRefused(str(error)) from None
-    for field, most in (("timeout_s", TIMEOUT_S), ("tokens_max", TOKENS), ("retries", RETRIES)):
+    for field, most in (("timeout_s", _TIMEOUT_S), ("tokens_max", _TOKENS), ("retries", _RETRIES)):
         if not 0 <= (getattr(wish, field) or 0) <= most:
             raise ScheduleRefused(text(f"schedule-refused.limit-{field}", most=most))
     fields = ("misfire", "timeout_s", "tokens_max", "retries")
@@ -265,5 +265,5 @@ def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
 
 def _first_words(prompt: str) -> str:
     words = " ".join(prompt.split()[:_NAME_WORDS])
-    cut = words if len(words) <= NAME_CHARS else f"{words[: NAME_CHARS - 1]}…"
+    cut = words if len(words) <= _NAME_CHARS else f"{words[: _NAME_CHARS - 1]}…"
     return cut.rstrip(".,;:")

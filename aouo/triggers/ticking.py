@@ -30,8 +30,8 @@ from aouo.triggers.schedules import Schedules, why_not
 from aouo.words.catalogue import text
 
 log = structlog.get_logger()
-BATCH = 100
-LATE = timedelta(seconds=90)
+_BATCH = 100
+_LATE = timedelta(seconds=90)
 """A due time that is met later than this was missed: nothing ran then."""
 _COUNTED_MAX = 1_000
 _ENOUGH_S = 0.05
@@ -79,14 +79,14 @@ class Ticking:
 
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
         enough_s = self.clock.monotonic_s() + _ENOUGH_S
-        for row in schedules.ahead(tx, iso(now), BATCH):
+        for row in schedules.ahead(tx, iso(now), _BATCH):
             self._turn_back(tx, row, now)
         found: list[Inbound] = []
-        for row in schedules.due(tx, iso(now), BATCH):
+        for row in schedules.due(tx, iso(now), _BATCH):
             found += self._fire(tx, row, now)
             if self.clock.monotonic_s() > enough_s:
                 break
-        for run in schedule_runs.to_retry(tx, iso(now), BATCH):
+        for run in schedule_runs.to_retry(tx, iso(now), _BATCH):
             found += self._retry(tx, run, now)
         return found
 
@@ -149,7 +149,7 @@ class Ticking:
 
         The last time there is always runs: late, and after the run before it.
         """
-        zone, is_late = self.schedules.zone_of(row.zone), now - due > LATE
+        zone, is_late = self.schedules.zone_of(row.zone), now - due > _LATE
         newest = _newest(schedule, due, now, zone) if is_late else due
         upcoming = next_after(schedule, newest, zone)
         schedules.advance(tx, row.id, iso(newest), iso(upcoming) if upcoming else "")

@@ -36,7 +36,7 @@ from aouo.triggers.watched import ORIGIN, Wanted
 
 log = structlog.get_logger()
 FAILURES = 5
-AT_ONCE = 4
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Watching:
     _looked: bool = field(default=True, init=False)  # a pack may have gone while nothing ran
     _at_work: set[str] = field(default_factory=set[str], init=False)
     _over: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-    _free: Semaphore = field(default_factory=lambda: Semaphore(AT_ONCE), init=False)
+    _free: Semaphore = field(default_factory=lambda: Semaphore(_AT_ONCE), init=False)
 
     async def run(self) -> None:
         """Look, for ever."""

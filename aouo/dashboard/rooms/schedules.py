@@ -29,7 +29,7 @@ from aouo.words.catalogue import text
 from aouo.words.schedules import ended, line_of, watch_fails, zone_name
 
 PAGE = 100
-ASKED_CHARS = 100_000
+_ASKED_CHARS = 100_000
 _NO_BOT = "No bot runs, so nothing begins by itself."
 
 
@@ -186,7 +186,7 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int, redactor: R
     times = upcoming(row.text, row.since, now, zone, most)
     asked = run_of(row, iso(times[0]) if times else "").content
     assert isinstance(asked, Triggered)
-    asked = replace(asked, prompt=_cut(redactor, asked.prompt, ASKED_CHARS))
+    asked = replace(asked, prompt=_cut(redactor, asked.prompt, _ASKED_CHARS))
     return {
         "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
         "zone": zone_name(row, zones),
