@@ -99,24 +99,27 @@ class Heartbeat:
 
     async def _tick(self) -> None:
         notes = to_do(self._read())
-        found: Inbound | Literal["", "busy", "cap"] = ""
+        why_not: Literal["", "busy", "cap"] = ""
 
         def due(tx: Tx, now: datetime) -> list[Inbound]:
-            nonlocal found
+            nonlocal why_not
             if self.settings().quiet.is_quiet(now, self.zone()):  # since we looked
                 return []
             ticks.note(tx, NAME, iso(now))
             found = self._found(tx, notes, now) if notes else ""
-            return [found] if isinstance(found, Inbound) else []
+            if isinstance(found, Inbound):
+                return [found]
+            why_not = found
+            return []
 
-        await self.trigger(due)
-        if found == "busy":
+        begun = await self.trigger(due)
+        if why_not == "busy":
             log.info("heartbeat_busy", why="previous tick still running")
-        elif found == "cap":
+        elif why_not == "cap":
             log.info("heartbeat_capped", daily_tokens_max=self.settings().daily_tokens_max)
             await self.capped(self.settings().daily_tokens_max)
         else:
-            log.debug("heartbeat", asked=isinstance(found, Inbound))
+            log.debug("heartbeat", asked=bool(begun))
 
     def _found(self, tx: Tx, notes: str, now: datetime) -> Inbound | Literal["", "busy", "cap"]:
         """Return the job of a tick, or why there is none; "" = nobody is to be told."""

@@ -67,6 +67,13 @@ def ended(state: str) -> str:
     return text(f"schedules.ended-{state}") if state else ""
 
 
+def actions(row: Scheduled) -> list[str]:
+    """Return what can be done with a schedule, as verbs of /cron."""
+    switch = [] if row.paused in ("over", "permission") else ["on" if row.paused else "off"]
+    run = [] if row.paused == "permission" else ["run"]
+    return [*switch, *run, "history", *([] if row.key else ["remove"])]
+
+
 def zone_name(row: Scheduled, zone_of: ZoneOf) -> str:
     """Return the name of the zone that a schedule runs in; this machine's may have none."""
     zone = zone_of(row.zone)
@@ -198,7 +205,7 @@ def watch_fails(pack: str, watch: str, failures: int, why: str, *, is_off: bool)
     """Return what the owner reads of a watch that failed so often in a row; `is_off`: it does not
     look any more."""
     how = "off" if is_off else "often" if failures > 1 else "once"
-    return text(f"unasked.watch-{how}", pack=pack, watch=watch, failures=failures, why=why)
+    return text(f"unasked.watch-fails-{how}", pack=pack, watch=watch, failures=failures, why=why)
 
 
 def _at(stored: str, zone: tzinfo) -> str:
@@ -221,18 +228,16 @@ def _numbered(number: int, row: Scheduled, zone_of: ZoneOf, here: str) -> str:
 
 def _buttons(number: str, row: Scheduled) -> list[ButtonSpec]:
     """Return the buttons of what can be done with a schedule."""
-    actions: list[tuple[str, str]] = []
-    if row.paused not in ("over", "permission"):
-        switch = SwitchOn(row.id) if row.paused else SwitchOff(row.id)
-        actions.append(("on" if row.paused else "off", encode(switch)))
-    if row.paused != "permission":
-        actions.append(("run", encode(RunSchedule(row.id))))
-    actions.append(("history", encode(ShowHistory(row.id))))
-    if not row.key:
-        actions.append(("remove", encode(AskRemoval(row.id))))
+    data = {
+        "on": SwitchOn(row.id),
+        "off": SwitchOff(row.id),
+        "run": RunSchedule(row.id),
+        "history": ShowHistory(row.id),
+        "remove": AskRemoval(row.id),
+    }
     return [
-        ButtonSpec(f"{number}{text(f'schedules.button-{action}')}", data)
-        for action, data in actions
+        ButtonSpec(f"{number}{text(f'schedules.button-{action}')}", encode(data[action]))
+        for action in actions(row)
     ]
 
 
