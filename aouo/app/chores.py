@@ -8,7 +8,7 @@ from functools import partial
 
 from aouo.app.shared import Shared
 from aouo.facts.events import Inbound, Origin
-from aouo.facts.work import Paused, Scheduled
+from aouo.facts.schedule import ZoneOf
 from aouo.flow.chores.digests import Digests
 from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
@@ -27,10 +27,11 @@ from aouo.store.database import Tx
 from aouo.triggers.consolidating import Consolidating
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.journaling import Journaling
-from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.schedules import Schedules
 from aouo.triggers.ticking import Ticking
 from aouo.triggers.watching import FAILURES, Watching
-from aouo.words import sentences
+from aouo.words.catalogue import text
+from aouo.words.schedules import watch_fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def chores_of(
     known_models: KnownModels,
     waiting_notice: WaitingNotice,
     zone_of: ZoneOf,
-    may_run: Callable[[Scheduled], Paused],
+    schedules: Schedules,
 ) -> Chores:
     """Join them. What fails is run again, and ends nothing: see `plumbing.parts`."""
     database, clock, telegram = shared.database, shared.clock, shared.telegram
@@ -76,9 +77,7 @@ def chores_of(
             database=database,
             clock=WakingClock(clock, generations),
             trigger=inbox.trigger,
-            zone_of=zone_of,
-            may=may_run,
-            enabled=lambda: generations.now.cron.enabled,
+            schedules=schedules,
             longest_s=_longest_s(generations),
         ).run,
         "generations": generations.run,
@@ -103,7 +102,7 @@ def _heartbeat(
     zone_of: ZoneOf,
 ) -> Heartbeat:
     async def capped(most: int) -> None:
-        await owner_notices.tell(sentences.heartbeat_capped(most))
+        await owner_notices.tell(text("unasked.heartbeat-capped", tokens=most))
 
     return Heartbeat(
         database=shared.database,
@@ -134,7 +133,7 @@ def _watches(
         return now.admission.lists(person, now.owner.id)
 
     async def gave_up(pack: str, watch: str, why: str) -> None:
-        await owner_notices.tell(sentences.watch_fails(pack, watch, FAILURES, why, is_off=True))
+        await owner_notices.tell(watch_fails(pack, watch, FAILURES, why, is_off=True))
 
     watching = Watching(
         database=shared.database,
@@ -200,7 +199,7 @@ def _notes(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, 
 def failing_watches(tx: Tx) -> list[str]:
     """Return a sentence for the owner about each watch that failed the last time."""
     return [
-        sentences.watch_fails(
+        watch_fails(
             one.key.pack, one.key.id, one.failures, one.why, is_off=one.failures >= FAILURES
         )
         for one in watches.failing(tx)

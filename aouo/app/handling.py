@@ -25,6 +25,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices_commands import BotState
 from aouo.facts.ports import Files
+from aouo.facts.schedule import ZoneOf
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
@@ -63,7 +64,6 @@ from aouo.triggers.consolidating import settle_consolidation
 from aouo.triggers.heartbeat import settle_heartbeat
 from aouo.triggers.journaling import settle_journal
 from aouo.triggers.runs import settle_command, settle_schedule
-from aouo.triggers.scheduling import ZoneOf
 from aouo.triggers.watched import settle_watch
 
 _SHOWS_FILES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)

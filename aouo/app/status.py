@@ -11,6 +11,7 @@ from aouo.app.chores import failing_watches
 from aouo.app.shared import Shared
 from aouo.facts.notices_commands import BotState, ModelState
 from aouo.facts.ports import ChatModel, Clock, iso
+from aouo.facts.schedule import ZoneOf
 from aouo.facts.schedule_words import moment_in_words
 from aouo.flow.generation import Generation
 from aouo.plumbing.parts import Parts
@@ -20,7 +21,6 @@ from aouo.queue.lanes import Bell
 from aouo.sandbox.levels import in_words
 from aouo.store import deliveries, jobs
 from aouo.store.database import Tx
-from aouo.triggers.scheduling import ZoneOf
 from aouo.words.models import no_answer_because
 
 if TYPE_CHECKING:

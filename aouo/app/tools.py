@@ -11,6 +11,7 @@ from aouo.app.shared import Shared
 from aouo.config.sections import Security, Tools
 from aouo.documents.reading import DocumentReader
 from aouo.facts.notices_media import Lack
+from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
 from aouo.guard.naming import Naming
@@ -43,7 +44,7 @@ from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
 from aouo.tools.web_search import web_search
 from aouo.triggers.looking import Looking
-from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.schedules import Schedules
 from aouo.web.client import Web
 from aouo.web.egress import EgressProxy
 from aouo.web.offline import nobody_looks_up, nowhere
@@ -102,15 +103,12 @@ def guarded_tools(
     looking = Looking(lent_store=stores.lent, web=web, refusal=reach.refusal, apart=shared.apart)
     proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
     shop = Workshop(sandbox, stores, reach, sent, proxy)
+    schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
+        zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
+    )
     ours: list[Tool] = [
         *_without_paths(shared),
-        cron(
-            database,
-            clock,
-            zone_of=zone_of,
-            library=lambda: shared.library.now,
-            enabled=schedules_run,
-        ),
+        cron(database, clock, schedules),
         *_outside(tools, shared, held, web),
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds),

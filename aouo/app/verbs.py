@@ -85,7 +85,7 @@ def verbs_of(runtime: Runtime) -> Verbs:
         "restart": Verb(Nothing, restart),
         "reload": Verb(Nothing, reload),
         **_talking(app),
-        **home_verbs(app.packs, lambda: app.generations.library, app.schedules),
+        **home_verbs(app.packs, app.schedules, app.shared.database, app.shared.clock),
     }
 
 

@@ -21,7 +21,6 @@ from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.people import Owner
 from aouo.facts.ports import Messenger
-from aouo.facts.work import Paused, Scheduled
 from aouo.flow.asking import Asking
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
@@ -50,7 +49,6 @@ from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
 from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
-from aouo.triggers import changing
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.schedules import Schedules
 from aouo.words import sentences
@@ -176,18 +174,14 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
 
-    def may_run(row: Scheduled) -> Paused:
-        now = generations.now
-        listed = partial(now.admission.lists, owner=now.owner.id)
-        return changing.may_run(row, now.library, listed)
-
-    scheduling = Scheduling(
+    schedules = Schedules(
         zones,
-        may=may_run,
-        is_owner=lambda inbound: owner().is_owner(inbound),
+        library=lambda: generations.library,
+        listed=lambda person: generations.now.admission.lists(person, owner().id),
         enabled=lambda: generations.now.cron.enabled,
     )
-    work = Jobs(zones, is_owner=lambda inbound: owner().is_owner(inbound))
+    scheduling = Scheduling(schedules, lambda inbound: owner().is_owner(inbound))
+    work = Jobs(zones, lambda inbound: owner().is_owner(inbound))
     refreshing = Refreshing(shared.stores, generations)
     said = commanding(
         shared,
@@ -275,7 +269,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         known_models=known_models,
         waiting_notice=waiting_notice,
         zone_of=zones,
-        may_run=may_run,
+        schedules=schedules,
     )
     asking = Asking(database=database, inbox=inbox, bus=shared.bus, running=running, owner=owner)
     return App(
@@ -307,7 +301,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         bell=bell,
         heartbeat=chores.heartbeat,
         known_models=known_models,
-        schedules=Schedules(database=database, clock=clock, zone_of=zones, may=may_run),
+        schedules=schedules,
         commands=said.commands,
         broken_commands=said.problems,
         asking=asking,

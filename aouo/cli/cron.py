@@ -12,25 +12,17 @@ import click
 from aouo.cli.asking import asked
 from aouo.cli.columns import aligned
 from aouo.cli.context import NotThere, current_home, json_option, load, print_json
-from aouo.commands.schedule_lines import line_of, made_of, past_of
-from aouo.commands.scheduling import HISTORY
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.people import Owner
+from aouo.facts.schedule import ZoneOf
 from aouo.facts.work import Misfire, Scheduled
 from aouo.plumbing.home import is_locked
 from aouo.store import schedule_runs, schedules
 from aouo.store.reading import reading
-from aouo.triggers.changing import matching
-from aouo.triggers.scheduling import ZoneOf
-from aouo.words.schedules import (
-    ALL_OFF,
-    made,
-    next_times,
-    past_run,
-    past_state,
-    state,
-)
+from aouo.triggers.schedules import HISTORY, matching
+from aouo.words import schedules as words
+from aouo.words.catalogue import text
 
 _LIMITS = (0, 16, 30, 50, 50, 30, 0)
 """How wide the columns of the list may be: id, pack, name, when, state, last, conversation."""
@@ -49,23 +41,20 @@ def cron() -> None:
 @json_option
 def list_(every: bool, as_json: bool) -> None:
     """List the schedules of all packs and conversations."""
-    found = [row for row in _all() if every or as_json or row.paused not in ("over", "proposed")]
-    settings = _settings()
+    rows, settings = _all(), _settings()
+    found = [row for row in rows if every or as_json or row.paused not in ("over", "proposed")]
     if as_json:
-        runs = settings.cron.enabled and is_locked(current_home())
-        print_json({"running": runs, "schedules": [asdict(row) for row in found]})
+        print_json({"running": _runs(settings), "schedules": [asdict(row) for row in found]})
         return
     zones = _zones(settings)
     cells = list[tuple[str, ...]]()
     for row in found:
-        line = line_of(row, zones)
-        last = f"last {past_state(line.last_state)}" if line.last_state else ""
-        words = (line.name, line.when, state(line), last)
-        cells.append((row.id, row.pack or "–", *words, str(row.address)))
-    for text in aligned(cells, _LIMITS):
-        click.echo(text)
-    hidden = len(_all()) - len(found)
-    if hidden:
+        name, when, state, last = words.line_of(row, zones)
+        last = f"last {last}" if last else ""
+        cells.append((row.id, row.pack or "–", name, when, state, last, str(row.address)))
+    for line in aligned(cells, _LIMITS):
+        click.echo(line)
+    if hidden := len(rows) - len(found):
         click.echo(f"{hidden} more {'is' if hidden == 1 else 'are'} off or over: --all")
     elif not found:
         click.echo("There are no schedules.")
@@ -131,12 +120,12 @@ def add(
         retries=retries,
     )
     row = _row(facts["schedule"]["id"])
-    said = made_of(row, datetime.fromisoformat(row.since), _zones(settings))
+    now, zones = datetime.fromisoformat(row.since), _zones(settings)
     if as_json:
-        print_json({"schedule": asdict(row), "next": list(said.times), "zone": said.zone})
+        times, zone = words.next_times(row, now, zones), words.zone_name(row, zones)
+        print_json({"schedule": asdict(row), "next": times, "zone": zone})
         return
-    click.echo(f"{row.id}  {made(said.line)}")
-    click.echo(next_times(said.times, said.zone))
+    click.echo(f"{row.id}  {words.made(row, now, zones)}")
     _say_if_off(settings)
 
 
@@ -162,13 +151,11 @@ def resume(which: str, as_json: bool) -> None:
 def run(which: str, as_json: bool) -> None:
     """Run a schedule now; when it comes by itself stays as it is."""
     row = _done("cron_run", _row(which))
-    settings = _settings()
-    row, begins = _row(row.id), settings.cron.enabled and is_locked(current_home())
+    row, begins = _row(row.id), _runs(_settings())
     if as_json:
         print_json({"schedule": asdict(row), "begins": begins})
         return
-    name = line_of(row, _zones(settings)).name
-    click.echo(f"{name}: begins {'now' if begins else 'as soon as the bot runs schedules'}.")
+    click.echo(f"{row.title}: begins {'now' if begins else 'as soon as the bot runs schedules'}.")
 
 
 @cron.command()
@@ -176,11 +163,11 @@ def run(which: str, as_json: bool) -> None:
 @json_option
 def remove(which: str, as_json: bool) -> None:
     """Remove a schedule and its history."""
-    settings, row = _settings(), _done("cron_remove", _row(which))
+    row = _done("cron_remove", _row(which))
     if as_json:
         print_json({"removed": asdict(row)})
         return
-    click.echo(f"{line_of(row, _zones(settings)).name}: removed.")
+    click.echo(f"{row.title}: removed.")
 
 
 @cron.command()
@@ -188,18 +175,13 @@ def remove(which: str, as_json: bool) -> None:
 @json_option
 def history(which: str, as_json: bool) -> None:
     """Show the newest runs of a schedule."""
-    row, settings = _row(which), _settings()
+    row = _row(which)
     with reading(current_home().database) as tx:
         runs = schedule_runs.of_schedule(tx, row.id, HISTORY)
     if as_json:
         print_json({"schedule": asdict(row), "runs": [asdict(one) for one in runs]})
         return
-    zones = _zones(settings)
-    click.echo(made(line_of(row, zones)))
-    for past in past_of(runs, zones(row.zone)):
-        click.echo(past_run(past))
-    if not runs:
-        click.echo("It has not run yet.")
+    click.echo(words.history(row, runs, _zones(_settings())))
 
 
 def _switch(which: str, as_json: bool, *, on: bool) -> None:
@@ -208,8 +190,8 @@ def _switch(which: str, as_json: bool, *, on: bool) -> None:
     if as_json:
         print_json(asdict(row))
         return
-    line = line_of(row, _zones(_settings()))
-    click.echo(f"{line.name}, {line.when}: {state(line)}.")
+    name, when, state, _ = words.line_of(row, _zones(_settings()))
+    click.echo(text("schedules.line-plain", name=name, when=when, state=state))
 
 
 def _done(verb: str, row: Scheduled, **arguments: bool) -> Scheduled:
@@ -232,7 +214,7 @@ def _row(which: str) -> Scheduled:
             raise NotThere(f"There is no schedule {which!r}.", fix="See `aouo cron list`.")
         case several:
             zones = _zones(_settings())
-            they = "; ".join(f"{row.id} ({line_of(row, zones).when})" for row in several)
+            they = "; ".join(f"{row.id} ({words.line_of(row, zones).when})" for row in several)
             raise NotThere(
                 f"{len(several)} schedules are called {which!r}: {they}.",
                 fix="Say which by its id.",
@@ -249,6 +231,11 @@ def _all() -> list[Scheduled]:
 
 def _settings() -> Settings:
     return load(current_home()).settings
+
+
+def _runs(settings: Settings) -> bool:
+    """Whether schedules run now."""
+    return settings.cron.enabled and is_locked(current_home())
 
 
 def _zones(settings: Settings) -> ZoneOf:
@@ -285,4 +272,4 @@ def _check_listed(settings: Settings, chat: str, person: str) -> None:
 
 def _say_if_off(settings: Settings) -> None:
     if not settings.cron.enabled:
-        click.echo(ALL_OFF)
+        click.echo(text("schedules.all-off"))

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from aouo.facts.commands import PostAction, Runs, Takes, TurnHints, Words, check_handled
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Notice
+from aouo.facts.ports import Rendered
 from aouo.facts.work import Route
 from aouo.packs.library import Library
 from aouo.store.database import Tx
@@ -44,7 +45,7 @@ class Result:
     done in the transaction of whichever answers, and never if there is no answer.
     """
 
-    output: Notice | None = None
+    output: Notice | Rendered | None = None
     hints: TurnHints = field(default_factory=TurnHints)
     post_action: PostAction | None = None
     replay: bool = False  # messages that waited for a pack can go on

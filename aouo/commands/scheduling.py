@@ -3,131 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import cast, get_args
 
 from aouo.commands.builtin import pack_here, unchosen
 from aouo.commands.registry import CommandCall, Result
-from aouo.commands.schedule_lines import line_of, made_of, past_of
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
-from aouo.facts.notices_schedules import (
-    PAGE,
-    RemovalAsked,
-    ScheduleHistory,
-    ScheduleRefusal,
-    Schedules,
-)
 from aouo.facts.schedule import NotASchedule, check
 from aouo.facts.work import Misfire, Scheduled
 from aouo.packs.library import Library
 from aouo.store import routes, schedule_runs, schedules
 from aouo.store.database import Tx
-from aouo.triggers import changing, scheduling
-from aouo.triggers.changing import ScheduleRefused, Wish
-from aouo.triggers.scheduling import Place, ZoneOf
-from aouo.triggers.ticking import May, name_of
+from aouo.triggers import scheduling
+from aouo.triggers.schedules import HISTORY, ScheduleRefused, Schedules, Wish, matching
+from aouo.triggers.scheduling import Place
+from aouo.words import schedules as words
+from aouo.words.catalogue import message, text
 
-USAGE = (
-    "/cron, /cron add [--name N] [--zone Z] [--misfire run_once|skip|coalesce] "
-    '"every day at 9:00" <what to do>, /cron on|off|run|remove|history ID'
-)
-HISTORY = 10
 _WORDS_MAX = 12
 _FLAGS = {"name", "zone", "timezone", "misfire"}
-_EXAMPLE = 'What is to be done follows: /cron add "every day at 9:00" Water the plants'
-_OFF_RECORD = "This conversation is off the record, so nothing new is kept: /otr ends that."
 
 
+@dataclass(slots=True, eq=False)
 class Scheduling:
     """Acts on the schedules of one conversation; each method runs in the caller's transaction.
 
-    In a group only a schedule's person and the owner change it. `enabled`: whether any run at all.
+    In a group only a schedule's person and the owner change it.
     """
 
-    def __init__(
-        self,
-        zone_of: ZoneOf,
-        *,
-        may: May,
-        is_owner: Callable[[Inbound], bool],
-        enabled: Callable[[], bool],
-    ) -> None:
-        self._zone_of = zone_of
-        self._may = may
-        self._is_owner = is_owner
-        self._enabled = enabled
+    schedules: Schedules
+    is_owner: Callable[[Inbound], bool]
 
     def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
         """`/cron`, and with a verb: add, list, on, off, run, remove, history."""
-        words, flags = call.words.args, call.words.flags
-        verb, rest = words[0].lower() if words else "list", words[1:]
+        args = call.words.args
+        verb, rest = args[0].lower() if args else "list", args[1:]
         try:
-            return self._obeyed(tx, call, library, verb, rest, flags)
-        except ScheduleRefused as error:
-            return Result(ScheduleRefusal(str(error)))
-
-    def _obeyed(
-        self,
-        tx: Tx,
-        call: CommandCall,
-        library: Library,
-        verb: str,
-        rest: Sequence[str],
-        flags: Mapping[str, str],
-    ) -> Result:
-        wanted = " ".join(rest)
-        match verb:
-            case "list":
+            if verb == "list":
                 return self.listed(tx, call, library)
-            case "add":
-                return self._add(tx, call, library, rest, flags)
-            case "on" | "off" if wanted:
-                at = _found(tx, call, wanted).id
-                self._switch(tx, call, library, at, on=verb == "on")
-                return self.listed(tx, call, library, at=at)
-            case "run" if wanted:
-                at = _found(tx, call, wanted).id
-                return self.listed(tx, call, library, said=self._run(tx, call, at), at=at)
-            case "remove" if wanted:
-                return self.listed(tx, call, library, said=self._remove(tx, call, wanted))
-            case "history" if wanted:
-                return self._history(tx, call, wanted)
-            case _:
-                return Result(notices.UsageOf(USAGE))
+            if verb == "add":
+                return self._add(tx, call, library, rest, call.words.flags)
+            if verb in ("on", "off", "run", "remove", "history") and rest:
+                return self._done(tx, call, library, verb, " ".join(rest))
+        except ScheduleRefused as error:
+            return Result(message(str(error)))
+        return _usage()
 
-    def switched(
-        self, tx: Tx, call: CommandCall, library: Library, schedule_id: str, *, on: bool
+    def tapped(
+        self, tx: Tx, call: CommandCall, library: Library, verb: str, schedule_id: str
     ) -> Result:
-        """Switch a schedule on or off by its button, and list them all."""
-        why = _refusal(lambda: self._switch(tx, call, library, schedule_id, on=on))
-        return self.listed(tx, call, library, said=why, at=schedule_id)
-
-    def ran(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Have a schedule run now by its button."""
-        said = _refusal(lambda: self._run(tx, call, schedule_id))
-        return self.listed(tx, call, library, said=said, at=schedule_id)
-
-    def removed(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Remove a schedule, after the question."""
-        said = _refusal(lambda: self._remove(tx, call, schedule_id))
-        return self.listed(tx, call, library, said=said)
-
-    def ask_removal(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Ask whether to remove a schedule."""
+        """Do what a button says: as the verb of /cron, but a refusal stands above the list."""
         try:
-            row = self._changeable(tx, call, schedule_id)
+            return self._done(tx, call, library, verb, schedule_id)
         except ScheduleRefused as error:
-            return self.listed(tx, call, library, said=str(error))
-        return Result(RemovalAsked(line_of(row, self._zone_of)))
+            return self.listed(tx, call, library, said=str(error), at=schedule_id)
 
-    def history(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Show the newest runs of a schedule."""
-        try:
-            return self._history(tx, call, schedule_id)
-        except ScheduleRefused as error:
-            return self.listed(tx, call, library, said=str(error))
+    def _done(self, tx: Tx, call: CommandCall, library: Library, verb: str, wanted: str) -> Result:
+        row, now = _found(tx, call, wanted), datetime.fromisoformat(call.now)
+        if verb == "history":
+            runs = schedule_runs.of_schedule(tx, row.id, HISTORY)
+            return Result(words.history_here(row, runs, self.schedules.zone_of))
+        if row.person != call.inbound.person.id and not self.is_owner(call.inbound):
+            raise ScheduleRefused(text("schedule-refused.theirs", name=row.title))
+        said, name = "", row.title
+        match verb:
+            case "ask":
+                return Result(words.removal_asked(row, self.schedules.zone_of))
+            case "remove":
+                self.schedules.remove(tx, row)
+                said = text("schedules.removed", name=name)
+            case "run":
+                if not self.schedules.enabled():
+                    raise ScheduleRefused(text("schedule-refused.all-off"))
+                self.schedules.run(tx, row, now)
+                said = text("schedules.begins", name=name)
+            case _:
+                self.schedules.switch(tx, row, now, on=verb == "on")
+        return self.listed(tx, call, library, said=said, at=row.id)
 
     def listed(
         self,
@@ -140,89 +95,62 @@ class Scheduling:
         at: str = "",
     ) -> Result:
         """List the conversation's schedules: a page, or the one with the schedule `at`."""
-        inbound, now = call.inbound, datetime.fromisoformat(call.now)
+        zone_of = self.schedules.zone_of
         pack = library.get(pack_here(tx, call, library) or "")
         if pack is not None:  # its defaults can be switched on wherever the pack is used
-            place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
-            scheduling.propose(tx, pack.manifest, place, now, self._zone_of, consent=False)
-        rows = _listed(tx, inbound.address)
-        here = pack.name if pack else ""
-        lines = tuple(line_of(row, self._zone_of, here=here) for row in rows)
-        forbidden = ""
-        if pack and pack.manifest.cron_defaults and not pack.manifest.permissions.cron:
-            forbidden = pack.manifest.display_name
-        page = next((n // PAGE for n, row in enumerate(rows) if row.id == at), page)
-        return Result(Schedules(lines, forbidden, page, said, off=not self._enabled()))
+            now = datetime.fromisoformat(call.now)
+            scheduling.propose(tx, pack.manifest, _place(call), now, zone_of, consent=False)
+        rows = _listed(tx, call.inbound.address)
+        forbidden = pack and pack.manifest.cron_defaults and not pack.manifest.permissions.cron
+        return Result(
+            words.listed(
+                rows,
+                zone_of,
+                here=pack.name if pack else "",
+                page=next((n // words.PAGE for n, row in enumerate(rows) if row.id == at), page),
+                said=said,
+                forbidden=pack.manifest.display_name if pack and forbidden else "",
+                off=not self.schedules.enabled(),
+            )
+        )
 
     def _add(
         self,
         tx: Tx,
         call: CommandCall,
         library: Library,
-        words: Sequence[str],
+        rest: Sequence[str],
         flags: Mapping[str, str],
     ) -> Result:
         route = routes.find(tx, call.inbound.address)
         if route and route.off_record:
-            raise ScheduleRefused(_OFF_RECORD)
+            raise ScheduleRefused(text("schedule-refused.off-record"))
         misfire = flags.get("misfire", "run_once")
         if unknown := sorted(flags.keys() - _FLAGS):
-            raise ScheduleRefused(f"/cron add does not know --{unknown[0]}. Write {USAGE}.")
-        if misfire not in get_args(Misfire):
-            raise ScheduleRefused(f"--misfire is one of {', '.join(get_args(Misfire))}.")
-        if not words:
-            return Result(notices.UsageOf(USAGE))
-        text, prompt = _parted(words)
+            usage = text("schedules.usage")
+            raise ScheduleRefused(text("schedule-refused.flag", flag=unknown[0], usage=usage))
+        if misfire not in (misfires := get_args(Misfire)):
+            raise ScheduleRefused(text("schedule-refused.misfire", misfires=", ".join(misfires)))
+        if not rest:
+            return _usage()
+        when, prompt = _parted(rest)
         pack = pack_here(tx, call, library)
         if pack is None:
             raise unchosen(tx, call, library)
-        changing.check_pack(pack, library)
-        inbound, now = call.inbound, datetime.fromisoformat(call.now)
-        wish = Wish(
-            text=text,
-            prompt=prompt,
-            name=flags.get("name"),
-            zone=flags.get("zone") or flags.get("timezone"),
-            misfire=cast("Misfire", misfire),
-        )
-        place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
-        row = changing.create(tx, wish, place, now, self._zone_of, pack=pack, origin="person")
-        return Result(made_of(row, now, self._zone_of, off=not self._enabled()))
-
-    def _switch(self, tx: Tx, call: CommandCall, library: Library, wanted: str, *, on: bool) -> str:
-        row = self._changeable(tx, call, wanted)
+        zone = flags.get("zone") or flags.get("timezone")
+        wish = Wish(when, prompt, flags.get("name"), zone, cast("Misfire", misfire))
         now = datetime.fromisoformat(call.now)
-        if on:
-            changing.resume(tx, row, library, now, self._zone_of, self._may)
-        else:
-            changing.pause(tx, row, now, self._zone_of)
-        return ""
+        row = self.schedules.create(tx, wish, _place(call), now, pack=pack)
+        off = not self.schedules.enabled()
+        return Result(words.made_here(row, now, self.schedules.zone_of, off=off))
 
-    def _run(self, tx: Tx, call: CommandCall, wanted: str) -> str:
-        row = self._changeable(tx, call, wanted)
-        if not self._enabled():
-            raise ScheduleRefused("The owner has switched schedules off, so nothing runs.")
-        changing.run_now(tx, row, datetime.fromisoformat(call.now), self._may)
-        return f"“{name_of(row)}” begins now; its result comes here."
 
-    def _remove(self, tx: Tx, call: CommandCall, wanted: str) -> str:
-        row = self._changeable(tx, call, wanted)
-        changing.remove(tx, row)
-        return f"“{name_of(row)}” is removed."
+def _usage() -> Result:
+    return Result(notices.UsageOf(text("schedules.usage")))
 
-    def _history(self, tx: Tx, call: CommandCall, wanted: str) -> Result:
-        row = _found(tx, call, wanted)
-        runs = schedule_runs.of_schedule(tx, row.id, HISTORY)
-        past = past_of(runs, self._zone_of(row.zone))
-        return Result(ScheduleHistory(line_of(row, self._zone_of), past))
 
-    def _changeable(self, tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
-        row = _found(tx, call, wanted)
-        if row.person != call.inbound.person.id and not self._is_owner(call.inbound):
-            raise ScheduleRefused(
-                f"Only the person it is for and the owner can change “{name_of(row)}”."
-            )
-        return row
+def _place(call: CommandCall) -> Place:
+    return Place(call.inbound.address, call.inbound.chat_kind, call.inbound.person.id)
 
 
 def _listed(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
@@ -235,21 +163,23 @@ def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
     listed = _listed(tx, call.inbound.address)
     if wanted.isdecimal() and 0 < int(wanted) <= len(listed):
         return listed[int(wanted) - 1]
-    shown = wanted if len(wanted) <= 40 else f"{wanted[:39]}…"
-    match changing.matching(schedules.of_conversation(tx, call.inbound.address), wanted):
+    name = wanted if len(wanted) <= 40 else f"{wanted[:39]}…"
+    match matching(schedules.of_conversation(tx, call.inbound.address), wanted):
         case [row]:
             return row
         case []:
-            raise ScheduleRefused(
-                f"There is no schedule “{shown}” here. /cron lists what there is."
-            )
+            raise ScheduleRefused(text("schedule-refused.none", name=name))
         case several:
-            numbers = [str(listed.index(row) + 1) for row in several if row in listed]
-            which = f"by its number in /cron: {', '.join(numbers)}"
+            numbers = ", ".join(str(listed.index(row) + 1) for row in several if row in listed)
             ids = ", ".join(row.id for row in several)
+            which = (
+                text("schedule-refused.which-number", numbers=numbers)
+                if numbers
+                else text("schedule-refused.which-id", ids=ids)
+            )
+            many = len(several)
             raise ScheduleRefused(
-                f"{len(several)} schedules here are called “{shown}”: say which one "
-                f"{which if numbers else f'by its id: {ids}'}."
+                text("schedule-refused.several", many=many, name=name, which=which)
             )
 
 
@@ -261,23 +191,15 @@ def _parted(words: Sequence[str]) -> tuple[str, str]:
     """
     if " " not in words[0]:
         for count in range(min(len(words), _WORDS_MAX), 0, -1):
-            text = " ".join(words[:count])
+            when = " ".join(words[:count])
             try:
-                check(text)
+                check(when)
             except NotASchedule:
                 continue
-            return text, " ".join(words[count:])
+            return when, " ".join(words[count:])
     if len(words) == 1:
         try:
             check(words[0])
         except NotASchedule as error:
-            raise ScheduleRefused(f"{error} {_EXAMPLE}") from None
+            raise ScheduleRefused(text("schedule-refused.needs-task", why=error)) from None
     return words[0], " ".join(words[1:])
-
-
-def _refusal(act: Callable[[], str]) -> str:
-    """Do it, and return what is said of it, or why it was not done."""
-    try:
-        return act()
-    except ScheduleRefused as error:
-        return str(error)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Literal
 
 from aouo.commands.registry import CommandCall, Result
-from aouo.facts.events import Inbound, Report, Triggered
-from aouo.facts.notices_schedules import AtWork, WorkLine
-from aouo.facts.schedule_words import moment_in_words
+from aouo.facts.events import Inbound
+from aouo.facts.ports import Rendered
+from aouo.facts.schedule import ZoneOf
 from aouo.facts.work import Working
 from aouo.packs.library import Library
 from aouo.store import at_work, jobs, kept_reports, schedules
 from aouo.store.database import Tx
-from aouo.triggers.scheduling import ZoneOf
-from aouo.triggers.ticking import name_of
+from aouo.words import schedules as words
 
 _UPCOMING = 5
 
 
+@dataclass(slots=True, eq=False)
 class Jobs:
     """Tells what is at work in a conversation; the owner in private reads of all of them."""
 
-    def __init__(self, zone_of: ZoneOf, *, is_owner: Callable[[Inbound], bool]) -> None:
-        self._zone_of = zone_of
-        self._is_owner = is_owner
+    zone_of: ZoneOf
+    is_owner: Callable[[Inbound], bool]
 
     def show(self, tx: Tx, call: CommandCall, library: Library) -> Result:
         """`/jobs`."""
@@ -38,11 +37,11 @@ class Jobs:
         Returns the job to stop after the commit, 0 = none, apart from one that `Result` names: the
         turn of this very conversation, whose questions close with it.
         """
-        work = next((one for one in self._seen(tx, call) if one.id == job_id), None)
+        work = next((work for work in self._seen(tx, call) if work.id == job_id), None)
         if work is None:
             return Result(self._shown(tx, call, "over")), 0
         if not self._may_stop(call, work):
-            return Result(self._shown(tx, call, "not yours")), 0
+            return Result(self._shown(tx, call, "not-yours")), 0
         jobs.stop(tx, job_id)
         shown = self._shown(tx, call, "stopped", without=job_id)
         if work.lane == call.inbound.address.lane:
@@ -53,54 +52,36 @@ class Jobs:
         self,
         tx: Tx,
         call: CommandCall,
-        asked: Literal["", "stopped", "over", "not yours"] = "",
+        asked: Literal["", "stopped", "over", "not-yours"] = "",
         *,
         without: int = 0,
-    ) -> AtWork:
-        works = [self._line(call, one) for one in self._seen(tx, call) if one.id != without]
+    ) -> Rendered:
         address = call.inbound.address
+        works = [work for work in self._seen(tx, call) if work.id != without]
         rows = [row for row in schedules.of_conversation(tx, address) if row.next_due]
         rows.sort(key=lambda row: row.next_due)
-        upcoming = tuple(
-            (
-                name_of(row),
-                moment_in_words(datetime.fromisoformat(row.next_due), self._zone_of(row.zone)),
-            )
-            for row in rows[:_UPCOMING]
-        )
         kept, until = kept_reports.waiting(tx, address)
-        return AtWork(
-            tuple(works),
-            at_work.count_waiting(tx, address),
-            upcoming,
-            asked,
-            kept,
-            moment_in_words(datetime.fromisoformat(until), self._zone_of("")) if until else "",
+        return words.at_work(
+            works,
+            {work.id for work in works if self._may_stop(call, work)},
+            rows[:_UPCOMING],
+            self.zone_of,
+            here=address,
+            asked=asked,
+            waiting=at_work.count_waiting(tx, address),
+            kept=kept,
+            until=until,
         )
 
     def _seen(self, tx: Tx, call: CommandCall) -> list[Working]:
         """Return the jobs at work that whoever asks may know of, but for this one."""
         here = call.inbound.address
-        everything = self._is_owner(call.inbound) and call.inbound.chat_kind == "private"
+        everything = self.is_owner(call.inbound) and call.inbound.chat_kind == "private"
         return [
-            one
-            for one in at_work.running(tx)
-            if one.id != call.job and (everything or one.inbound.address == here)
+            work
+            for work in at_work.running(tx)
+            if work.id != call.job and (everything or work.inbound.address == here)
         ]
 
-    def _line(self, call: CommandCall, work: Working) -> WorkLine:
-        content, person = work.inbound.content, work.inbound.person
-        since = datetime.fromisoformat(work.since).astimezone(self._zone_of(""))
-        is_run = isinstance(content, Triggered | Report)
-        apart = work.inbound.address != call.inbound.address
-        return WorkLine(
-            work.id,
-            content.name if is_run else person.name or person.id,
-            is_run,
-            f"{since:%H:%M}",
-            (work.inbound.group or person.name or work.inbound.address.chat_id) if apart else "",
-            self._may_stop(call, work),
-        )
-
     def _may_stop(self, call: CommandCall, work: Working) -> bool:
-        return work.inbound.person.id == call.inbound.person.id or self._is_owner(call.inbound)
+        return work.inbound.person.id == call.inbound.person.id or self.is_owner(call.inbound)

@@ -12,7 +12,6 @@ from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
 from aouo.facts.notices_media import MediaNotice
 from aouo.facts.notices_memory import MemoryNotice
-from aouo.facts.notices_schedules import ScheduleNotice
 
 
 class Plain(Enum):
@@ -433,7 +432,6 @@ Notice: TypeAlias = (
     | MemoryNotice
     | InstallNotice
     | CommandNotice
-    | ScheduleNotice
     | SummaryNotice
     | Greeting
     | Help

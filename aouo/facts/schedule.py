@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeAlias, assert_never
@@ -11,7 +13,7 @@ from cronsim import CronSim, CronSimError
 
 from aouo.facts.schedule_phrases import rewritten
 
-MAX_DAYS = 366
+_MAX_DAYS = 366
 _DAY = 1440
 _UNITS = {"m": 1, "min": 1, "minute": 1, "h": 60, "hr": 60, "hour": 60, "d": _DAY, "day": _DAY}
 _SPAN = re.compile(r"([0-9]{1,9})\s*([a-z]+?)s?")
@@ -71,6 +73,8 @@ class Cron:
 
 
 Schedule: TypeAlias = Once | Every | Cron
+ZoneOf: TypeAlias = Callable[[str], tzinfo]
+"""Gives the zone of an IANA name, "" = the owner's zone."""
 
 
 def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
@@ -124,6 +128,20 @@ def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime |
             assert_never(schedule)
 
 
+def upcoming(text: str, since: str, now: datetime, zone: tzinfo, most: int = 3) -> list[datetime]:
+    """Return the next due times in `zone` of a schedule made at `since`, be it on or off."""
+    found = list[datetime]()
+    try:
+        schedule = parse(text, datetime.fromisoformat(since), zone)
+    except NotASchedule:
+        return []
+    moment: datetime | None = now
+    with suppress(OverflowError):  # the calendar ends with the year 9999
+        while len(found) < most and (moment := next_after(schedule, moment, zone)):
+            found.append(moment.astimezone(zone))
+    return found
+
+
 def _today(now: datetime, zone: tzinfo) -> date:
     try:
         return now.astimezone(zone).date()
@@ -158,7 +176,7 @@ def _flowing(expression: str, moment: datetime, due: datetime, zone: tzinfo) -> 
     return due
 
 
-def _minutes(span: str, text: str, *, most_days: int = MAX_DAYS) -> int:
+def _minutes(span: str, text: str, *, most_days: int = _MAX_DAYS) -> int:
     found = _SPAN.fullmatch(span)
     unit = _UNITS.get(found[2], 0) if found else 0
     if not found or not unit:

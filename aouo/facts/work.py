@@ -1,6 +1,6 @@
 """Rows of a message's work: its job, turn, questions, files and deliveries.
 
-Values without behaviour, which the stores return.
+Values that the stores return.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ ScheduleOrigin: TypeAlias = Literal["default", "person", "model"]
 Misfire: TypeAlias = Literal["run_once", "skip", "coalesce"]
 """What becomes of missed due times: the newest is run late, none is, or one run that is told of
 them all."""
+
+
+_TITLE_CHARS = 60
 
 
 RunState: TypeAlias = Literal["waiting", "done", "silent", "failed", "stopped", "missed", "busy"]
@@ -214,6 +217,18 @@ class Scheduled:
     timeout_s: int = 0
     tokens_max: int = 0
     retries: int = 0
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        skill = self.skill.partition(":")[2]
+        title = self.name or self.key.replace("-", " ") or skill.replace("-", " ") or self.prompt
+        return " ".join(title.split())[:_TITLE_CHARS]
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of its runs."""
+        return Lane(f"cron:{self.id}")
 
 
 @dataclass(frozen=True, slots=True)

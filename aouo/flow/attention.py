@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 import structlog
@@ -18,22 +19,16 @@ from aouo.words import sentences
 log = structlog.get_logger()
 
 
+@dataclass(slots=True, eq=False)
 class Attention:
     """Counts what a person gets unasked, and keeps what is too much or comes in quiet hours.
 
     A person counts by the id in whose name a run began; days and hours are those of `zone`.
     """
 
-    def __init__(
-        self,
-        *,
-        rules: Callable[[], AttentionRules],
-        zone: Callable[[], tzinfo],
-        library: Callable[[], Library],
-    ) -> None:
-        self._rules = rules
-        self._zone = zone
-        self._library = library
+    rules: Callable[[], AttentionRules]
+    zone: Callable[[], tzinfo]
+    library: Callable[[], Library]
 
     def holds(
         self, tx: Tx, inbound: Inbound, report: Report, messages: Sequence[Rendered], now: str
@@ -41,11 +36,11 @@ class Attention:
         """Whether `messages` of a report are not to be sent: they are kept for a digest then."""
         if not messages or _is_asked_for(tx, inbound, report):
             return False
-        moment, zone, person = datetime.fromisoformat(now), self._zone(), inbound.person.id
+        moment, zone, person = datetime.fromisoformat(now), self.zone(), inbound.person.id
         day = moment.astimezone(zone).date().isoformat()
         sent = kept_reports.sent_on(tx, person, day)
         always = self._can_wait(inbound, report)
-        due = self._rules().digest_due(moment, zone, sent=sent, always=always)
+        due = self.rules().digest_due(moment, zone, sent=sent, always=always)
         if due is None:
             kept_reports.count(tx, person, day)
             return False
@@ -68,12 +63,12 @@ class Attention:
 
     def _name(self, report: Report) -> str:
         """What a report comes from; with its pack, if there are several, as in its message."""
-        several = len(self._library().names) > 1
+        several = len(self.library().names) > 1
         return f"{report.pack} · {report.name}" if several and report.pack else report.name
 
     def _can_wait(self, inbound: Inbound, report: Report) -> bool:
         """Whether it comes from a watch that its pack calls quiet."""
-        pack = self._library().get(report.pack) if inbound.origin == "watch" else None
+        pack = self.library().get(report.pack) if inbound.origin == "watch" else None
         key = report.trigger.partition(":")[2]
         return pack is not None and any(
             watch.quiet for watch in pack.manifest.watches if watch.id == key

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
+from aouo.facts.schedule import ZoneOf
 from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.home import Home
 from aouo.store.database import Database
-from aouo.triggers.scheduling import ZoneOf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

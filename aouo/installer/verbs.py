@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -13,7 +14,8 @@ from aouo.config.settings import Settings
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.errors import SetupError
 from aouo.facts.people import AT_HOME, Admission, Owner
-from aouo.facts.work import Misfire, Paused, Scheduled
+from aouo.facts.ports import Clock
+from aouo.facts.work import Misfire, Scheduled
 from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
 from aouo.installer.kit import PackKit
@@ -26,10 +28,12 @@ from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.plumbing.zones import zone_of
+from aouo.store import schedules as rows
+from aouo.store.database import Database, Tx
 from aouo.store.opening import opened
-from aouo.triggers.changing import ScheduleRefused, Wish, may_run
-from aouo.triggers.schedules import Schedules
+from aouo.triggers.schedules import ScheduleRefused, Schedules, Wish
 from aouo.triggers.scheduling import Place
+from aouo.words.catalogue import text
 from aouo.words.packs import install_card
 
 
@@ -75,7 +79,7 @@ class SwitchSchedule:
 
 @dataclass(frozen=True, slots=True)
 class MakeSchedule:
-    """Make a schedule in a conversation; "" and 0 as in `triggers.changing.Wish`.
+    """Make a schedule in a conversation; "" and 0 as in `triggers.schedules.Wish`.
 
     `pack` "" = the one that answers there.
     """
@@ -108,10 +112,10 @@ class NotDone(SetupError):
 
 
 def home_verbs(
-    packs: Packs, library: Callable[[], Library], schedules: Schedules
+    packs: Packs, schedules: Schedules, database: Database, clock: Clock
 ) -> Mapping[str, Verb[Any]]:
     """Return the verbs about packs and schedules; those about packs raise `PackError`."""
-    verbs = _HomeVerbs(packs, library, schedules)
+    verbs = _HomeVerbs(packs, schedules, database, clock)
     return {
         "pack_offer": Verb(OfferPack, verbs.offer),
         "pack_accept": Verb(AnswerOffer, verbs.accept),
@@ -127,15 +131,16 @@ def home_verbs(
     }
 
 
+@dataclass(slots=True, eq=False)
 class _HomeVerbs:
-    def __init__(self, packs: Packs, library: Callable[[], Library], schedules: Schedules) -> None:
-        self._packs = packs
-        self._library = library
-        self._schedules = schedules
+    packs: Packs
+    schedules: Schedules
+    database: Database
+    clock: Clock
 
     async def offer(self, request: OfferPack) -> Facts:
         ours = request.source in map(str, sample_packs())
-        made = await self._packs.offer(request.source, TERMINAL, upgrade=request.upgrade)
+        made = await self.packs.offer(request.source, TERMINAL, upgrade=request.upgrade)
         change = made.change
         return {
             "id": change.id,
@@ -149,36 +154,37 @@ class _HomeVerbs:
         }
 
     async def accept(self, request: AnswerOffer) -> Facts:
-        change = await self._packs.accept(request.id, TERMINAL)
+        change = await self.packs.accept(request.id, TERMINAL)
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
     async def decline(self, request: AnswerOffer) -> Facts:
-        return {"pack": (await self._packs.decline(request.id)).pack}
+        return {"pack": (await self.packs.decline(request.id)).pack}
 
     async def remove(self, request: RemovePack) -> Facts:
-        change = await self._packs.remove(request.pack, TERMINAL, purge=request.purge)
+        change = await self.packs.remove(request.pack, TERMINAL, purge=request.purge)
         return {"pack": change.pack, "purged": request.purge}
 
     async def restore(self, request: RestorePack) -> Facts:
-        before, problem = await self._packs.restore(
+        before, problem = await self.packs.restore(
             request.pack, Path(request.file), request.passphrase
         )
         return {"before": str(before) if before else "", "schedules_problem": problem}
 
     async def unread(self, request: Nothing) -> Facts:
         del request
-        return {"unread": await self._packs.unread()}
+        return {"unread": await self.packs.unread()}
 
     async def refresh(self, request: Nothing) -> Facts:
         del request
-        before = self._library()
-        await self._packs.refresh()
-        return refreshed(before, self._library())
+        before = self.schedules.library()
+        await self.packs.refresh()
+        return refreshed(before, self.schedules.library())
 
     async def make(self, request: MakeSchedule) -> Facts:
         """Make a schedule; return it."""
         if request.misfire not in get_args(Misfire):
-            raise NotDone(f"misfire is one of {', '.join(get_args(Misfire))}.")
+            misfires = ", ".join(get_args(Misfire))
+            raise NotDone(text("schedule-refused.misfire", misfires=misfires))
         wish = Wish(
             text=request.schedule,
             prompt=request.prompt,
@@ -189,47 +195,42 @@ class _HomeVerbs:
             tokens_max=request.tokens_max,
             retries=request.retries,
         )
-        place = place_of(request.chat, request.thread, request.person)
-        chat = place.address.chat_id
-        is_page = place.address.platform == "web"
-        if is_page and chat != GENERAL and self._library().get(chat) is None:
-            raise NotDone(f"There is no chat {chat!r} on the page: say web:~, or web: and a pack.")
-        with _said():
-            await self._schedules.check_topic(place.address)
-            pack = request.pack or await self._schedules.pack_of(place.address, self._library())
-            row = await self._schedules.create(wish, place, pack, self._library())
-        return {"schedule": asdict(row)}
+
+        def create(tx: Tx) -> Scheduled:
+            place = place_of(request.chat, request.thread, request.person)
+            chat, library = place.address.chat_id, self.schedules.library()
+            if place.address.platform == "web" and chat != GENERAL and library.get(chat) is None:
+                raise ScheduleRefused(text("schedule-refused.page-chat", chat=repr(chat)))
+            pack = self.schedules.pack_at(tx, place.address, request.pack)
+            return self.schedules.create(tx, wish, place, self.clock.now(), pack=pack)
+
+        return await self._changed(create)
 
     async def switch(self, request: SwitchSchedule) -> Facts:
         """Switch a schedule; return it as it is now, None = there is none with this id."""
-        with _said():
-            row = (
-                await self._schedules.resume(request.id, self._library())
-                if request.on
-                else await self._schedules.pause(request.id)
-            )
-        return {"schedule": asdict(row) if row else None}
+        return await self._of(request.id, partial(self.schedules.switch, on=request.on))
 
     async def run(self, request: OneSchedule) -> Facts:
         """Have a schedule run now; return it, None = there is none with this id."""
-        with _said():
-            row = await self._schedules.run_now(request.id)
-        return {"schedule": asdict(row) if row else None}
+        return await self._of(request.id, self.schedules.run)
 
     async def forget(self, request: OneSchedule) -> Facts:
         """Remove a schedule; return what it was, None = there is none with this id."""
-        with _said():
-            row = await self._schedules.remove(request.id)
+        return await self._of(request.id, lambda tx, row, now: self.schedules.remove(tx, row))
+
+    async def _of(self, wanted: str, work: Callable[[Tx, Scheduled, datetime], Scheduled]) -> Facts:
+        def change(tx: Tx) -> Scheduled | None:
+            row = rows.get(tx, wanted)
+            return work(tx, row, self.clock.now()) if row else None
+
+        return await self._changed(change)
+
+    async def _changed(self, work: Callable[[Tx], Scheduled | None]) -> Facts:
+        try:
+            row = await self.database.transact(work)
+        except ScheduleRefused as error:
+            raise NotDone(str(error)) from error
         return {"schedule": asdict(row) if row else None}
-
-
-@contextmanager
-def _said() -> Generator[None]:
-    """Tell the terminal why a schedule was refused."""
-    try:
-        yield
-    except ScheduleRefused as error:
-        raise NotDone(str(error)) from error
 
 
 def place_of(chat: str, thread: str, person: str) -> Place:
@@ -237,20 +238,20 @@ def place_of(chat: str, thread: str, person: str) -> Place:
     a name one of a terminal.
 
     Raises:
-        NotDone: for a group it has to be said in whose name the schedule runs; a terminal and the
-            page have no topics.
+        ScheduleRefused: for a group it has to be said in whose name the schedule runs; a terminal
+            and the page have no topics.
     """
     if not chat.removeprefix("-").isdecimal():
         on_page = chat.startswith("web:")
         if thread:
-            which = "page" if on_page else f"terminal {chat!r}"
-            raise NotDone(f"The {which} has no topics: leave out --thread.")
+            where = "page" if on_page else f"terminal {chat!r}"
+            raise ScheduleRefused(text("schedule-refused.no-topics", where=where))
         name = chat.removeprefix("web:")
         address = ConversationAddress("web" if on_page else "cli", name)
         return Place(address, "private", person or AT_HOME)
     in_group = chat.startswith("-")
     if in_group and not person:
-        raise NotDone("In a group a schedule runs in somebody's name: say whose, with --person.")
+        raise ScheduleRefused(text("schedule-refused.whose"))
     kind = "private" if not in_group else "forum" if thread else "group"
     return Place(ConversationAddress("tg", chat, thread), kind, person or chat)
 
@@ -303,12 +304,8 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
         packs = Packs(kit)
         await packs.recover(Takeover())
         try:
-            admission = Admission(settings.telegram.allowed_user_ids)
-
-            def may(row: Scheduled) -> Paused:
-                return may_run(row, library(), partial(admission.lists, owner=owner.id))
-
-            schedules = Schedules(database=database, clock=clock, zone_of=zones, may=may)
-            yield home_verbs(packs, library, schedules)
+            listed = partial(Admission(settings.telegram.allowed_user_ids).lists, owner=owner.id)
+            schedules = Schedules(zones, library, listed, lambda: settings.cron.enabled)
+            yield home_verbs(packs, schedules, database, clock)
         finally:
             stores.close()

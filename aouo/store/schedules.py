@@ -104,39 +104,6 @@ def pause_others(tx: Tx, listed: Collection[str], now: str) -> list[str]:
     return [row["person"] for row in theirs]
 
 
-def write(tx: Tx, row: Scheduled, now: str) -> None:
-    """Update a schedule's skill, prompt, text, `since` and `next_due`."""
-    tx.touch(CHANGED)
-    tx.run(
-        "UPDATE schedules SET skill = ?, prompt = ?, text = ?, since = ?, next_due = ?, "
-        "updated_at = ? WHERE id = ?",
-        row.skill,
-        row.prompt,
-        row.text,
-        row.since,
-        row.next_due or None,
-        now,
-        row.id,
-    )
-
-
-def rewrite(tx: Tx, schedule_id: str, text: str, next_due: str, now: str) -> bool:
-    """Take a person's own text from now on; False when the schedule is gone."""
-    tx.touch(CHANGED)
-    return (
-        tx.run(
-            "UPDATE schedules SET text = ?, since = ?, next_due = ?, own_text = 1, updated_at = ? "
-            "WHERE id = ?",
-            text,
-            now,
-            next_due or None,
-            now,
-            schedule_id,
-        )
-        == 1
-    )
-
-
 def edit(tx: Tx, row: Scheduled, now: str) -> bool:
     """Store all that a person or a model may change of a schedule; False when it is gone."""
     tx.touch(CHANGED)

@@ -61,8 +61,8 @@ def put(tx: Tx, state: WatchState) -> None:
 
 
 def forget_seen(tx: Tx, pack: str, watch: str, tenant: str) -> None:
-    """Have a watch take what it sees next of a tenant's data, or of everybody's, as what it saw
-    before."""
+    """Reset a watch of a tenant's data, or of everybody's: its next look becomes the baseline and
+    reports no change."""
     tx.run(
         "UPDATE watches SET digest = '' WHERE pack = ? AND id = ? AND tenant IN (?, '')",
         pack,

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from typing import Literal
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.origins import PEOPLE
 from aouo.facts.ports import Clock
-from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.library import Library
 from aouo.store import schedules
 from aouo.store.database import Database, Tx
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
-from aouo.triggers import changing
-from aouo.triggers.changing import ScheduleRefused, Wish
-from aouo.triggers.scheduling import Place, ZoneOf
-from aouo.triggers.ticking import name_of
+from aouo.triggers.schedules import ScheduleRefused, Schedules, Wish
+from aouo.triggers.scheduling import Place
+from aouo.words.schedules import line_of, next_times, zone_name
 
 _PROMPT_CHARS = 300
 _BY_ITSELF = (
@@ -44,26 +40,21 @@ class Cron(Arguments):
     timezone: str = ""
 
 
-def cron(
-    database: Database,
-    clock: Clock,
-    *,
-    zone_of: ZoneOf,
-    library: Callable[[], Library],
-    enabled: bool,
-) -> Tool:
-    """Make the tool; `enabled`: schedules run at all. A call that runs twice makes one schedule."""
+def cron(database: Database, clock: Clock, service: Schedules) -> Tool:
+    """Make the tool. A call that runs twice makes one schedule."""
 
     async def _run(wish: Cron, context: ToolContext, call_id: str) -> str:
-        _check_origin(wish, context, library())
-        calls = _Calls(wish, context, call_id, clock.now(), zone_of, library())
+        _check_origin(wish, context, service.library())
+        if wish.action == "list":
+            return await database.read(lambda tx: _listed(_own(tx, context), service))
+        now, new_id = clock.now(), _id_of(context.turn_id, call_id)
         try:
-            if wish.action == "list":
-                return await database.read(calls.listed)
-            done = await database.transact(calls.done, durable=True)
+            done = await database.transact(
+                lambda tx: _done(tx, wish, context, now, service, new_id), durable=True
+            )
         except ScheduleRefused as error:
             raise ToolFailed(str(error)) from error
-        return done if enabled or wish.action in ("pause", "remove") else done + _OFF
+        return done if service.enabled() or wish.action in ("pause", "remove") else done + _OFF
 
     return tool(
         "cron",
@@ -76,99 +67,61 @@ def cron(
     )
 
 
-class _Calls:
-    """One call; what it may see are schedules of this conversation, person and pack."""
-
-    def __init__(
-        self,
-        wish: Cron,
-        context: ToolContext,
-        call_id: str,
-        now: datetime,
-        zone_of: ZoneOf,
-        library: Library,
-    ) -> None:
-        self._wish = wish
-        self._context = context
-        self._call_id = call_id
-        self._now = now
-        self._zone_of = zone_of
-        self._library = library
-
-    def listed(self, tx: Tx) -> str:
-        """Return the schedules, one a line."""
-        lines = [f"{self._line(row)}; prompt: {_cut(row.prompt)}" for row in self._own(tx)]
-        return "\n".join(lines) or "There are no schedules here."
-
-    def done(self, tx: Tx) -> str:
-        """Carry out what changes something; return what is so now."""
-        wish = self._wish
-        if wish.action == "create":
-            changing.check_pack(self._context.pack, self._library)
-            return f"Made. {self._told(self._created(tx))}"
-        row = next((one for one in self._own(tx) if one.id == wish.id.strip()), None)
-        if row is None:
-            raise ScheduleRefused(f"There is no schedule {wish.id[:40]!r} here. {self.listed(tx)}")
-        match wish.action:
-            case "update":
-                return f"Changed. {self._told(self._changed(tx, row))}"
-            case "pause":
-                return f"Off. {self._line(changing.pause(tx, row, self._now, self._zone_of))}"
-            case "resume":
-                # Whoever has this turn is on the list, and it changes only what is theirs.
-                may = partial(changing.may_run, library=self._library, is_listed=lambda _: True)
-                args = (self._library, self._now, self._zone_of, may)
-                return f"On. {self._told(changing.resume(tx, row, *args))}"
-            case _:
-                changing.remove(tx, row)
-                return f"Removed: “{name_of(row)}”."
-
-    def _own(self, tx: Tx) -> list[Scheduled]:
-        context = self._context
-        return [
-            row
-            for row in schedules.of_conversation(tx, context.address)
-            if (row.pack, row.person) == (context.pack, context.person)
-        ]
-
-    def _created(self, tx: Tx) -> Scheduled:
-        wish, context = self._wish, self._context
-        wanted = Wish(wish.schedule, wish.prompt, wish.name, wish.timezone)
+def _done(
+    tx: Tx, wish: Cron, context: ToolContext, now: datetime, service: Schedules, new_id: str
+) -> str:
+    """Carry out what changes something; return what is so now."""
+    if wish.action == "create":
         place = Place(context.address, context.chat_kind, context.person)
-        return changing.create(
-            tx,
-            wanted,
-            place,
-            self._now,
-            self._zone_of,
-            pack=context.pack,
-            origin="model",
-            schedule_id=_id_of(context.turn_id, self._call_id),
+        wanted = Wish(wish.schedule, wish.prompt, wish.name, wish.timezone)
+        made = service.create(
+            tx, wanted, place, now, pack=context.pack, origin="model", schedule_id=new_id
         )
-
-    def _changed(self, tx: Tx, row: Scheduled) -> Scheduled:
-        wish = self._wish
-        wanted = Wish(
-            wish.schedule or None, wish.prompt or None, wish.name or None, wish.timezone or None
+        return f"Made. {_told(made, now, service)}"
+    own = _own(tx, context)
+    row = next((row for row in own if row.id == wish.id.strip()), None)
+    if row is None:
+        raise ScheduleRefused(
+            f"There is no schedule {wish.id[:40]!r} here. {_listed(own, service)}"
         )
-        if wanted == Wish():
-            raise ScheduleRefused("Say what to change: name, prompt, schedule or timezone.")
-        return changing.change(tx, row, wanted, self._now, self._zone_of)
+    match wish.action:
+        case "update":
+            wanted = Wish(
+                wish.schedule or None, wish.prompt or None, wish.name or None, wish.timezone or None
+            )
+            if wanted == Wish():
+                raise ScheduleRefused("Say what to change: name, prompt, schedule or timezone.")
+            return f"Changed. {_told(service.change(tx, row, wanted, now), now, service)}"
+        case "pause":
+            return f"Off. {_line(service.switch(tx, row, now, on=False), service)}"
+        case "resume":
+            return f"On. {_told(service.switch(tx, row, now, on=True), now, service)}"
+        case _:
+            return f"Removed: “{service.remove(tx, row).title}”."
 
-    def _told(self, row: Scheduled) -> str:
-        zone = self._zone_of(row.zone)
-        times = [
-            moment_in_words(time, zone) for time in changing.upcoming(row, self._now, self._zone_of)
-        ]
-        upcoming = f" Next: {'; '.join(times)} ({changing.zone_name(row, self._zone_of)})."
-        tell = " Tell the person these times." if row.enabled else ""
-        return f"{self._line(row)}.{upcoming if row.enabled else ''}{tell}"
 
-    def _line(self, row: Scheduled) -> str:
-        zone, when = self._zone_of(row.zone), changing.when(row, self._zone_of)
-        due = moment_in_words(datetime.fromisoformat(row.next_due), zone) if row.next_due else ""
-        state = "off" if row.paused else f"on, next {due}" if due else "over"
-        return f"id {row.id}: “{name_of(row)}”, {when}: {state}"
+def _own(tx: Tx, context: ToolContext) -> list[Scheduled]:
+    """Return the schedules of this conversation, person and pack: what a call may see."""
+    rows = schedules.of_conversation(tx, context.address)
+    return [row for row in rows if (row.pack, row.person) == (context.pack, context.person)]
+
+
+def _listed(rows: list[Scheduled], service: Schedules) -> str:
+    lines = [f"{_line(row, service)}; prompt: {_cut(row.prompt)}" for row in rows]
+    return "\n".join(lines) or "There are no schedules here."
+
+
+def _told(row: Scheduled, now: datetime, service: Schedules) -> str:
+    line = f"{_line(row, service)}."
+    if not row.enabled:
+        return line
+    times = "; ".join(next_times(row, now, service.zone_of))
+    zone = zone_name(row, service.zone_of)
+    return f"{line} Next: {times} ({zone}). Tell the person these times."
+
+
+def _line(row: Scheduled, service: Schedules) -> str:
+    return f"id {row.id}: {line_of(row, service.zone_of)}"
 
 
 def _check_origin(wish: Cron, context: ToolContext, library: Library) -> None:

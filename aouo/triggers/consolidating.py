@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -28,7 +29,7 @@ from aouo.triggers.journaling import WITHIN_S, Due, Left, May
 from aouo.triggers.runs import RunEnd
 
 log = structlog.get_logger()
-LINES_AT_ONCE = 100
+_LINES_AT_ONCE = 100
 _FILE = "MEMORY.md"
 _LOOK_EVERY_S = 300.0
 _WISH = (
@@ -41,42 +42,31 @@ _WISH = (
 )
 
 
+@dataclass(slots=True, eq=False)
 class Consolidating:
     """Files a job for each tenant of a pack that is due; `trigger` is `Inbox.trigger`."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        trigger: Callable[[Due], Awaitable[int]],
-        keeping: Keeping,
-        may: May,
-        left: Left,
-        enabled: Callable[[], bool],
-        every_s: Callable[[], float],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._trigger = trigger
-        self._keeping = keeping
-        self._may = may
-        self._left = left
-        self._enabled = enabled
-        self._every_s = every_s
+    database: Database
+    clock: Clock
+    trigger: Callable[[Due], Awaitable[int]]
+    keeping: Keeping
+    may: May
+    left: Left
+    enabled: Callable[[], bool]
+    every_s: Callable[[], float]
 
     async def run(self) -> None:
         """Look for what is due, for ever."""
         while True:
-            if self._enabled():
+            if self.enabled():
                 await self._look()
-            await self._clock.sleep(min(_LOOK_EVERY_S, self._every_s()))
+            await self.clock.sleep(min(_LOOK_EVERY_S, self.every_s()))
 
     async def _look(self) -> None:
-        now = self._clock.now()
-        until = iso(now - timedelta(seconds=self._every_s())), iso(now)
-        for owed in await self._database.read(lambda tx: consolidations.owed(tx, *until)):
-            if not self._may(owed.pack, owed.inbound):
+        now = self.clock.now()
+        until = iso(now - timedelta(seconds=self.every_s())), iso(now)
+        for owed in await self.database.read(lambda tx: consolidations.owed(tx, *until)):
+            if not self.may(owed.pack, owed.inbound):
                 continue
             try:
                 text = await self._text_of(owed)
@@ -87,25 +77,25 @@ class Consolidating:
             def due(tx: Tx, now: datetime, owed: Owed = owed, text: str = text) -> list[Inbound]:
                 return self._ask(tx, owed, text, now)
 
-            await self._trigger(due)
+            await self.trigger(due)
 
     async def _text_of(self, owed: Owed) -> str:
         """Raises: ToolFailed: the file cannot be read."""
-        await self._keeping.settle_open(owed.pack, owed.owner)
-        files = self._keeping.files(owed.pack, owed.owner)
+        await self.keeping.settle_open(owed.pack, owed.owner)
+        files = self.keeping.files(owed.pack, owed.owner)
         return await asyncio.to_thread(files.text, _FILE)
 
     def _ask(self, tx: Tx, owed: Owed, text: str, now: datetime) -> list[Inbound]:
-        if jobs.any_open(tx, lane_of(owed)) or self._left(tx) == 0:
+        if jobs.any_open(tx, _lane_of(owed)) or self.left(tx) == 0:
             return []
-        lines = journal.oldest(tx, owed.pack, owed.owner, LINES_AT_ONCE, after=owed.upto)
+        lines = journal.oldest(tx, owed.pack, owed.owner, _LINES_AT_ONCE, after=owed.upto)
         if not lines:
             return []
         consolidations.ask(tx, owed.pack, owed.owner, lines[-1].id, digest(text), iso(now))
-        return [_work_in(owed, text, lines, now, max(0, self._left(tx)))]
+        return [_work_in(owed, text, lines, now, max(0, self.left(tx)))]
 
 
-def lane_of(owed: Owed) -> Lane:
+def _lane_of(owed: Owed) -> Lane:
     return Lane(f"consolidate:{_trigger(owed)}")
 
 

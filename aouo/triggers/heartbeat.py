@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import structlog
 
@@ -29,12 +29,10 @@ from aouo.triggers.ticking import Due
 
 log = structlog.get_logger()
 NAME = "heartbeat"
-OK = "HEARTBEAT_OK"
+_OK = "HEARTBEAT_OK"
 """An answer that is this alone is not sent."""
-FILE_BYTES = 16 * 1024
+_FILE_BYTES = 16 * 1024
 """What is read of the file."""
-Skipped: TypeAlias = Literal["", "busy", "cap"]
-
 _LANE = Lane(f"{NAME}:{NAME}")
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"#{1,6}(\s.*)?")
@@ -42,128 +40,111 @@ _AROUND = string.punctuation + string.whitespace + "…✅👍"
 _WHO = (
     "[this is a heartbeat: you look by yourself, and nobody is there to answer questions. Below "
     "are the notes of your owner on what to look at. Your answer goes to them. If nothing needs "
-    f"their attention now, answer {OK} and nothing else]"
+    f"their attention now, answer {_OK} and nothing else]"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Tick:
-    """What one tick came to."""
-
-    skipped: Skipped = ""
-    inbound: Inbound | None = None
-
-
+@dataclass(slots=True, eq=False)
 class Heartbeat:
     """Files a job for each tick, where the owner is told what nobody asked for; see `told_in`.
 
     `trigger` is `Inbox.trigger`; `capped` is told on each tick that the day's cap prevents.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        trigger: Callable[[Due], Awaitable[int]],
-        file: Path,
-        settings: Callable[[], Settings],
-        zone: Callable[[], tzinfo],
-        owner: Callable[[], Owner],
-        telegram: bool,
-        longest_s: Callable[[], float],
-        capped: Callable[[int], Awaitable[None]],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._trigger = trigger
-        self._file = file
-        self._settings = settings
-        self._zone = zone
-        self._owner = owner
-        self._telegram = telegram
-        self._longest_s = longest_s
-        self._capped = capped
+    database: Database
+    clock: Clock
+    trigger: Callable[[Due], Awaitable[int]]
+    file: Path
+    settings: Callable[[], Settings]
+    zone: Callable[[], tzinfo]
+    owner: Callable[[], Owner]
+    telegram: bool
+    longest_s: Callable[[], float]
+    capped: Callable[[int], Awaitable[None]]
 
     @property
     def state(self) -> str:
         """Say in a few words whether it looks, for `aouo status`."""
-        settings = self._settings()
+        settings = self.settings()
         if not settings.enabled:
             return "off"
         if self._chat() is None:
             return "off: the owner has no private chat with the bot"
         if not to_do(self._read()):
-            return f"on, and there is nothing in {self._file.name}"
-        quiet = settings.quiet.is_quiet(self._clock.now(), self._zone())
+            return f"on, and there is nothing in {self.file.name}"
+        quiet = settings.quiet.is_quiet(self.clock.now(), self.zone())
         return f"on, every {settings.every}{', but in quiet hours now' if quiet else ''}"
 
     async def run(self) -> None:
         """Tick, for ever."""
         while True:
-            wait_s = self._longest_s()
-            if self._settings().enabled and self._chat():
+            wait_s = self.longest_s()
+            if self.settings().enabled and self._chat():
                 due = await self._next()
-                wait_s = min(wait_s, (due - self._clock.now()).total_seconds())
+                wait_s = min(wait_s, (due - self.clock.now()).total_seconds())
                 if wait_s <= 0:
                     await self._tick()
                     continue
-            await self._clock.sleep(wait_s)
+            await self.clock.sleep(wait_s)
 
     async def _next(self) -> datetime:
         """Return when it is due next: an interval after the last time, and not in quiet hours."""
-        settings, now = self._settings(), self._clock.now()
-        last = await self._database.read(lambda tx: ticks.last(tx, NAME))
+        settings, now = self.settings(), self.clock.now()
+        last = await self.database.read(lambda tx: ticks.last(tx, NAME))
         if not last or (since := datetime.fromisoformat(last)) > now:  # the clock was set back
             since = now
-            await self._database.transact(lambda tx: ticks.note(tx, NAME, iso(now)))
+            await self.database.transact(lambda tx: ticks.note(tx, NAME, iso(now)))
         due = since + timedelta(seconds=settings.every_s)
-        return due if due > now else settings.quiet.end(now, self._zone())
+        return due if due > now else settings.quiet.end(now, self.zone())
 
     async def _tick(self) -> None:
         notes = to_do(self._read())
-        found = _Tick()
+        why_not: Literal["", "busy", "cap"] = ""
 
         def due(tx: Tx, now: datetime) -> list[Inbound]:
-            nonlocal found
-            if self._settings().quiet.is_quiet(now, self._zone()):  # since we looked
+            nonlocal why_not
+            if self.settings().quiet.is_quiet(now, self.zone()):  # since we looked
                 return []
             ticks.note(tx, NAME, iso(now))
-            found = self._found(tx, notes, now) if notes else _Tick()
-            return [found.inbound] if found.inbound else []
+            found = self._found(tx, notes, now) if notes else ""
+            if isinstance(found, Inbound):
+                return [found]
+            why_not = found
+            return []
 
-        await self._trigger(due)
-        if found.skipped == "busy":
+        begun = await self.trigger(due)
+        if why_not == "busy":
             log.info("heartbeat_busy", why="previous tick still running")
-        elif found.skipped == "cap":
-            log.info("heartbeat_capped", daily_tokens_max=self._settings().daily_tokens_max)
-            await self._capped(self._settings().daily_tokens_max)
+        elif why_not == "cap":
+            log.info("heartbeat_capped", daily_tokens_max=self.settings().daily_tokens_max)
+            await self.capped(self.settings().daily_tokens_max)
         else:
-            log.debug("heartbeat", asked=found.inbound is not None)
+            log.debug("heartbeat", asked=bool(begun))
 
-    def _found(self, tx: Tx, notes: str, now: datetime) -> _Tick:
+    def _found(self, tx: Tx, notes: str, now: datetime) -> Inbound | Literal["", "busy", "cap"]:
+        """Return the job of a tick, or why there is none; "" = nobody is to be told."""
         if jobs.any_open(tx, _LANE):
-            return _Tick("busy")
-        day = now.astimezone(self._zone()).date().isoformat()
-        left = usage.left_of_origin(tx, day, NAME, self._settings().daily_tokens_max)
+            return "busy"
+        day = now.astimezone(self.zone()).date().isoformat()
+        left = usage.left_of_origin(tx, day, NAME, self.settings().daily_tokens_max)
         if not left:
-            return _Tick("cap")
+            return "cap"
         chat = self._chat()
         if chat is None:
-            return _Tick()
+            return ""
         content = Triggered(
             NAME, "Heartbeat", notes, due_at=iso(now), about=(_WHO,), tokens_max=max(0, left)
         )
-        person = Person(self._owner().person.id)
-        return _Tick(inbound=Inbound(chat, person, content, origin=NAME))
+        person = Person(self.owner().person.id)
+        return Inbound(chat, person, content, origin=NAME)
 
     def _chat(self) -> ConversationAddress | None:
-        return self._owner().told_in(telegram=self._telegram)
+        return self.owner().told_in(telegram=self.telegram)
 
     def _read(self) -> str:
         try:
-            with self._file.open("rb") as file:
-                return file.read(FILE_BYTES).decode("utf-8", "replace")
+            with self.file.open("rb") as file:
+                return file.read(_FILE_BYTES).decode("utf-8", "replace")
         except OSError:
             return ""
 
@@ -177,7 +158,7 @@ def to_do(text: str) -> str:
 
 def is_ok(text: str) -> bool:
     """Whether an answer says only that all is well: the token, whatever marks stand around it."""
-    return text.strip() == SILENT or text.replace("\\", "").strip(_AROUND).upper() in ("", OK)
+    return text.strip() == SILENT or text.replace("\\", "").strip(_AROUND).upper() in ("", _OK)
 
 
 def settle_heartbeat(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

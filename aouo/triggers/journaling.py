@@ -7,6 +7,7 @@ far it goes, are written in one transaction, so that a kill neither loses nor do
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -25,7 +26,7 @@ from aouo.web.envelope import still_untrusted
 log = structlog.get_logger()
 GAP = timedelta(minutes=10)
 """From a turn's end to the look at it, and at what is said until then."""
-MESSAGES_AT_ONCE, MESSAGE_CHARS = 40, 800
+_MESSAGES_AT_ONCE, _MESSAGE_CHARS = 40, 800
 WITHIN_S = 120
 _LATER = timedelta(hours=1)
 """The longest that a look is put off."""
@@ -48,53 +49,44 @@ Left: TypeAlias = Callable[[Tx], int]
 """The tokens that are left today, 0 = none, -1 = without a cap."""
 
 
+@dataclass(slots=True, eq=False)
 class Journaling:
     """Files a job for each session that is due; `trigger` is `Inbox.trigger`."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        trigger: Callable[[Due], Awaitable[int]],
-        may: May,
-        left: Left,
-        enabled: Callable[[], bool],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._trigger = trigger
-        self._may = may
-        self._left = left
-        self._enabled = enabled
+    database: Database
+    clock: Clock
+    trigger: Callable[[Due], Awaitable[int]]
+    may: May
+    left: Left
+    enabled: Callable[[], bool]
 
     async def run(self) -> None:
         """Look for what is due, for ever."""
         while True:
-            if self._enabled():
-                now = self._clock.now()
+            if self.enabled():
+                now = self.clock.now()
                 until = iso(now), iso(now + _LATER)
-                if await self._database.read(lambda tx, until=until: journal.any_due(tx, *until)):
-                    await self._trigger(self._due)
-            await self._clock.sleep(_LOOK_EVERY_S)
+                if await self.database.read(lambda tx, until=until: journal.any_due(tx, *until)):
+                    await self.trigger(self._due)
+            await self.clock.sleep(_LOOK_EVERY_S)
 
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
         found: list[Inbound] = []
         for wanted in journal.due(tx, iso(now), iso(now + _LATER), _BATCH):
-            if jobs.any_open(tx, lane_of(wanted.session_id)) or self._left(tx) == 0:
+            if jobs.any_open(tx, _lane_of(wanted.session_id)) or self.left(tx) == 0:
                 journal.postpone(tx, wanted.session_id, iso(now + _LATER))
                 continue
-            said = journal.said_after(tx, wanted.session_id, wanted.after, MESSAGES_AT_ONCE)
-            if not said or not self._may(wanted.pack, wanted.inbound):
+            said = journal.said_after(tx, wanted.session_id, wanted.after, _MESSAGES_AT_ONCE)
+            if not said or not self.may(wanted.pack, wanted.inbound):
                 journal.postpone(tx, wanted.session_id, "")
                 continue
-            more = iso(now + GAP) if len(said) == MESSAGES_AT_ONCE else ""
+            more = iso(now + GAP) if len(said) == _MESSAGES_AT_ONCE else ""
             journal.ask(tx, wanted.session_id, said[-1].id, more)
-            found.append(_look_at(wanted, said, now, max(0, self._left(tx))))
+            found.append(_look_at(wanted, said, now, max(0, self.left(tx))))
         return found
 
 
-def lane_of(session_id: str) -> Lane:
+def _lane_of(session_id: str) -> Lane:
     return Lane(f"journal:{session_id}")
 
 
@@ -123,7 +115,7 @@ def _look_at(
 def _on_one_line(text: str) -> str:
     """Return the beginning of a message without line breaks: no line of it looks like another
     message, with its number and who said it."""
-    return " ".join(text[:MESSAGE_CHARS].split())
+    return " ".join(text[:_MESSAGE_CHARS].split())
 
 
 def settle_journal(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

@@ -24,7 +24,7 @@ from aouo.web.targets import Permits
 
 ROWS = 100
 """What is compared of a query's rows."""
-FILE_S = 5.0
+_FILE_S = 5.0
 _SEEN_CHARS = 8_000
 _TOLD_CHARS = 3_000
 
@@ -38,28 +38,19 @@ class Seen:
     validator: str = ""
 
 
+@dataclass(slots=True, eq=False)
 class Looking:
     """Looks at what packs may look at, and nothing else.
 
-    `refusal` says why a pack may not look at a file whose links are followed, "" = it may.
+    `refusal` says why a pack may not look at a file whose links are followed, "" = it may. A look
+    at a file may take `file_s`; one that hangs in `apart` is not begun anew.
     """
 
-    def __init__(
-        self,
-        *,
-        lent_store: Callable[[str, str], AbstractContextManager[PackStore]],
-        web: Web,
-        refusal: Callable[[str, Path], str],
-        apart: Apart,
-        file_s: float = FILE_S,
-    ) -> None:
-        """`file_s`: how long a look at a file may take; one that hangs in `apart` is not begun
-        anew."""
-        self._lent_store = lent_store
-        self._web = web
-        self._refusal = refusal
-        self._apart = apart
-        self._file_s = file_s
+    lent_store: Callable[[str, str], AbstractContextManager[PackStore]]
+    web: Web
+    refusal: Callable[[str, Path], str]
+    apart: Apart
+    file_s: float = _FILE_S
 
     async def look(
         self, manifest: Manifest, watch: Watch, tenant: str, validator: str
@@ -71,14 +62,14 @@ class Looking:
         """
         if watch.url:
             permits = Permits(manifest.name, manifest.permissions.network)
-            probed = await probe(self._web, watch.url, permits, validator)
+            probed = await probe(self.web, watch.url, permits, validator)
             return probed and Seen(probed.digest, "", probed.validator)
         if watch.file:
             return await self._file_in_time(manifest.name, watch)
         return await asyncio.to_thread(self._rows, manifest.name, tenant, watch.sql)
 
     def _rows(self, pack: str, tenant: str, sql: str) -> Seen:
-        with self._lent_store(pack, tenant) as store:
+        with self.lent_store(pack, tenant) as store:
             found = store.glance(sql, limit=ROWS)
         lines = [json.dumps(row, ensure_ascii=False) for row in found.rows]
         if found.more:
@@ -91,7 +82,7 @@ class Looking:
         """Look at a file; on a mount whose server is gone it holds a thread for ever."""
         key = (pack, watch.id, watch.file)
         try:
-            return await self._apart.run(key, partial(self._file, pack, watch.file), self._file_s)
+            return await self.apart.run(key, partial(self._file, pack, watch.file), self.file_s)
         except TimeoutError:
             why = "its disk does not answer"
         except RuntimeError as error:
@@ -101,7 +92,7 @@ class Looking:
     def _file(self, pack: str, text: str) -> Seen:
         try:
             path = Path(text).expanduser().resolve()
-            if why := self._refusal(pack, path):
+            if why := self.refusal(pack, path):
                 raise ToolFailed(why)
             found = path.stat()
         except FileNotFoundError:

@@ -12,11 +12,11 @@ from aouo.facts.ports import iso
 from aouo.facts.work import Job
 from aouo.store import schedule_runs, schedules
 from aouo.store.database import Tx
+from aouo.words.catalogue import text
 
 SILENT = "[SILENT]"
 """An answer that is this alone is not sent. Source: contract."""
-_NOTHING_TO_TELL = "There was nothing to tell."
-RETRY_AFTER = timedelta(minutes=1)
+_RETRY_AFTER = timedelta(minutes=1)
 """After the first failure; twice as long after each further one."""
 
 
@@ -53,7 +53,7 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
         retry_at = ""
         may_retry = end.may_retry and row.enabled and not asked.asked_for
         if may_retry and run.tries <= row.retries:
-            later = RETRY_AFTER * 2 ** (run.tries - 1)
+            later = _RETRY_AFTER * 2 ** (run.tries - 1)
             retry_at = iso(datetime.fromisoformat(now) + later)
         schedule_runs.settle(tx, run, "failed", now, job_id=job.id, why=end.text, retry_at=retry_at)
         if retry_at or (row.last_state == "failed" and not asked.asked_for):
@@ -63,7 +63,9 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
     schedule_runs.settle(tx, run, "silent" if is_silent else "done", now, job_id=job.id)
     if is_silent and not asked.asked_for:
         return None
-    return report_of(asked, replace(end, text=_NOTHING_TO_TELL) if is_silent else end)
+    if is_silent:
+        end = replace(end, text=text("schedules.nothing-to-tell"))
+    return report_of(asked, end)
 
 
 def settle_command(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
@@ -75,12 +77,12 @@ def settle_command(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) ->
 
 def report_of(asked: Triggered, end: RunEnd) -> Report:
     """Return the report of a run that is to be told."""
-    text = end.text.strip()
+    said = end.text.strip()
     return Report(
         turn_id=end.turn_id,
         name=asked.name,
         prompt=asked.prompt,
-        text="" if text == SILENT else text,
+        text="" if said == SILENT else said,
         pack=asked.pack,
         trigger=asked.trigger,
         failed=end.status == "failed",

@@ -1,176 +1,269 @@
-"""Changes packs' schedules for upgrades, backups and the owner's verbs, in transactions."""
+"""Makes, changes, runs and removes schedules for chat, tool, terminal and page, and finds them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.ports import Clock
-from aouo.facts.work import Scheduled
-from aouo.packs.format.manifest import Manifest
+from aouo.facts.ports import iso
+from aouo.facts.schedule import NotASchedule, Once, ZoneOf, is_from_now, next_after, parse
+from aouo.facts.schedule_words import moment_in_words
+from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin, ScheduleRun
 from aouo.packs.library import Library
-from aouo.store import routes, schedules, topics
-from aouo.store.database import Database, Tx
-from aouo.triggers import changing, scheduling
-from aouo.triggers.changing import ScheduleRefused, Wish
-from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
-from aouo.triggers.ticking import May
+from aouo.plumbing.zones import NoSuchZone, known_zone
+from aouo.store import jobs, routes, schedule_runs, schedules, topics
+from aouo.store.database import Tx
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import Place
+from aouo.words.catalogue import text
+from aouo.words.schedules import zone_name
 
-T = TypeVar("T")
+_MADE_HERE = 200
+"""How many schedules people and models may have made in one conversation."""
+HISTORY = 10
+"""How many runs a history shows."""
+PROMPT_CHARS, _NAME_CHARS, _TEXT_CHARS = 4_000, 60, 200
+_TIMEOUT_S, _TOKENS, _RETRIES = 24 * 3600, 100_000_000, 10
+"""The most that a schedule may ask for."""
+_NAME_WORDS = 6
 _TOPICS_SHOWN = 20
 
 
+class ScheduleRefused(ValueError):
+    """A schedule was not made or changed; the message is one sentence for whoever asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of a schedule; None = what it is, or the default."""
+
+    text: str | None = None
+    prompt: str | None = None
+    name: str | None = None
+    zone: str | None = None
+    misfire: Misfire | None = None
+    timeout_s: int | None = None
+    tokens_max: int | None = None
+    retries: int | None = None
+
+
+@dataclass(slots=True, eq=False)
 class Schedules:
-    """Reads and changes schedules; each method is one transaction."""
+    """Changes schedules in the caller's transaction: checked, then written.
 
-    def __init__(self, *, database: Database, clock: Clock, zone_of: ZoneOf, may: May) -> None:
-        self._database = database
-        self._clock = clock
-        self._zone_of = zone_of
-        self._may = may
+    `listed` says who may talk to the bot, `enabled` whether schedules run at all. What returns a
+    schedule raises `ScheduleRefused`, and then nothing was changed.
+    """
 
-    async def propose(self, manifest: Manifest, place: Place, *, consent: bool) -> list[Scheduled]:
-        """Store a pack's defaults after its installation: see `triggers.scheduling.propose`."""
-        return await self._change(
-            lambda tx, now: scheduling.propose(
-                tx, manifest, place, now, self._zone_of, consent=consent
-            )
+    zone_of: ZoneOf
+    library: Callable[[], Library]
+    listed: Callable[[str], bool]
+    enabled: Callable[[], bool]
+
+    def create(
+        self,
+        tx: Tx,
+        wish: Wish,
+        place: Place,
+        now: datetime,
+        *,
+        pack: str,
+        origin: ScheduleOrigin = "person",
+        schedule_id: str = "",
+    ) -> Scheduled:
+        """Make a schedule that is on; one that has `schedule_id` already is returned as it is."""
+        self._check_pack(pack)
+        if schedule_id and (there := schedules.get(tx, schedule_id)):
+            return there
+        if schedules.count_made(tx, place.address) >= _MADE_HERE:
+            raise ScheduleRefused(text("schedule-refused.too-many", most=_MADE_HERE))
+        blank = Scheduled(
+            id=schedule_id or schedules.new_id(),
+            pack=pack,
+            key="",
+            origin=origin,
+            address=replace(place.address, user_id=""),
+            chat_kind=place.chat_kind,
+            person=place.person,
+            skill="",
+            prompt="",
+            text="",
+            zone=place.zone,
+            since=iso(now),
+            enabled=True,
+            paused="",
+            next_due="",
         )
+        wanted = replace(wish, text=wish.text or "", prompt=wish.prompt or "", name=wish.name or "")
+        row = self.wished(blank, wanted, now)
+        schedules.add(tx, row, iso(now))
+        return row
 
-    async def reconcile(
-        self, manifest: Manifest, *, consent: bool, also: Sequence[Place] = ()
-    ) -> Reconciled:
-        """Follow a pack's defaults after its upgrade: see `triggers.scheduling.reconcile`."""
-        return await self._change(
-            lambda tx, now: scheduling.reconcile(
-                tx, manifest, now, self._zone_of, consent=consent, also=also
-            )
-        )
+    def change(self, tx: Tx, row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
+        """Change a schedule; one that was over begins anew with a new time, one that is off stays
+        off."""
+        if row.key and wish.prompt is not None:
+            raise ScheduleRefused(text("schedule-refused.own-prompt"))
+        if wish.text is not None and row.paused in ("over", "unreadable"):
+            row = replace(row, enabled=True, paused="")
+        changed = self.wished(row, wish, now)
+        schedules.edit(tx, changed, iso(now))
+        return changed
 
-    async def forget(self, pack: str) -> int:
-        """Delete a removed pack's schedules; return how many there were."""
-        return await self._database.transact(lambda tx: schedules.remove_of_pack(tx, pack))
+    def switch(self, tx: Tx, row: Scheduled, now: datetime, *, on: bool) -> Scheduled:
+        """Switch a schedule on or off: see `scheduling.switch`. It stays in the name it is in."""
+        if on:
+            self._check_pack(row.pack)
+            self._check_may(row)
+            begins = iso(now) if is_from_now(row.text) else row.since
+            self._due(replace(row, enabled=True, since=begins), now)
+        return scheduling.switch(tx, row.id, now, self.zone_of, on=on) or row
 
-    async def everything(self) -> list[Scheduled]:
-        return await self._database.read(schedules.everything)
+    def remove(self, tx: Tx, row: Scheduled) -> Scheduled:
+        """Delete a schedule and its history; one that a pack proposes would come back."""
+        if row.key:
+            raise ScheduleRefused(text("schedule-refused.own", name=row.title))
+        schedules.remove(tx, row.id)
+        return row
 
-    async def of_pack(self, pack: str) -> list[Scheduled]:
-        return await self._database.read(lambda tx: schedules.of_pack(tx, pack))
+    def run(self, tx: Tx, row: Scheduled, now: datetime) -> Scheduled:
+        """Have a schedule run at once, whether it is on or off; its due times stay what they are.
 
-    async def check_topic(self, address: ConversationAddress) -> None:
-        """Check that the topic of a conversation is there, as far as we have seen.
+        It is a run that is tried `now`, so it begins when `Ticking` sees it. One of which a run
+        waits or is at work, or was due at this very moment, is refused.
+        """
+        self._check_may(row)
+        is_open = jobs.any_open(tx, row.lane) or schedule_runs.is_to_retry(tx, row.id)
+        run = ScheduleRun(row.id, iso(now), "waiting")
+        if is_open or not schedule_runs.add(tx, run, iso(now)):
+            raise ScheduleRefused(text("schedule-refused.runs", name=row.title))
+        schedule_runs.settle(tx, run, "waiting", iso(now), retry_at=iso(now))
+        schedules.advance(tx, row.id, run.due_at, row.next_due)
+        return row
+
+    def may_run(self, row: Scheduled) -> Paused:
+        """Decide whether a schedule may run, "" = it may: its pack has the permission, and whoever
+        it is for may talk to the bot."""
+        pack = self.library().get(row.pack)
+        if pack and not pack.manifest.permissions.cron:
+            return "permission"
+        return "" if row.address.platform != "tg" or self.listed(row.person) else "unlisted"
+
+    def pack_at(self, tx: Tx, address: ConversationAddress, named: str = "") -> str:
+        """Return the pack `named`, or the one that answers in a conversation, "" = none is
+        installed.
 
         Raises:
-            ScheduleRefused: it is not; names those that are.
+            ScheduleRefused: one has to be named; or we have seen no such topic.
         """
-        known = dict(await self._database.read(lambda tx: topics.of_chat(tx, address)))
-        if not address.thread_id or address.thread_id in known:
-            return
-        named = [f"{one} “{title}”" if title else one for one, title in known.items()]
-        shown = named[:_TOPICS_SHOWN]
-        more = f" and {len(named) - len(shown)} more" if len(named) > len(shown) else ""
-        there = f"I know {', '.join(shown)}{more}" if known else "I know none there"
-        raise ScheduleRefused(
-            f"I know no topic {address.thread_id!r} in the chat {address.chat_id}. {there}; "
-            "I know one once somebody has written to me in it."
-        )
+        _check_topic(tx, address)
+        route, names = routes.find(tx, address), self.library().names
+        if pack := named or address.pack or (route.active_pack if route else ""):
+            return pack
+        if len(names) > 1:
+            raise ScheduleRefused(text("schedule-refused.pack-unchosen", packs=", ".join(names)))
+        return "".join(names)
 
-    async def pack_of(self, address: ConversationAddress, library: Library) -> str:
-        """Return the pack that answers in a conversation, "" = none is installed.
+    def wished(self, row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
+        """Return a schedule as it is wished, with its next due time."""
+        return self._due(_with(row, wish, now), now)
 
-        Raises:
-            ScheduleRefused: one has to be named.
-        """
-        if address.pack:
-            return address.pack
-        route = await self._database.read(lambda tx: routes.find(tx, address))
-        if route and route.active_pack:
-            return route.active_pack
-        if len(library.names) > 1:
-            names = ", ".join(library.names)
-            raise ScheduleRefused(f"No pack was chosen there: name one of {names}.")
-        return "".join(library.names)
+    def _check_pack(self, pack: str) -> None:
+        """Check that a pack may have schedules; "" = no pack, which may."""
+        found = self.library().get(pack) if pack else None
+        if pack and found is None:
+            raise ScheduleRefused(text("schedule-refused.no-pack", pack=pack))
+        if found and not found.manifest.permissions.cron:
+            name = found.manifest.display_name
+            raise ScheduleRefused(text("schedule-refused.permission", pack=name))
 
-    async def create(self, wish: Wish, place: Place, pack: str, library: Library) -> Scheduled:
-        """Make one: see `triggers.changing.create`.
+    def _check_may(self, row: Scheduled) -> None:
+        if paused := self.may_run(row):
+            why = why_not(row, paused)
+            raise ScheduleRefused(text("schedule-refused.cannot-run", name=row.title, why=why))
 
-        Raises:
-            ScheduleRefused: nothing was made.
-        """
-        changing.check_pack(pack, library)
-        return await self._change(
-            lambda tx, now: changing.create(
-                tx, wish, place, now, self._zone_of, pack=pack, origin="person"
-            )
-        )
+    def _due(self, row: Scheduled, now: datetime) -> Scheduled:
+        """Return a schedule with its next due time; its text may be none, or its time over."""
+        zone = self.zone_of(row.zone)
+        try:
+            schedule = parse(row.text, datetime.fromisoformat(row.since), zone)
+        except NotASchedule as error:
+            raise ScheduleRefused(str(error)) from None
+        due = next_after(schedule, now, zone)
+        if due is None and (row.enabled or row.paused == "over"):
+            here, name = moment_in_words(now, zone), zone_name(row, self.zone_of)
+            if not isinstance(schedule, Once):
+                raise ScheduleRefused(text("schedule-refused.never", now=here, zone=name))
+            at = moment_in_words(schedule.at, zone)
+            raise ScheduleRefused(text("schedule-refused.over", at=at, now=here, zone=name))
+        return replace(row, next_due=iso(due) if due and row.enabled else "")
 
-    async def pause(self, schedule_id: str) -> Scheduled | None:
-        """Switch one off; None = there is none of this id."""
-        return await self._with(
-            schedule_id, lambda tx, row, now: changing.pause(tx, row, now, self._zone_of)
-        )
 
-    async def resume(self, schedule_id: str, library: Library) -> Scheduled | None:
-        """Switch one on; None = there is none of this id.
+def matching(rows: Sequence[Scheduled], wanted: str) -> list[Scheduled]:
+    """Return the schedules that a person may mean: the one with this id, else those of this name;
+    of these, those that are over only if none else has it."""
+    if by_id := [row for row in rows if row.id == wanted]:
+        return by_id
+    name = " ".join(wanted.split()).casefold()
+    named = [row for row in rows if row.title.casefold() == name]
+    return [row for row in named if row.paused != "over"] or named
 
-        Raises:
-            ScheduleRefused: it stays off.
-        """
-        return await self._with(
-            schedule_id,
-            lambda tx, row, now: changing.resume(tx, row, library, now, self._zone_of, self._may),
-        )
 
-    async def run_now(self, schedule_id: str) -> Scheduled | None:
-        """Have one run at once; None = there is none of this id.
+def why_not(row: Scheduled, paused: Paused) -> str:
+    """Return why a schedule cannot run that `Schedules.may_run` says no to."""
+    which = paused if paused in ("permission", "unlisted") else "off"
+    return text(f"schedules.not-{which}", person=row.person)
 
-        Raises:
-            ScheduleRefused: it runs already, or may not.
-        """
 
-        def run(tx: Tx, row: Scheduled, now: datetime) -> Scheduled:
-            changing.run_now(tx, row, now, self._may)
-            return row
+def _check_topic(tx: Tx, address: ConversationAddress) -> None:
+    known = dict(topics.of_chat(tx, address))
+    if not address.thread_id or address.thread_id in known:
+        return
+    named = [f"{topic} “{title}”" if title else topic for topic, title in known.items()]
+    shown, more = ", ".join(named[:_TOPICS_SHOWN]), max(0, len(named) - _TOPICS_SHOWN)
+    which = "more" if more else "known" if known else "none"
+    there = text(f"schedule-refused.topics-{which}", topics=shown, more=more)
+    topic = repr(address.thread_id)
+    raise ScheduleRefused(
+        text("schedule-refused.topic", topic=topic, chat=address.chat_id, known=there)
+    )
 
-        return await self._with(schedule_id, run)
 
-    async def remove(self, schedule_id: str) -> Scheduled | None:
-        """Delete one; returns what it was, None = there is none of this id.
+def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
+    """Return the schedule as it is wished, checked but for its time."""
+    if wish.text is not None:
+        words = " ".join(wish.text.split())
+        if len(words) > _TEXT_CHARS:
+            raise ScheduleRefused(text("schedule-refused.long-text", most=_TEXT_CHARS))
+        row = replace(row, text=words, since=iso(now), own_text=bool(row.key))
+    if wish.prompt is not None:
+        prompt = wish.prompt.strip()
+        if not prompt:
+            raise ScheduleRefused(text("schedule-refused.no-prompt"))
+        if len(prompt) > PROMPT_CHARS:
+            raise ScheduleRefused(text("schedule-refused.long-prompt", most=PROMPT_CHARS))
+        row = replace(row, prompt=prompt)
+    if wish.name is not None:
+        name = " ".join(wish.name.split()) or _first_words(row.prompt)
+        if len(name) > _NAME_CHARS:
+            raise ScheduleRefused(text("schedule-refused.long-name", most=_NAME_CHARS))
+        row = replace(row, name=name)
+    if wish.zone:
+        try:
+            row = replace(row, zone=known_zone(wish.zone))
+        except NoSuchZone as error:
+            raise ScheduleRefused(str(error)) from None
+    for field, most in (("timeout_s", _TIMEOUT_S), ("tokens_max", _TOKENS), ("retries", _RETRIES)):
+        if not 0 <= (getattr(wish, field) or 0) <= most:
+            raise ScheduleRefused(text(f"schedule-refused.limit-{field}", most=most))
+    fields = ("misfire", "timeout_s", "tokens_max", "retries")
+    given = {field: getattr(wish, field) for field in fields}
+    return replace(row, **{field: value for field, value in given.items() if value is not None})
 
-        Raises:
-            ScheduleRefused: it comes with its pack.
-        """
 
-        def remove(tx: Tx, row: Scheduled, now: datetime) -> Scheduled:
-            del now
-            changing.remove(tx, row)
-            return row
-
-        return await self._with(schedule_id, remove)
-
-    async def exported(self, pack: str) -> list[dict[str, Any]]:
-        return await self._database.read(lambda tx: scheduling.exported(tx, pack))
-
-    async def restore(self, pack: str, kept: list[dict[str, Any]]) -> int:
-        """Replace the pack's schedules by those of a backup; return how many they are.
-
-        Raises:
-            ValueError: the backup holds something else; nothing was changed.
-        """
-        return await self._change(
-            lambda tx, now: scheduling.restored(tx, pack, kept, now, self._zone_of)
-        )
-
-    async def _with(
-        self, schedule_id: str, work: Callable[[Tx, Scheduled, datetime], Scheduled]
-    ) -> Scheduled | None:
-        def write(tx: Tx, now: datetime) -> Scheduled | None:
-            row = schedules.get(tx, schedule_id)
-            return work(tx, row, now) if row else None
-
-        return await self._change(write)
-
-    async def _change(self, work: Callable[[Tx, datetime], T]) -> T:
-        return await self._database.transact(lambda tx: work(tx, self._clock.now()))
+def _first_words(prompt: str) -> str:
+    words = " ".join(prompt.split()[:_NAME_WORDS])
+    cut = words if len(words) <= _NAME_CHARS else f"{words[: _NAME_CHARS - 1]}…"
+    return cut.rstrip(".,;:")

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
-from typing import Any, TypeAlias, get_args
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ports import iso
-from aouo.facts.schedule import is_from_now, next_after, parse
+from aouo.facts.schedule import ZoneOf, is_from_now, next_after, parse
 from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin
 from aouo.packs.format.manifest import CronDefault, Manifest
 from aouo.store import schedules
 from aouo.store.database import Tx
+from aouo.words.catalogue import text
 
-ZoneOf: TypeAlias = Callable[[str], tzinfo]
-"""Gives the zone of an IANA name, "" = the owner's zone."""
+_Limit: TypeAlias = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-_PAUSED, _ORIGINS = get_args(Paused), get_args(ScheduleOrigin)
-_MISFIRES = get_args(Misfire)
-_PLATFORMS, _CHAT_KINDS = get_args(Platform), get_args(ChatKind)
-_TEXTS = (
-    *("key", "chat_id", "thread_id", "person", "skill", "prompt", "text", "zone", "since"),
-    *("platform", "origin", "chat_kind"),
-)
-"""The fields of a schedule in a backup that have to be text."""
+class _Kept(BaseModel):
+    """A schedule in a backup; older ones lack what has a default."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, defer_build=True)
+    platform: Platform
+    chat_id: str
+    thread_id: str
+    chat_kind: ChatKind
+    person: str
+    key: str
+    origin: ScheduleOrigin
+    skill: str
+    prompt: str
+    text: str
+    zone: str
+    since: str
+    own_text: bool
+    paused: Paused = "person"
+    name: str = ""
+    misfire: Misfire = "run_once"
+    timeout_s: _Limit = 0
+    tokens_max: _Limit = 0
+    retries: _Limit = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +55,6 @@ class Place:
     chat_kind: ChatKind
     person: str
     zone: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reconciled:
-    """What a newer version of a pack changed, by the ids of its defaults, sorted."""
-
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
 
 
 def propose(
@@ -78,7 +86,7 @@ def reconcile(
     *,
     consent: bool,
     also: Sequence[Place] = (),
-) -> Reconciled:
+) -> None:
     """Update the pack's schedules in all places to a newer version of it.
 
     New defaults are added wherever the pack has some, and in the places of `also`; they are on
@@ -90,23 +98,15 @@ def reconcile(
     if not manifest.permissions.cron:
         wanted = {}
         _forbid(tx, rows, now)
-    added: set[str] = set()
-    changed: set[str] = set()
-    removed: set[str] = set()
     for row in rows:
         if row.origin != "default":
             continue
-        if row.key not in wanted:
+        if row.key in wanted:
+            _follow(tx, row, wanted[row.key], now, zone_of)
+        else:
             schedules.remove(tx, row.id)
-            removed.add(row.key)
-        elif _follow(tx, row, wanted[row.key], now, zone_of):
-            changed.add(row.key)
-    before = {(row.address, row.key) for row in rows}
     for place in _places(rows, also):
-        for row in propose(tx, manifest, place, now, zone_of, consent=consent):
-            if (row.address, row.key) not in before:
-                added.add(row.key)
-    return Reconciled(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed)))
+        propose(tx, manifest, place, now, zone_of, consent=consent)
 
 
 def switch(
@@ -123,8 +123,7 @@ def switch(
         if is_from_now(row.text):
             row = replace(row, since=iso(now))
         due = due_after(row, now, zone_of) or ""
-        schedules.write(tx, replace(row, next_due=due), iso(now))
-        schedules.switch(tx, row.id, "", due, iso(now))
+        schedules.edit(tx, replace(row, enabled=True, paused="", next_due=due), iso(now))
     else:
         schedules.switch(tx, row.id, "person", "", iso(now))
     return schedules.get(tx, row.id)
@@ -143,30 +142,9 @@ def due_after(row: Scheduled, now: datetime, zone_of: ZoneOf) -> str | None:
 
 def exported(tx: Tx, pack: str) -> list[dict[str, Any]]:
     """The pack's schedules as plain values, for a backup."""
-    return [
-        {
-            "key": row.key,
-            "origin": row.origin,
-            "platform": row.address.platform,
-            "chat_id": row.address.chat_id,
-            "thread_id": row.address.thread_id,
-            "chat_kind": row.chat_kind,
-            "person": row.person,
-            "skill": row.skill,
-            "prompt": row.prompt,
-            "text": row.text,
-            "zone": row.zone,
-            "since": row.since,
-            "own_text": row.own_text,
-            "paused": row.paused,
-            "name": row.name,
-            "misfire": row.misfire,
-            "timeout_s": row.timeout_s,
-            "tokens_max": row.tokens_max,
-            "retries": row.retries,
-        }
-        for row in schedules.of_pack(tx, pack)
-    ]
+    rows = schedules.of_pack(tx, pack)
+    kept = [_Kept.model_validate({**asdict(row), **asdict(row.address)}) for row in rows]
+    return [row.model_dump() for row in kept]
 
 
 def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_of: ZoneOf) -> int:
@@ -176,66 +154,29 @@ def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_
         ValueError: the backup holds something else; nothing was changed.
     """
     try:
-        rows = [_of_backup(pack, each) for each in kept]
+        rows = [_of_backup(pack, _Kept.model_validate(each)) for each in kept]
         dues = [due_after(row, now, zone_of) for row in rows]
-    except OverflowError as error:
-        raise ValueError("a schedule of the backup counts from a year that is none") from error
+    except (ValueError, OverflowError) as error:
+        raise ValueError(text("schedules.backup-strange")) from error
     if None in dues:
-        raise ValueError("a schedule of the backup cannot be read")
+        raise ValueError(text("schedules.backup-unreadable"))
     schedules.remove_of_pack(tx, pack)
     for row, due in zip(rows, dues, strict=True):
         schedules.add(tx, replace(row, next_due="" if row.paused else due or ""), iso(now))
     return len(rows)
 
 
-def _of_backup(pack: str, each: dict[str, Any]) -> Scheduled:
-    paused: Paused = each.get("paused", "person")
-    try:
-        if wrong := [name for name in _TEXTS if not isinstance(each[name], str)]:
-            raise ValueError(f"a schedule of the backup has something else than text as {wrong[0]}")
-        address = ConversationAddress(each["platform"], each["chat_id"], each["thread_id"])
-        known = each["platform"] in _PLATFORMS and each["origin"] in _ORIGINS
-        if not known or each["chat_kind"] not in _CHAT_KINDS or paused not in _PAUSED:
-            raise ValueError("a schedule of the backup is not one of ours")
-        name, misfire, limits = _kept_settings(each)
-        return Scheduled(
-            id=schedules.new_id(),
-            pack=pack,
-            key=each["key"],
-            origin=each["origin"],
-            address=address,
-            chat_kind=each["chat_kind"],
-            person=each["person"],
-            skill=each["skill"],
-            prompt=each["prompt"],
-            text=each["text"],
-            zone=each["zone"],
-            since=iso(datetime.fromisoformat(each["since"])),
-            enabled=not paused,
-            paused=paused,
-            next_due="",
-            own_text=each["own_text"] is True,
-            name=name,
-            misfire=misfire,
-            timeout_s=limits[0],
-            tokens_max=limits[1],
-            retries=limits[2],
-        )
-    except KeyError as error:
-        raise ValueError(f"a schedule of the backup lacks {error}") from error
-    except OverflowError as error:
-        raise ValueError("a schedule of the backup begins at no time there is") from error
-
-
-def _kept_settings(each: dict[str, Any]) -> tuple[str, Misfire, list[int]]:
-    """Read what older backups lack: name, misfire, and the limits of a run."""
-    name, misfire = each.get("name", ""), each.get("misfire", "run_once")
-    limits = [each.get(limit, 0) for limit in ("timeout_s", "tokens_max", "retries")]
-    if not isinstance(name, str) or misfire not in _MISFIRES:
-        raise ValueError("a schedule of the backup is not one of ours")
-    if not all(type(limit) is int and 0 <= limit < 2**31 for limit in limits):
-        raise ValueError("a schedule of the backup has a limit that is none")
-    return name, misfire, limits
+def _of_backup(pack: str, kept: _Kept) -> Scheduled:
+    fields = kept.model_dump(exclude={"platform", "chat_id", "thread_id", "since"})
+    return Scheduled(
+        id=schedules.new_id(),
+        pack=pack,
+        address=ConversationAddress(kept.platform, kept.chat_id, kept.thread_id),
+        since=iso(datetime.fromisoformat(kept.since)),
+        enabled=not kept.paused,
+        next_due="",
+        **fields,
+    )
 
 
 def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Scheduled:
@@ -258,19 +199,17 @@ def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Sche
     )
 
 
-def _follow(tx: Tx, row: Scheduled, default: CronDefault, now: datetime, zone_of: ZoneOf) -> bool:
-    """Update a schedule to its default; False = nothing changed."""
+def _follow(tx: Tx, row: Scheduled, default: CronDefault, now: datetime, zone_of: ZoneOf) -> None:
+    """Update a schedule to its default; a text that is no schedule changes nothing."""
     fresh = replace(row, skill=_qualified(row.pack, default), prompt=default.prompt)
     if not row.own_text and row.text != default.schedule:
         fresh = replace(fresh, text=default.schedule, since=iso(now))
         due = due_after(fresh, now, zone_of)
         if due is None:
-            return False
+            return
         fresh = replace(fresh, next_due=due if row.enabled else "")
-    if fresh == row:
-        return False
-    schedules.write(tx, fresh, iso(now))
-    return True
+    if fresh != row:
+        schedules.edit(tx, fresh, iso(now))
 
 
 def _forbid(tx: Tx, rows: Sequence[Scheduled], now: datetime) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from typing import TypeAlias
 
 import structlog
 
-from aouo.facts.address import Lane
 from aouo.facts.events import Inbound, Person, Report, Triggered
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, iso
@@ -26,85 +26,67 @@ from aouo.plumbing.zones import is_known
 from aouo.store import jobs, routes, schedule_runs, schedules
 from aouo.store.database import Database, Tx
 from aouo.triggers import scheduling
-from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.schedules import Schedules, why_not
+from aouo.words.catalogue import text
 
 log = structlog.get_logger()
-BATCH = 100
-LATE = timedelta(seconds=90)
+_BATCH = 100
+_LATE = timedelta(seconds=90)
 """A due time that is met later than this was missed: nothing ran then."""
 _COUNTED_MAX = 1_000
 _ENOUGH_S = 0.05
 """A transaction that fires takes no further schedule after this time: others wait to write."""
-_NAME_CHARS = 60
-_CLOSED, _BUSY = "its conversation is closed", "the run before was not over"
-_NOTHING_RAN = "nothing ran at that time"
-_OFF = "its schedule is off"
-_MAY_NOT = {
-    "permission": "its pack may not use schedules",
-    "unlisted": "it is for {person}, who is not on my list (telegram.allowed_user_ids); with them "
-    "on it again it can, or make it anew for somebody else",
-}
+_WHO = (
+    "[a schedule runs this by itself; nobody is there to answer questions. Your answer goes to the "
+    "person. If there is nothing to tell them, answer [SILENT] and nothing else]"
+)
 
 Due: TypeAlias = Callable[[Tx, datetime], Sequence[Inbound]]
-May: TypeAlias = Callable[[Scheduled], Paused]
-"""Why a schedule may not run any more, "" = it may."""
 
 
+@dataclass(slots=True, eq=False)
 class Ticking:
-    """Files a job for each due time; `trigger` is `Inbox.trigger`.
+    """Files a job for each due time; `trigger` is `Inbox.trigger`, `longest_s` the longest sleep
+    as the settings are now."""
 
-    `enabled` and `longest_s` follow the settings: whether schedules run, and the longest sleep.
-    """
+    database: Database
+    clock: Clock
+    trigger: Callable[[Due], Awaitable[int]]
+    schedules: Schedules
+    longest_s: Callable[[], float]
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        trigger: Callable[[Due], Awaitable[int]],
-        zone_of: ZoneOf,
-        may: May,
-        enabled: Callable[[], bool],
-        longest_s: Callable[[], float],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._trigger = trigger
-        self._zone_of = zone_of
-        self._may = may
-        self._enabled = enabled
-        self._longest_s = longest_s
-        self._changed = asyncio.Event()
-        database.listen(schedules.CHANGED, self._changed.set)
+    def __post_init__(self) -> None:
+        self.database.listen(schedules.CHANGED, self._changed.set)
 
     async def run(self) -> None:
         """Fire what is due, for ever."""
         while True:
             self._changed.clear()
-            now = self._clock.now()
-            if self._enabled() and (due := await self._database.read(partial(_next, now=now))):
-                wait_s = (datetime.fromisoformat(due) - self._clock.now()).total_seconds()
+            look = partial(_next, now=self.clock.now())
+            if self.schedules.enabled() and (due := await self.database.read(look)):
+                wait_s = (datetime.fromisoformat(due) - self.clock.now()).total_seconds()
                 if wait_s <= 0:
-                    await self._trigger(self._due)
+                    await self.trigger(self._due)
                     await asyncio.sleep(0)
                     continue
             else:
-                wait_s = self._longest_s()
-            await first(self._clock.sleep(min(wait_s, self._longest_s())), self._until_changed())
+                wait_s = self.longest_s()
+            await first(self.clock.sleep(min(wait_s, self.longest_s())), self._until_changed())
 
     async def _until_changed(self) -> None:
         await self._changed.wait()
 
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
-        enough_s = self._clock.monotonic_s() + _ENOUGH_S
-        for row in schedules.ahead(tx, iso(now), BATCH):
+        enough_s = self.clock.monotonic_s() + _ENOUGH_S
+        for row in schedules.ahead(tx, iso(now), _BATCH):
             self._turn_back(tx, row, now)
         found: list[Inbound] = []
-        for row in schedules.due(tx, iso(now), BATCH):
+        for row in schedules.due(tx, iso(now), _BATCH):
             found += self._fire(tx, row, now)
-            if self._clock.monotonic_s() > enough_s:
+            if self.clock.monotonic_s() > enough_s:
                 break
-        for run in schedule_runs.to_retry(tx, iso(now), BATCH):
+        for run in schedule_runs.to_retry(tx, iso(now), _BATCH):
             found += self._retry(tx, run, now)
         return found
 
@@ -113,7 +95,7 @@ class Ticking:
 
         A due time that comes again and has run does not run again.
         """
-        due = scheduling.due_after(row, now, self._zone_of) or row.next_due
+        due = scheduling.due_after(row, now, self.schedules.zone_of) or row.next_due
         schedules.advance(tx, row.id, schedule_runs.newest(tx, row.id, iso(now)), due)
         log.warning("schedule_turned_back", schedule=row.id, from_=row.next_due, to=due)
 
@@ -122,22 +104,24 @@ class Ticking:
         row, asked_for = schedules.get(tx, run.schedule_id), run.tries == 0
         told: list[Inbound] = []
         if row is None or not (row.enabled or asked_for):
-            why = _OFF
+            why = text("schedules.not-off")
         elif paused := self._is_off(tx, row, now):
-            why = f"it cannot run: {why_not(row, paused)}." if asked_for else _OFF
+            why = text("schedules.not-off")
+            if asked_for:
+                why = text("schedules.cannot-run", why=why_not(row, paused))
             theirs_alone = paused == "unlisted" and row.chat_kind == "private"
             if asked_for and not theirs_alone:
                 told = [_told(row, why, asked_for=True)]
         elif not (why := _closed(tx, row, is_last=asked_for or not row.next_due)):
             schedule_runs.begin(tx, row.id, run.due_at)
             return [run_of(row, run.due_at, asked_for=asked_for)]
-        why = f"{run.why} It was not tried again: {why}." if run.why else why
+        why = text("schedules.no-retry", failed=run.why, why=why) if run.why else why
         schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=why)
         return told
 
     def _is_off(self, tx: Tx, row: Scheduled, now: datetime) -> Paused:
         """Why a schedule may not run any more, "" = it may; it is switched off then."""
-        if paused := self._may(row):
+        if paused := self.schedules.may_run(row):
             schedules.switch(tx, row.id, paused, "", iso(now))
             log.info("schedule_paused", schedule=row.id, why=paused)
         return paused
@@ -146,18 +130,16 @@ class Ticking:
         """Meet a due time; return the job, or what is said about why there is none."""
         if self._is_off(tx, row, now):
             return []
-        zone = self._zone_of(row.zone)
+        zone = self.schedules.zone_of(row.zone)
         try:
             if row.zone and not is_known(row.zone):
-                raise NotASchedule(
-                    f"this machine does not know the time zone {row.zone!r} any more."
-                )
+                raise NotASchedule(text("schedules.no-zone", zone=repr(row.zone)))
             schedule = parse(row.text, datetime.fromisoformat(row.since), zone)
             due = datetime.fromisoformat(row.next_due)
         except ValueError as error:
             schedules.switch(tx, row.id, "unreadable", "", iso(now))
             log.warning("schedule_unreadable", schedule=row.id, error=str(error))
-            return [_told(row, f"it cannot be run, so it is off now: {error}")]
+            return [_told(row, text("schedules.is-off-now", why=error))]
         return self._meet(tx, row, schedule, due, now)
 
     def _meet(
@@ -167,7 +149,7 @@ class Ticking:
 
         The last time there is always runs: late, and after the run before it.
         """
-        zone, is_late = self._zone_of(row.zone), now - due > LATE
+        zone, is_late = self.schedules.zone_of(row.zone), now - due > _LATE
         newest = _newest(schedule, due, now, zone) if is_late else due
         upcoming = next_after(schedule, newest, zone)
         schedules.advance(tx, row.id, iso(newest), iso(upcoming) if upcoming else "")
@@ -195,27 +177,18 @@ def _passes(tx: Tx, row: Scheduled, is_late: bool) -> tuple[RunState, str]:
     """Decide what becomes of a due time, and why; `waiting` = it runs."""
     if closed := _closed(tx, row, is_last=False):
         return "missed", closed
-    if jobs.any_open(tx, lane_of(row)) or schedule_runs.is_to_retry(tx, row.id):
-        return "busy", _BUSY
+    if jobs.any_open(tx, row.lane) or schedule_runs.is_to_retry(tx, row.id):
+        return "busy", text("schedules.not-busy")
     if is_late and row.misfire == "skip":
-        return "missed", _NOTHING_RAN
+        return "missed", text("schedules.not-late")
     return "waiting", ""
 
 
 def _closed(tx: Tx, row: Scheduled, *, is_last: bool) -> str:
     """Why no run may begin in the schedule's conversation, "" = one may. What has no other time
     runs all the same, and its result goes where messages of such a conversation go."""
-    return _CLOSED if not is_last and routes.is_paused(tx, row.address) else ""
-
-
-def why_not(row: Scheduled, paused: Paused) -> str:
-    """Return why a schedule cannot run that `May` says no to, for whoever wants it to."""
-    return _MAY_NOT.get(paused, _OFF).format(person=row.person)
-
-
-def lane_of(row: Scheduled) -> Lane:
-    """The lane of a schedule's runs."""
-    return Lane(f"cron:{row.id}")
+    is_closed = not is_last and routes.is_paused(tx, row.address)
+    return text("schedules.not-closed") if is_closed else ""
 
 
 def run_of(
@@ -225,7 +198,7 @@ def run_of(
     skill = row.skill.partition(":")[2]
     content = Triggered(
         trigger=row.id,
-        name=name_of(row),
+        name=row.title,
         prompt=row.prompt or f"[the schedule of the skill {skill} is due]",
         pack=row.pack,
         skill=row.skill,
@@ -238,22 +211,9 @@ def run_of(
     return _inbound(row, content)
 
 
-def name_of(row: Scheduled) -> str:
-    """Return what people call a schedule."""
-    skill = row.skill.partition(":")[2]
-    name = row.name or row.key.replace("-", " ") or skill.replace("-", " ") or row.prompt
-    return " ".join(name.split())[:_NAME_CHARS]
-
-
-_WHO = (
-    "[a schedule runs this by itself; nobody is there to answer questions. Your answer goes to the "
-    "person. If there is nothing to tell them, answer [SILENT] and nothing else]"
-)
-
-
 def _told(row: Scheduled, why: str, *, asked_for: bool = False) -> Inbound:
     report = Report(
-        ulid(), name_of(row), row.prompt, why, row.pack, row.id, failed=True, asked_for=asked_for
+        ulid(), row.title, row.prompt, why, row.pack, row.id, failed=True, asked_for=asked_for
     )
     return _inbound(row, report)
 

@@ -40,7 +40,7 @@ class Wanted:
 
     @property
     def trigger(self) -> str:
-        return trigger_of(self.manifest.name, self.watch.id)
+        return _trigger_of(self.manifest.name, self.watch.id)
 
     @property
     def lane(self) -> Lane:
@@ -83,7 +83,7 @@ class Wanted:
         return replace(place, content=content)
 
 
-def trigger_of(pack: str, watch: str) -> str:
+def _trigger_of(pack: str, watch: str) -> str:
     """Return the id of a watch, once in this home."""
     return f"{pack}:{watch}"
 

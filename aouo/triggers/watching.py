@@ -8,9 +8,10 @@ starts again, settings or packs are loaded anew, or the watch is another one.
 from __future__ import annotations
 
 import asyncio
+from asyncio import Semaphore
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -35,7 +36,7 @@ from aouo.triggers.watched import ORIGIN, Wanted
 
 log = structlog.get_logger()
 FAILURES = 5
-AT_ONCE = 4
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class _By:
     library: Library
 
 
+@dataclass(slots=True, eq=False)
 class Watching:
     """Lets every watch look when it is time; `trigger` is `Inbox.trigger`.
 
@@ -55,36 +57,21 @@ class Watching:
     pack, the watch and why it is off.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        trigger: Callable[[Due], Awaitable[int]],
-        looking: Callable[[], Looking],
-        library: Callable[[], Library],
-        databases_of: Callable[[str], list[Path]],
-        enabled: Callable[[], bool],
-        longest_s: Callable[[], float],
-        owner: Callable[[], str],
-        listed: Callable[[str], bool],
-        gave_up: Callable[[str, str, str], Awaitable[None]],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._trigger = trigger
-        self._looking = looking
-        self._library = library
-        self._databases_of = databases_of
-        self._enabled = enabled
-        self._longest_s = longest_s
-        self._owner = owner
-        self._listed = listed
-        self._gave_up = gave_up
-        self._looked = True  # a pack may have gone while nothing ran
-        self._at_work: set[str] = set()
-        self._over = asyncio.Event()
-        self._free = asyncio.Semaphore(AT_ONCE)
+    database: Database
+    clock: Clock
+    trigger: Callable[[Due], Awaitable[int]]
+    looking: Callable[[], Looking]
+    library: Callable[[], Library]
+    databases_of: Callable[[str], list[Path]]
+    enabled: Callable[[], bool]
+    longest_s: Callable[[], float]
+    owner: Callable[[], str]
+    listed: Callable[[str], bool]
+    gave_up: Callable[[str, str, str], Awaitable[None]]
+    _looked: bool = field(default=True, init=False)  # a pack may have gone while nothing ran
+    _at_work: set[str] = field(default_factory=set[str], init=False)
+    _over: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _free: Semaphore = field(default_factory=lambda: Semaphore(_AT_ONCE), init=False)
 
     async def run(self) -> None:
         """Look, for ever."""
@@ -93,15 +80,15 @@ class Watching:
             while True:
                 self._over.clear()
                 if by is None or not self._is_now(by):
-                    by = _By(self._looking(), self._library())
-                    await self._database.transact(watches.forgive)
-                enabled = self._enabled()
-                wait_s = await self._look_around(looks, by) if enabled else self._longest_s()
-                wait_s = max(0.0, min(wait_s, self._longest_s()))
-                await first(self._clock.sleep(wait_s), self._until_over())
+                    by = _By(self.looking(), self.library())
+                    await self.database.transact(watches.forgive)
+                enabled = self.enabled()
+                wait_s = await self._look_around(looks, by) if enabled else self.longest_s()
+                wait_s = max(0.0, min(wait_s, self.longest_s()))
+                await first(self.clock.sleep(wait_s), self._until_over())
 
     def _is_now(self, by: _By) -> bool:
-        return by.looking is self._looking() and by.library is self._library()
+        return by.looking is self.looking() and by.library is self.library()
 
     async def _until_over(self) -> None:
         await self._over.wait()
@@ -111,13 +98,13 @@ class Watching:
         packs = [pack for pack in by.library.packs.values() if pack.manifest.watches]
         packs = [pack for pack in packs if pack.manifest.permissions.cron]
         if not packs and not self._looked:
-            return self._longest_s()
+            return self.longest_s()
         self._looked = bool(packs)
-        known = await self._database.read(watches.states)
+        known = await self.database.read(watches.states)
         wanted = [one for pack in packs for one in self._of_pack(pack.manifest, known)]
         if known.keys() - (keys := {one.state.key for one in wanted}):
-            await self._database.transact(lambda tx: watches.keep_only(tx, keys))
-        now = self._clock.now()
+            await self.database.transact(lambda tx: watches.keep_only(tx, keys))
+        now = self.clock.now()
         waiting = [
             one
             for one in wanted
@@ -132,8 +119,8 @@ class Watching:
             looks.create_task(self._look_at(trigger, list(ones), now, by))
         later = [one.state.next_look for one in waiting if one.trigger not in begin]
         if not later:
-            return self._longest_s()
-        return (datetime.fromisoformat(min(later)) - self._clock.now()).total_seconds()
+            return self.longest_s()
+        return (datetime.fromisoformat(min(later)) - self.clock.now()).total_seconds()
 
     async def _look_at(self, trigger: str, due: Sequence[Wanted], now: datetime, by: _By) -> None:
         """Let one watch look at each tenant's data, unless a turn of it is open; other watches
@@ -153,9 +140,9 @@ class Watching:
                 watches.put(tx, one.state)
 
         try:
-            begun, reached = await self._database.read(begin)
+            begun, reached = await self.database.read(begin)
             if passed := [one for one in begun if one.state.key.tenant not in reached]:
-                await self._database.transact(lambda tx: put_off(tx, passed))
+                await self.database.transact(lambda tx: put_off(tx, passed))
             for one in begun:
                 if one.state.key.tenant in reached:
                     async with self._free:
@@ -177,7 +164,7 @@ class Watching:
         if not watch.sql:
             return [""]
         shared = manifest.schema.scope == "shared"
-        files = self._databases_of(manifest.name)
+        files = self.databases_of(manifest.name)
         if shared:
             return [""] if any(file.stem == manifest.name for file in files) else []
         return [file.stem for file in files if file.parent.name == manifest.name]
@@ -202,7 +189,7 @@ class Watching:
         if seen and one.state.digest not in ("", seen.digest):
             await self._changed(one, by, seen, after)
         else:
-            await self._database.transact(lambda tx: self._is_now(by) and watches.put(tx, after))
+            await self.database.transact(lambda tx: self._is_now(by) and watches.put(tx, after))
 
     async def _changed(self, one: Wanted, by: _By, seen: Seen, after: WatchState) -> None:
         def due(tx: Tx, now: datetime) -> list[Inbound]:
@@ -212,7 +199,7 @@ class Watching:
             places = self._places(tx, one).get(one.state.key.tenant, ())
             return [one.run_in(place, seen, iso(now)) for place in places]
 
-        begun = await self._trigger(due)
+        begun = await self.trigger(due)
         log.info("watch_changed", pack=one.manifest.name, watch=one.watch.id, begun=begun)
 
     async def _failed(self, one: Wanted, by: _By, why: str) -> None:
@@ -224,10 +211,10 @@ class Watching:
             stored = one.as_stored(watches.get(tx, one.state.key))
             failed = replace(stored.state, failures=stored.state.failures + 1, why=why)
             after = replace(stored, state=failed)
-            watches.put(tx, after.until(self._clock.now() + after.pause).state)
+            watches.put(tx, after.until(self.clock.now() + after.pause).state)
             return failed.failures
 
-        if not (failures := await self._database.transact(note)):
+        if not (failures := await self.database.transact(note)):
             return
         log.warning(
             "watch_failed",
@@ -238,7 +225,7 @@ class Watching:
             why=why,
         )
         if failures == FAILURES:
-            await self._gave_up(one.manifest.name, one.watch.id, why)
+            await self.gave_up(one.manifest.name, one.watch.id, why)
 
     def _places(self, tx: Tx, one: Wanted) -> Mapping[str, list[Inbound]]:
         """Return where a change of each tenant's data is told, "" = of everybody's: the
@@ -257,6 +244,6 @@ class Watching:
         if address.platform == "cli":
             return AT_HOME
         if address.platform == "web":
-            return self._owner() or AT_HOME
-        person = address.chat_id if private else self._owner()
-        return person if self._listed(person) else ""
+            return self.owner() or AT_HOME
+        person = address.chat_id if private else self.owner()
+        return person if self.listed(person) else ""

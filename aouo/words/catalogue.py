@@ -22,7 +22,7 @@ LIMIT_UNITS = 4096
 _OF_PACKAGE = files("aouo.words")
 
 
-def text(name: str, **parts: object) -> str:
+def text(name: str, /, **parts: object) -> str:
     """Return the sentence `name` ("install.installed") with its parts filled in.
 
     Raises:
@@ -34,7 +34,7 @@ def text(name: str, **parts: object) -> str:
     return found.format(**parts)
 
 
-def say(name: str, *rows: Sequence[ButtonSpec], **parts: object) -> Rendered:
+def say(name: str, /, *rows: Sequence[ButtonSpec], **parts: object) -> Rendered:
     """Return the sentence `name` as a message with rows of buttons."""
     return message(text(name, **parts), *rows)
 

@@ -1,23 +1,16 @@
-"""Words what begins by itself and what is at work, with the buttons that change it."""
+"""Words schedules, their runs and what is at work, with the buttons that change them."""
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Collection, Sequence
+from datetime import datetime, tzinfo
+from typing import Literal, NamedTuple
 
-from aouo.facts.notices_schedules import (
-    PAGE,
-    AtWork,
-    PastRun,
-    RemovalAsked,
-    ScheduleHistory,
-    ScheduleLine,
-    ScheduleMade,
-    ScheduleNotice,
-    ScheduleRefusal,
-    Schedules,
-    WorkLine,
-)
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Report, Triggered
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.schedule import NotASchedule, ZoneOf, parse, upcoming
+from aouo.facts.schedule_words import in_words, moment_in_words
 from aouo.facts.taps import (
     AskRemoval,
     RemoveSchedule,
@@ -29,172 +22,250 @@ from aouo.facts.taps import (
     SwitchOn,
     encode,
 )
-from aouo.words.saying import cut, say
+from aouo.facts.work import Scheduled, ScheduleRun, Working
+from aouo.words.catalogue import message, say, text
+from aouo.words.saying import cut
 
-ALL_OFF = "Nothing begins by itself now: the owner has switched schedules off (cron.enabled)."
-_NONE = (
-    "There are no schedules here. Ask for one in your own words, or write it like this: "
-    '/cron add "every day at 9:00" Tell me what is on today'
-)
+PAGE = 8
+"""How many schedules one message shows."""
 _WORKS_MAX = 20
 _WHY_CHARS = 200
 _LABEL_CHARS = 40
-_PAUSED = {
-    "proposed": "off, as its pack proposes it",
-    "permission": "off: the pack may not use schedules any more",
-    "over": "over",
-    "unlisted": "off: the person it is for was taken off my list",
-    "unreadable": "off: its time cannot be read any more",
-}
-_STATES = {
-    "waiting": "under way",
-    "done": "done",
-    "silent": "nothing to tell",
-    "failed": "failed",
-    "stopped": "stopped",
-    "missed": "nothing ran",
-    "busy": "left out, the run before was not over",
-}
 
 
-_ASKED = {
-    "stopped": "I am stopping it.",
-    "over": "That is over already.",
-    "not yours": "Only the person it is for and the owner can stop that.",
-}
+class Line(NamedTuple):
+    """A schedule in words, as chat, tool, terminal and page show it; `last` is how its newest run
+    ended, "" = none has begun."""
+
+    name: str
+    when: str
+    state: str
+    last: str
+
+    def __str__(self) -> str:
+        return text("schedules.line", name=self.name, when=self.when, state=self.state)
 
 
-def worded(notice: ScheduleNotice) -> Rendered:
-    """Return the message for a notice, with its buttons."""
-    match notice:
-        case Schedules():
-            return _listed(notice)
-        case ScheduleMade(line, times, zone, off):
-            said = [made(line), next_times(times, zone), *([ALL_OFF] if off else [])]
-            return say("\n".join(said), *_buttons("", line))
-        case ScheduleRefusal(why):
-            return say(why)
-        case RemovalAsked(line):
-            yes = ButtonSpec("Remove it", encode(RemoveSchedule(line.id)))
-            no = ButtonSpec("Keep it", encode(ShowSchedules(0)))
-            return say(f"Remove “{line.name}”, {line.when}, and its history?", [yes, no])
-        case ScheduleHistory():
-            return _history(notice)
-        case AtWork():
-            return _at_work(notice)
-        case _:
-            assert_never(notice)
+def line_of(row: Scheduled, zone_of: ZoneOf) -> Line:
+    """Return a schedule in words."""
+    zone = zone_of(row.zone)
+    try:
+        when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
+    except NotASchedule:
+        when = row.text
+    due = _at(row.next_due, zone)
+    if row.paused or not due:
+        state = text(f"schedules.paused-{row.paused or 'over'}")
+    else:
+        state = text("schedules.on" if due in when else "schedules.on-next", due=due)
+    named = f"{when} ({row.zone})" if row.zone else when
+    return Line(row.title, named, state, ended(row.last_state))
 
 
-def made(line: ScheduleLine) -> str:
-    """Return what was made or changed, in one line."""
-    return f"“{line.name}”, {line.when}: {state(line)}."
+def ended(state: str) -> str:
+    """Return how a run ended, "" = there is none."""
+    return text(f"schedules.ended-{state}") if state else ""
 
 
-def next_times(times: tuple[str, ...], zone: str) -> str:
-    """Return when a schedule comes next, in its zone."""
+def actions(row: Scheduled) -> list[str]:
+    """Return what can be done with a schedule, as verbs of /cron."""
+    switch = [] if row.paused in ("over", "permission") else ["on" if row.paused else "off"]
+    run = [] if row.paused == "permission" else ["run"]
+    return [*switch, *run, "history", *([] if row.key else ["remove"])]
+
+
+def zone_name(row: Scheduled, zone_of: ZoneOf) -> str:
+    """Return the name of the zone that a schedule runs in; this machine's may have none."""
+    zone = zone_of(row.zone)
+    if name := getattr(zone, "key", None):
+        return name
+    offset = datetime.fromisoformat(row.since).astimezone(zone).strftime("%z")
+    return "UTC" if offset == "+0000" else f"UTC{offset[:3]}:{offset[3:]}"
+
+
+def next_times(row: Scheduled, now: datetime, zone_of: ZoneOf) -> list[str]:
+    """Return the next three due times of a schedule."""
+    zone = zone_of(row.zone)
+    return [moment_in_words(at, zone) for at in upcoming(row.text, row.since, now, zone)]
+
+
+def made(row: Scheduled, now: datetime, zone_of: ZoneOf) -> str:
+    """Return what was made, and when it comes next."""
+    times, zone = next_times(row, now, zone_of), zone_name(row, zone_of)
     if not times:
-        return "It does not come again."
-    if len(times) == 1:
-        return f"It comes {times[0]} ({zone})."
-    return "\n".join([f"The next times ({zone}):", *(f"• {time}" for time in times)])
+        coming = [text("schedules.comes-never")]
+    elif len(times) == 1:
+        coming = [text("schedules.comes-once", time=times[0], zone=zone)]
+    else:
+        coming = [text("schedules.comes", zone=zone), *(f"• {time}" for time in times)]
+    return "\n".join([f"{line_of(row, zone_of)}.", *coming])
 
 
-def state(line: ScheduleLine) -> str:
-    """Return whether a schedule is on, and when it comes next."""
-    if line.paused:
-        return _PAUSED.get(line.paused, "off")
-    if line.due and line.due in line.when:  # once
-        return "on"
-    return f"on, next {line.due}" if line.due else "over"
+def made_here(row: Scheduled, now: datetime, zone_of: ZoneOf, *, off: bool) -> Rendered:
+    """Return the answer to `/cron add`; `off`: no schedule runs."""
+    notes = [text("schedules.all-off")] if off else []
+    return message("\n".join([made(row, now, zone_of), *notes]), _buttons("", row))
 
 
-def past_state(stored: str) -> str:
-    """Return how a run ended."""
-    return _STATES.get(stored, stored)
+def listed(
+    rows: Sequence[Scheduled],
+    zone_of: ZoneOf,
+    *,
+    here: str,
+    page: int = 0,
+    said: str = "",
+    forbidden: str = "",
+    off: bool = False,
+) -> Rendered:
+    """Return a page, from 0, of the answer to `/cron`; the pack `here` is not named.
+
+    `said` comes above, `forbidden` is the name of a pack that may have none, `off`: none runs.
+    """
+    above = [said] if said else []
+    notes = [text("schedules.may-not", pack=forbidden)] if forbidden else []
+    if not rows:
+        return message("\n".join([*above, *(notes or [text("schedules.none")])]))
+    pages = -(-len(rows) // PAGE)
+    page = min(page, pages - 1)
+    if pages > 1:
+        above.append(text("schedules.head-page", page=page + 1, pages=pages))
+    else:
+        above.append(text("schedules.head"))
+    shown = list(enumerate(rows, start=1))[page * PAGE : (page + 1) * PAGE]
+    lines = [_numbered(number, row, zone_of, here) for number, row in shown]
+    notes += [text("schedules.all-off")] if off else []
+    buttons = [_buttons(f"{number}: ", row) for number, row in shown]
+    turns = [("◀", page - 1)] * (page > 0) + [("▶", page + 1)] * (page + 1 < pages)
+    if turns:
+        buttons.append([ButtonSpec(label, encode(ShowSchedules(to))) for label, to in turns])
+    return message("\n".join([*above, *lines, *(["", *notes] if notes else [])]), *buttons)
 
 
-def past_run(run: PastRun) -> str:
-    """Return one line of a history."""
-    why = f": {cut(run.why, _WHY_CHARS)}" if run.why and run.state not in ("busy", "done") else ""
-    tries = f", try {run.tries}" if run.tries > 1 else ""
-    missed = f", and {run.missed:,} due before it" if run.missed else ""
-    return f"{run.at}: {past_state(run.state)}{tries}{missed}{why}"
+def removal_asked(row: Scheduled, zone_of: ZoneOf) -> Rendered:
+    """Return the question whether to remove a schedule."""
+    name, when, *_ = line_of(row, zone_of)
+    yes = ButtonSpec(text("schedules.button-sure"), encode(RemoveSchedule(row.id)))
+    no = ButtonSpec(text("schedules.button-keep"), encode(ShowSchedules(0)))
+    return say("schedules.remove", [yes, no], name=name, when=when)
 
 
-def _listed(notice: Schedules) -> Rendered:
-    """Return one page of the answer to `/cron`."""
-    forbidden = notice.forbidden and (
-        f"“{notice.forbidden}” has schedules and may not use them: its pack.yml does not set "
-        "permissions.cron."
-    )
-    said = [notice.said] if notice.said else []
-    if not notice.lines:
-        return say("\n".join([*said, forbidden or _NONE]))
-    pages = -(-len(notice.lines) // PAGE)
-    page = min(notice.page, pages - 1)
-    shown = list(enumerate(notice.lines, start=1))[page * PAGE : (page + 1) * PAGE]
-    head = f"Schedules here ({page + 1} of {pages}):" if pages > 1 else "Schedules here:"
-    lines = [f"{number}. {_line(line)}" for number, line in shown]
-    rows = [row for number, line in shown for row in _buttons(f"{number}: ", line)]
-    back = [ButtonSpec("◀", encode(ShowSchedules(page - 1)))] if page else []
-    on = [ButtonSpec("▶", encode(ShowSchedules(page + 1)))] if page + 1 < pages else []
-    notes = [note for note in (forbidden, ALL_OFF if notice.off else "") if note]
-    text = "\n".join([*said, head, *lines, *(["", *notes] if notes else [])])
-    return say(text, *rows, *([[*back, *on]] if pages > 1 else []))
+def history(row: Scheduled, runs: Sequence[ScheduleRun], zone_of: ZoneOf) -> str:
+    """Return a schedule and its newest runs, a line each."""
+    zone = zone_of(row.zone)
+    lines = [_past_run(run, zone) for run in runs] or [text("schedules.run-none")]
+    return "\n".join([f"{line_of(row, zone_of)}.", *lines])
 
 
-def _line(line: ScheduleLine) -> str:
-    last = f"; last {line.last_at}, {past_state(line.last_state)}" if line.last_state else ""
-    pack = f" ({line.pack})" if line.pack else ""
-    return f"{line.name}{pack}, {line.when}: {state(line)}{last}"
+def history_here(row: Scheduled, runs: Sequence[ScheduleRun], zone_of: ZoneOf) -> Rendered:
+    """Return the answer to `/cron history`."""
+    back = ButtonSpec(text("schedules.button-all"), encode(ShowSchedules(0)))
+    return message(history(row, runs, zone_of), _buttons("", row), [back])
 
 
-def _buttons(number: str, line: ScheduleLine) -> list[list[ButtonSpec]]:
-    """Return the row of what can be done with a schedule."""
-    row: list[tuple[str, str]] = []
-    if line.paused not in ("over", "permission"):
-        switch = SwitchOn(line.id) if line.paused else SwitchOff(line.id)
-        row.append(("Switch on" if line.paused else "Switch off", encode(switch)))
-    if line.paused != "permission":
-        row.append(("Run now", encode(RunSchedule(line.id))))
-    row.append(("History", encode(ShowHistory(line.id))))
-    if not line.proposed:
-        row.append(("Remove", encode(AskRemoval(line.id))))
-    return [[ButtonSpec(f"{number}{label}", data) for label, data in row]]
+def at_work(
+    works: Sequence[Working],
+    mine: Collection[int],
+    coming: Sequence[Scheduled],
+    zone_of: ZoneOf,
+    *,
+    here: ConversationAddress,
+    asked: Literal["", "stopped", "over", "not-yours"],
+    waiting: int,
+    kept: int,
+    until: str,
+) -> Rendered:
+    """Return the answer to `/jobs`: who asks in the conversation `here` may stop those in `mine`.
 
-
-def _history(notice: ScheduleHistory) -> Rendered:
-    line = notice.line
-    runs = [past_run(run) for run in notice.runs] or ["It has not run yet."]
-    back = ButtonSpec("All schedules", encode(ShowSchedules(0)))
-    return say("\n".join([made(line), *runs]), *_buttons("", line), [back])
-
-
-def _at_work(notice: AtWork) -> Rendered:
-    """Return the answer to `/jobs`."""
-    shown = notice.works[:_WORKS_MAX]
-    lines = [_ASKED[notice.asked]] if notice.asked else []
-    if not shown and notice.asked != "stopped":
-        lines.append("Nothing is at work here.")
-    lines += [_work(work) for work in shown]
-    if len(notice.works) > len(shown):
-        lines.append(f"… and {len(notice.works) - len(shown)} more")
-    if notice.waiting:
-        lines.append("1 more waits." if notice.waiting == 1 else f"{notice.waiting} more wait.")
-    if notice.kept:
-        results = "1 result waits" if notice.kept == 1 else f"{notice.kept} results wait"
-        lines.append(f"{results} until {notice.kept_until}.")
-    if notice.upcoming:
-        lines += ["", "Next:", *(f"• {name}, {due}" for name, due in notice.upcoming)]
+    `asked` is what became of one that was to be stopped, `kept` results wait for the digest of
+    `until`.
+    """
+    shown, zone = works[:_WORKS_MAX], zone_of("")
+    lines = [text(f"work.asked-{asked}")] if asked else []
+    if not shown and asked != "stopped":
+        lines.append(text("work.none"))
+    lines += [_work(work, zone, here) for work in shown]
+    if len(works) > len(shown):
+        lines.append(text("work.more", more=len(works) - len(shown)))
+    if waiting:
+        lines.append(text("work.waiting", count=waiting))
+    if kept:
+        lines.append(text("work.kept", count=kept, until=_at(until, zone)))
+    if coming:
+        nexts = [f"• {row.title}, {_at(row.next_due, zone_of(row.zone))}" for row in coming]
+        lines += ["", text("work.next"), *nexts]
+    labels = {work.id: cut(_name(work), _LABEL_CHARS) for work in shown if work.id in mine}
     stops = [
-        [ButtonSpec(f"Stop: {cut(work.name, _LABEL_CHARS)}", encode(StopJob(work.job_id)))]
-        for work in shown
-        if work.may_stop
+        [ButtonSpec(text("work.button-stop", name=label), encode(StopJob(job_id)))]
+        for job_id, label in labels.items()
     ]
-    return say("\n".join(lines), *stops)
+    return message("\n".join(lines), *stops)
 
 
-def _work(work: WorkLine) -> str:
-    what = f"“{work.name}”" if work.is_run else f"an answer to {work.name}"
-    return f"• {what}, since {work.since}{f', in {work.where}' if work.where else ''}"
+def watch_fails(pack: str, watch: str, failures: int, why: str, *, is_off: bool) -> str:
+    """Return what the owner reads of a watch that failed so often in a row; `is_off`: it does not
+    look any more."""
+    how = "off" if is_off else "often" if failures > 1 else "once"
+    return text(f"unasked.watch-fails-{how}", pack=pack, watch=watch, failures=failures, why=why)
+
+
+def _at(stored: str, zone: tzinfo) -> str:
+    """Return a stored moment in words, "" = there is none."""
+    return moment_in_words(datetime.fromisoformat(stored), zone) if stored else ""
+
+
+def _numbered(number: int, row: Scheduled, zone_of: ZoneOf, here: str) -> str:
+    line, at = line_of(row, zone_of), _at(row.last_due, zone_of(row.zone))
+    return text(
+        "schedules.row",
+        number=number,
+        name=line.name,
+        pack=f" ({row.pack})" if row.pack not in ("", here) else "",
+        when=line.when,
+        state=line.state,
+        last=text("schedules.last", at=at, state=line.last) if line.last else "",
+    )
+
+
+def _buttons(number: str, row: Scheduled) -> list[ButtonSpec]:
+    """Return the buttons of what can be done with a schedule."""
+    data = {
+        "on": SwitchOn(row.id),
+        "off": SwitchOff(row.id),
+        "run": RunSchedule(row.id),
+        "history": ShowHistory(row.id),
+        "remove": AskRemoval(row.id),
+    }
+    return [
+        ButtonSpec(f"{number}{text(f'schedules.button-{action}')}", encode(data[action]))
+        for action in actions(row)
+    ]
+
+
+def _past_run(run: ScheduleRun, zone: tzinfo) -> str:
+    why = f": {cut(run.why, _WHY_CHARS)}" if run.why and run.state not in ("busy", "done") else ""
+    return text(
+        "schedules.run",
+        at=_at(run.due_at, zone),
+        state=ended(run.state),
+        tries=text("schedules.run-tries", tries=run.tries) if run.tries > 1 else "",
+        missed=text("schedules.run-missed", missed=run.missed) if run.missed else "",
+        why=why,
+    )
+
+
+def _name(work: Working) -> str:
+    content, person = work.inbound.content, work.inbound.person
+    is_run = isinstance(content, Triggered | Report)
+    return content.name if is_run else person.name or person.id
+
+
+def _work(work: Working, zone: tzinfo, here: ConversationAddress) -> str:
+    inbound = work.inbound
+    is_run = isinstance(inbound.content, Triggered | Report)
+    chat = inbound.group or inbound.person.name or inbound.address.chat_id
+    return text(
+        "work.run" if is_run else "work.answer",
+        name=_name(work),
+        since=f"{datetime.fromisoformat(work.since).astimezone(zone):%H:%M}",
+        where=text("work.where", chat=chat) if inbound.address != here else "",
+    )

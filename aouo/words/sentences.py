@@ -14,7 +14,6 @@ from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
 from aouo.facts.notices_media import MediaNotice, MediaRefused
 from aouo.facts.notices_memory import MemoryFileShown, MemoryShown
-from aouo.facts.notices_schedules import ScheduleNotice
 from aouo.facts.people import AT_HOME
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
@@ -29,7 +28,6 @@ from aouo.words import (
     models,
     money,
     questions,
-    schedules,
     summaries,
 )
 from aouo.words.may import PLATFORMS
@@ -49,7 +47,6 @@ TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
 TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
-DIGEST_FORGOTTEN = "This is too old: I have not kept the whole of it."
 TAP_SHOWN = "I have shown it again already."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
@@ -70,8 +67,6 @@ def _said(notice: Notice) -> str | Rendered:
         return install.worded(notice)
     if isinstance(notice, CommandNotice):
         return commands.worded(notice)
-    if isinstance(notice, ScheduleNotice):
-        return schedules.worded(notice)
     if isinstance(notice, notices.SummaryNotice):
         return summaries.worded(notice)
     if isinstance(notice, MediaNotice):
@@ -375,22 +370,6 @@ def run_without_pack(pack_name: str) -> str:
 def run_broke(reference: str) -> str:
     """Return why a run failed that we could not even begin or end; `reference` is in the log."""
     return f"something in me broke ({reference}). The owner finds it in the log."
-
-
-def heartbeat_capped(most: int) -> str:
-    return (
-        f"My heartbeat has used its {most:,} tokens of today, so it rests until midnight. The cap "
-        "is heartbeat.daily_tokens_max in config.json."
-    )
-
-
-def watch_fails(pack: str, watch: str, failures: int, why: str, *, is_off: bool) -> str:
-    """Return what the owner reads of a watch that failed so often in a row; `is_off`: it does not
-    look any more."""
-    times = f"{failures} times in a row" if failures > 1 else "the last time"
-    off = "is off until I start again or load what you mended (aouo reload)"
-    then = off if is_off else "looks less often"
-    return f"The watch “{watch}” of the pack {pack} failed {times}, so it {then}: {why}"
 
 
 def run_in_history(name: str, prompt: str, *, by_command: bool = False) -> str:

@@ -21,7 +21,7 @@ from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.plumbing.zones import zone_of
 from aouo.store.opening import opened
-from aouo.triggers.schedules import Schedules
+from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place
 
 Run: TypeAlias = Callable[..., Result]
@@ -284,10 +284,10 @@ async def propose(home: Home) -> None:
     assert pack is not None
     place = Place(ConversationAddress("tg", "1"), "private", "1")
     async with opened(home.database) as database:
-        port = Schedules(
-            database=database, clock=SystemClock(), zone_of=zone_of, may=lambda row: ""
+        now = SystemClock().now()
+        await database.transact(
+            lambda tx: scheduling.propose(tx, pack.manifest, place, now, zone_of, consent=True)
         )
-        await port.propose(pack.manifest, place, consent=True)
 
 
 def test_installing_and_upgrading_print_a_card_and_one_line_and_no_log(

@@ -22,11 +22,10 @@ from aouo.facts.ports import iso
 from aouo.facts.work import Misfire, Paused, Scheduled
 from aouo.store import routes, schedule_runs, schedules
 from aouo.store.database import Tx
-from aouo.triggers import changing
-from aouo.triggers.changing import Wish
+from aouo.triggers.schedules import Wish
 from aouo.triggers.ticking import Ticking
 from tests.fakes.clock import HandClock
-from tests.triggers.ticks import Ticks, due_times, ticks_in, zone_of
+from tests.triggers.ticks import Rules, Ticks, due_times, ticks_in
 
 START = datetime(2026, 10, 24, 12, tzinfo=UTC)
 """The day before Berlin sets its clocks back."""
@@ -227,10 +226,10 @@ async def test_a_reminder_for_once_comes_though_the_run_before_is_not_over(ticks
         playing.start(group)
         ticks.clock.go_on(60)
         await playing.quiet()
-        text, due = "2026-10-24T12:05Z", "2026-10-24T12:05:00.000+00:00"
-        await ticks.database.transact(
-            lambda tx: schedules.rewrite(tx, row.id, text, due, ticks.clock.at.isoformat())
-        )
+        now = ticks.clock.at
+        due = "2026-10-24T12:05:00.000+00:00"
+        once = replace(row, text="2026-10-24T12:05Z", since=iso(now), next_due=due)
+        await ticks.database.transact(lambda tx: schedules.edit(tx, once, iso(now)))
         ticks.clock.go_on(300)
         await playing.quiet()
         await playing.stop()
@@ -409,7 +408,7 @@ async def test_what_is_for_once_and_has_run_at_that_time_is_over_again(ticks: Ti
         over = await ticks.get(row)
         ticks.clock.go_on(61, wall_s=-200)
         await ticks.database.transact(
-            lambda tx: changing.change(tx, over, Wish(text=text), ticks.clock.at, zone_of)
+            lambda tx: Rules().change(tx, over, Wish(text=text), ticks.clock.at)
         )
         on = await ticks.get(row)
         ticks.clock.go_on(300)

@@ -6,11 +6,12 @@ and a pack's changes never arrived.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -24,13 +25,14 @@ from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
 from aouo.packs.format.manifest_text import parse
 from aouo.packs.library import Library
 from aouo.store import chats, schedules
-from aouo.store.database import Database
+from aouo.store.database import Database, Tx
 from aouo.store.opening import make_tables
-from aouo.triggers import changing, scheduling
-from aouo.triggers.changing import ScheduleRefused, Wish
-from aouo.triggers.schedules import Schedules
-from aouo.triggers.scheduling import Place, Reconciled
+from aouo.triggers import scheduling
+from aouo.triggers.schedules import ScheduleRefused, Schedules, Wish
+from aouo.triggers.scheduling import Place
+from aouo.words.schedules import zone_name
 
+T = TypeVar("T")
 BERLIN = ZoneInfo("Europe/Berlin")
 PRIVATE = Place(ConversationAddress("tg", "1001"), "private", "1001")
 GROUP = Place(ConversationAddress("tg", "-5"), "group", "1001", "America/New_York")
@@ -83,15 +85,69 @@ async def database(tmp_path: Path) -> AsyncGenerator[Database]:
     await database.close()
 
 
-@pytest.fixture
-def port(database: Database, clock: Clock) -> Schedules:
-    return Schedules(database=database, clock=clock, zone_of=zone_of, may=may)
-
-
-def may(row: Scheduled) -> Paused:
+class Service(Schedules):
     """The pack of the tests may have schedules unless they say so; 1001 is on the list."""
-    paused = changing.may_run(row, Library({}, {}, {}), {"1001"}.__contains__)
-    return paused or ("permission" if row.paused == "permission" else "")
+
+    def __init__(self) -> None:
+        super().__init__(zone_of, lambda: Library({}, {}, {}), {"1001"}.__contains__, lambda: True)
+
+    def may_run(self, row: Scheduled) -> Paused:
+        return super().may_run(row) or ("permission" if row.paused == "permission" else "")
+
+
+class Port:
+    """What others do with schedules, each in a transaction of its own."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self.database, self.clock, self.service = database, clock, Service()
+
+    async def do(self, work: Callable[[Tx, datetime], T]) -> T:
+        return await self.database.transact(lambda tx: work(tx, self.clock.now()))
+
+    async def propose(self, manifest: Manifest, place: Place, *, consent: bool) -> list[Scheduled]:
+        return await self.do(
+            lambda tx, now: scheduling.propose(tx, manifest, place, now, zone_of, consent=consent)
+        )
+
+    async def reconcile(
+        self, manifest: Manifest, *, consent: bool, also: Sequence[Place] = ()
+    ) -> None:
+        await self.do(
+            lambda tx, now: scheduling.reconcile(
+                tx, manifest, now, zone_of, consent=consent, also=also
+            )
+        )
+
+    async def everything(self) -> list[Scheduled]:
+        return await self.database.read(schedules.everything)
+
+    async def of_pack(self, pack: str) -> list[Scheduled]:
+        return await self.database.read(lambda tx: schedules.of_pack(tx, pack))
+
+    async def create(self, wish: Wish) -> Scheduled:
+        return await self.do(lambda tx, now: self.service.create(tx, wish, PRIVATE, now, pack=""))
+
+    async def pause(self, row: Scheduled) -> None:
+        await self.do(lambda tx, now: self.service.switch(tx, row, now, on=False))
+
+    async def run_now(self, row: Scheduled) -> None:
+        def run(tx: Tx, now: datetime) -> None:
+            stored = schedules.get(tx, row.id)
+            assert stored
+            self.service.run(tx, stored, now)
+
+        await self.do(run)
+
+    async def exported(self, pack: str) -> list[dict[str, Any]]:
+        return await self.database.read(lambda tx: scheduling.exported(tx, pack))
+
+    async def restore(self, pack: str, kept: list[dict[str, Any]]) -> int:
+        return await self.do(lambda tx, now: scheduling.restored(tx, pack, kept, now, zone_of))
+
+
+@pytest.fixture
+def port(database: Database, clock: Clock) -> Port:
+    return Port(database, clock)
 
 
 async def switched_on(database: Database, row: Scheduled, clock: Clock) -> Scheduled | None:
@@ -104,7 +160,7 @@ def facts(rows: list[Scheduled]) -> list[tuple[str, str, str]]:
     return [(row.key, row.paused, row.next_due[:16]) for row in rows]
 
 
-async def test_what_a_card_showed_begins_unless_the_pack_leaves_it_off(port: Schedules) -> None:
+async def test_what_a_card_showed_begins_unless_the_pack_leaves_it_off(port: Port) -> None:
     rows = await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=True)
 
     assert facts(rows) == [("daily-study", "", "2026-03-03T07:00"), ("weekly", "proposed", "")]
@@ -115,7 +171,7 @@ async def test_what_a_card_showed_begins_unless_the_pack_leaves_it_off(port: Sch
 
 
 async def test_without_consent_everything_is_there_and_off(
-    port: Schedules, database: Database, clock: Clock
+    port: Port, database: Database, clock: Clock
 ) -> None:
     rows = await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=False)
     on = await switched_on(database, rows[1], clock)
@@ -126,10 +182,10 @@ async def test_without_consent_everything_is_there_and_off(
 
 
 async def test_a_default_is_stored_once_a_place_and_stays_as_a_person_left_it(
-    port: Schedules,
+    port: Port,
 ) -> None:
     first = await port.propose(manifest(DAILY), PRIVATE, consent=True)
-    await port.pause(first[0].id)
+    await port.pause(first[0])
     again = await port.propose(manifest(DAILY), PRIVATE, consent=True)
     elsewhere = await port.propose(manifest(DAILY), GROUP, consent=True)
 
@@ -138,11 +194,11 @@ async def test_a_default_is_stored_once_a_place_and_stays_as_a_person_left_it(
     assert len(await port.everything()) == 2
 
 
-async def test_a_pack_without_the_permission_gets_none(port: Schedules) -> None:
+async def test_a_pack_without_the_permission_gets_none(port: Port) -> None:
     assert await port.propose(manifest(DAILY, cron=False), PRIVATE, consent=True) == []
 
 
-async def test_a_text_that_is_no_schedule_is_left_out(port: Schedules) -> None:
+async def test_a_text_that_is_no_schedule_is_left_out(port: Port) -> None:
     broken = replace(DAILY, schedule="five words that mean nothing")
 
     assert await port.propose(manifest(broken, WEEKLY), PRIVATE, consent=True) == [
@@ -150,41 +206,40 @@ async def test_a_text_that_is_no_schedule_is_left_out(port: Schedules) -> None:
     ]
 
 
-async def test_a_newer_version_adds_changes_and_removes_everywhere(port: Schedules) -> None:
+async def test_a_newer_version_adds_changes_and_removes_everywhere(port: Port) -> None:
     await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=True)
     await port.propose(manifest(DAILY, WEEKLY), GROUP, consent=True)
     later = replace(DAILY, schedule="0 9 * * *")
     fresh = CronDefault("evening", "0 21 * * *", "study")
-    changed = await port.reconcile(manifest(later, fresh), consent=False)
+    await port.reconcile(manifest(later, fresh), consent=False)
     rows = await port.of_pack("vocab")
+    await port.reconcile(manifest(later, fresh), consent=True)
 
-    assert changed == Reconciled(("evening",), ("daily-study",), ("weekly",))
     assert sorted(facts(rows)) == [
         ("daily-study", "", "2026-03-02T14:00"),
         ("daily-study", "", "2026-03-03T08:00"),
         ("evening", "proposed", ""),
         ("evening", "proposed", ""),
     ]
-    assert await port.reconcile(manifest(later, fresh), consent=True) == Reconciled()
+    assert await port.of_pack("vocab") == rows
 
 
 async def test_a_person_s_own_text_stays_when_the_pack_changes_its_own(
-    port: Schedules, database: Database
+    port: Port, database: Database
 ) -> None:
     rows = await port.propose(manifest(DAILY), PRIVATE, consent=True)
-    now = "2026-03-02T12:00:00.000+00:00"
-    await database.transact(lambda tx: schedules.rewrite(tx, rows[0].id, "every 3d", "", now))
-    changed = await port.reconcile(
+    own = replace(rows[0], text="every 3d", own_text=True, next_due="")
+    await database.transact(lambda tx: schedules.edit(tx, own, own.since))
+    await port.reconcile(
         manifest(replace(DAILY, schedule="0 9 * * *", skill="report")), consent=True
     )
     row = (await port.of_pack("vocab"))[0]
 
-    assert changed == Reconciled(changed=("daily-study",))  # its skill follows all the same
-    assert (row.text, row.skill) == ("every 3d", "vocab:report")
+    assert (row.text, row.skill) == ("every 3d", "vocab:report")  # its skill follows all the same
 
 
 async def test_a_version_that_may_not_schedule_any_more_switches_everything_off(
-    port: Schedules, database: Database
+    port: Port, database: Database
 ) -> None:
     rows = await port.propose(manifest(DAILY), PRIVATE, consent=True)
     own = replace(rows[0], id="own", key="", origin="person", text="every 2h")
@@ -195,19 +250,18 @@ async def test_a_version_that_may_not_schedule_any_more_switches_everything_off(
 
 
 async def test_the_first_schedules_of_a_pack_come_to_the_places_that_are_named(
-    port: Schedules,
+    port: Port,
 ) -> None:
-    changed = await port.reconcile(manifest(DAILY), consent=True, also=[PRIVATE])
+    await port.reconcile(manifest(DAILY), consent=True, also=[PRIVATE])
 
-    assert changed == Reconciled(added=("daily-study",))
     assert facts(await port.of_pack("vocab")) == [("daily-study", "", "2026-03-03T07:00")]
 
 
-async def test_a_backup_brings_them_back_as_they_were(port: Schedules) -> None:
+async def test_a_backup_brings_them_back_as_they_were(port: Port, database: Database) -> None:
     await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=True)
     kept = await port.exported("vocab")
     before = await port.of_pack("vocab")
-    gone = await port.forget("vocab")
+    gone = await database.transact(lambda tx: schedules.remove_of_pack(tx, "vocab"))
     count = await port.restore("vocab", kept)
     after = await port.of_pack("vocab")
 
@@ -230,7 +284,7 @@ async def test_a_backup_brings_them_back_as_they_were(port: Schedules) -> None:
     ],
 )
 async def test_a_backup_that_says_something_else_changes_nothing(
-    port: Schedules, broken: dict[str, object]
+    port: Port, broken: dict[str, object]
 ) -> None:
     await port.propose(manifest(DAILY), PRIVATE, consent=True)
     kept = await port.exported("vocab")
@@ -241,14 +295,14 @@ async def test_a_backup_that_says_something_else_changes_nothing(
 
 
 async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
-    port: Schedules, database: Database, clock: StoppedClock
+    port: Port, database: Database, clock: StoppedClock
 ) -> None:
     every = CronDefault("often", "every 2h", "study")
     once = CronDefault("once", "2026-03-02T20:00", "study")
     soon = CronDefault("soon", "45m", "study")
     rows = await port.propose(manifest(every, once, soon), PRIVATE, consent=True)
     for row in rows:
-        await port.pause(row.id)
+        await port.pause(row)
     clock.at += timedelta(hours=25)
     on = [await switched_on(database, row, clock) for row in rows]
 
@@ -259,17 +313,6 @@ async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
     ]
 
 
-async def test_one_that_is_gone_cannot_be_switched(port: Schedules) -> None:
-    nobody = Library({}, {}, {})
-    row = await port.create(Wish("every 2h", "Look"), PRIVATE, "", nobody)
-
-    assert await port.remove(row.id) == row
-    assert await port.remove(row.id) is None
-    assert await port.pause(row.id) is None
-    assert await port.resume(row.id, nobody) is None
-    assert await port.run_now(row.id) is None
-
-
 @pytest.mark.parametrize(
     ("zone", "name"),
     [
@@ -278,33 +321,33 @@ async def test_one_that_is_gone_cannot_be_switched(port: Schedules) -> None:
         (timezone(timedelta(hours=-3, minutes=-30)), "UTC-03:30"),
     ],
 )
-async def test_a_zone_has_a_name_that_people_read(port: Schedules, zone: tzinfo, name: str) -> None:
+async def test_a_zone_has_a_name_that_people_read(port: Port, zone: tzinfo, name: str) -> None:
     """This machine's has none of its own."""
-    row = await port.create(Wish("every 2h", "Look"), PRIVATE, "", Library({}, {}, {}))
+    row = await port.create(Wish("every 2h", "Look"))
 
-    assert changing.zone_name(row, lambda _: zone) == name
+    assert zone_name(row, lambda _: zone) == name
 
 
-async def test_what_comes_with_a_pack_is_not_removed(port: Schedules) -> None:
+async def test_what_comes_with_a_pack_is_not_removed(port: Port) -> None:
     """It would be proposed again with the next look at the list."""
     rows = await port.propose(manifest(DAILY), PRIVATE, consent=True)
 
     with pytest.raises(ScheduleRefused, match="can be switched off and not removed"):
-        await port.remove(rows[0].id)
+        await port.do(lambda tx, now: port.service.remove(tx, rows[0]))
 
 
 async def test_what_its_pack_may_not_have_is_not_run_now_either(
-    port: Schedules, database: Database
+    port: Port, database: Database
 ) -> None:
     (row,) = await port.propose(manifest(DAILY), PRIVATE, consent=True)
     await database.transact(lambda tx: schedules.switch(tx, row.id, "permission", "", "2026"))
 
     with pytest.raises(ScheduleRefused, match="“daily study” cannot run: its pack may not use"):
-        await port.run_now(row.id)
+        await port.run_now(row)
 
 
 async def test_a_group_with_another_id_takes_its_schedules_along(
-    port: Schedules, database: Database
+    port: Port, database: Database
 ) -> None:
     await port.propose(manifest(DAILY), GROUP, consent=True)
     await database.transact(lambda tx: chats.rename_chat(tx, "tg", "-5", "-1005"))
@@ -325,7 +368,7 @@ async def test_a_group_with_another_id_takes_its_schedules_along(
     ],
 )
 async def test_of_a_default_that_both_chats_have_the_one_stays_that_somebody_decided_on(
-    port: Schedules, database: Database, old: str, new: str, again: bool, stays: str
+    port: Port, database: Database, old: str, new: str, again: bool, stays: str
 ) -> None:
     """Else that of the chat whose binding stays; nothing is left of the other one."""
     if again:  # the group has moved before, and what its old chat has is a straggler
@@ -335,8 +378,8 @@ async def test_of_a_default_that_both_chats_have_the_one_stays_that_somebody_dec
     for which, place, state in (("old", GROUP, old), ("new", supergroup, new)):
         (row,) = await port.propose(manifest(DAILY), place, consent=state != "proposed")
         if state == "off":
-            await port.pause(row.id)
-        await port.run_now(row.id)
+            await port.pause(row)
+        await port.run_now(row)
         ids[which] = row.id
     await database.transact(lambda tx: chats.rename_chat(tx, "tg", "-5", "-1005"))
     (row,) = await port.everything()
@@ -365,13 +408,13 @@ def test_a_manifest_whose_schedule_is_none_says_so_with_its_line(
     assert "is not a schedule: write" in problem.message
 
 
-async def test_a_backup_carries_how_a_schedule_is_run(port: Schedules) -> None:
+async def test_a_backup_carries_how_a_schedule_is_run(port: Port) -> None:
     wish = Wish(
         "every 2h", "Look", "Watch", misfire="skip", timeout_s=60, tokens_max=500, retries=2
     )
     await port.propose(manifest(DAILY), PRIVATE, consent=True)
     kept = await port.exported("vocab")
-    made = await port.create(wish, PRIVATE, "", Library({}, {}, {}))
+    made = await port.create(wish)
     general = await port.exported("")
     await port.restore("", general)
     (back,) = await port.of_pack("")
@@ -389,7 +432,7 @@ async def test_a_backup_carries_how_a_schedule_is_run(port: Schedules) -> None:
     [("misfire", "never"), ("name", 5), ("timeout_s", "x"), ("retries", -1), ("tokens_max", True)],
 )
 async def test_a_backup_with_something_else_changes_nothing(
-    port: Schedules, key: str, value: object
+    port: Port, key: str, value: object
 ) -> None:
     await port.propose(manifest(DAILY), PRIVATE, consent=True)
     kept = await port.exported("vocab")
@@ -409,6 +452,6 @@ def test_any_wish_is_granted_or_refused_with_a_sentence(text: str, zone: str, pr
     )  # fmt: skip
     now = datetime(2026, 3, 2, 12, tzinfo=UTC)
     with suppress(ScheduleRefused):
-        made = changing._due(changing._with(row, Wish(text, prompt, "", zone), now), now, zone_of)
+        made = Service().wished(row, Wish(text, prompt, "", zone), now)
         assert made.next_due
         assert made.name

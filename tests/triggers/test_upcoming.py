@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from aouo.facts.schedule import upcoming
 from aouo.plumbing.zones import zone_of
-from aouo.triggers.changing import upcoming
 from tests.path.schedules.scheduled import reminder
 
 
@@ -19,4 +19,4 @@ def test_there_is_nothing_after_the_last_day_of_the_calendar(text: str, times: i
     now = datetime(9999, 12, 31, tzinfo=UTC)
     row = reminder(datetime(2026, 1, 1, tzinfo=UTC), text=text, zone="Asia/Tokyo")
 
-    assert len(upcoming(row, now, zone_of, 50)) == times
+    assert len(upcoming(row.text, row.since, now, zone_of(row.zone), 50)) == times

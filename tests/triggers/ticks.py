@@ -18,16 +18,32 @@ from aouo.facts.events import Inbound, Report, Triggered
 from aouo.facts.ports import iso
 from aouo.facts.schedule import next_after, parse
 from aouo.facts.work import Job, Misfire, Paused, Scheduled
+from aouo.packs.library import Library
 from aouo.plumbing.zones import zone_of
 from aouo.store import jobs, schedules
 from aouo.store.database import Database, Tx
-from aouo.triggers import changing
 from aouo.triggers.runs import RunEnd, settle_schedule
+from aouo.triggers.schedules import Schedules
 from aouo.triggers.ticking import Due, Ticking
 from tests.fakes.clock import HandClock
 from tests.fakes.databases import put_database
 
 HERE = ConversationAddress("tg", "1001")
+
+
+class Rules(Schedules):
+    """Schedules without packs; a test says which may run."""
+
+    def __init__(
+        self,
+        zone_of: Callable[[str], tzinfo] = zone_of,
+        may: Callable[[Scheduled], Paused] = lambda row: "",
+    ) -> None:
+        super().__init__(zone_of, lambda: Library({}, {}, {}), lambda person: True, lambda: True)
+        self._may = may
+
+    def may_run(self, row: Scheduled) -> Paused:
+        return self._may(row)
 
 
 @dataclass
@@ -53,9 +69,7 @@ class Ticks:
             database=self.database,
             clock=self.clock,
             trigger=self._file,
-            zone_of=zone_of,
-            may=may,
-            enabled=lambda: True,
+            schedules=Rules(zone_of, may),
             longest_s=lambda: longest_s,
         )
 
@@ -111,7 +125,8 @@ class Ticks:
         self, row: Scheduled, may: Callable[[Scheduled], Paused] = lambda row: ""
     ) -> None:
         """Have one run as its person asks."""
-        await self.database.transact(lambda tx: changing.run_now(tx, row, self.clock.now(), may))
+        rules = Rules(zone_of, may)
+        await self.database.transact(lambda tx: rules.run(tx, row, self.clock.now()))
 
     async def end(self, status: Any = "done", text: str = "Said.", **more: Any) -> None:
         """End the runs that are open."""

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
-from aouo.commands.schedule_lines import line_of
-from aouo.commands.scheduling import HISTORY
 from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
 from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Triggered
 from aouo.facts.ports import iso
-from aouo.facts.schedule import is_from_now
+from aouo.facts.schedule import ZoneOf, is_from_now, upcoming
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import Watch
@@ -24,16 +22,14 @@ from aouo.plumbing.verbs import Facts, Verb
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
 from aouo.store.schedule_report import RunShown, Watched
-from aouo.triggers import changing
-from aouo.triggers.scheduling import ZoneOf
+from aouo.triggers.schedules import HISTORY, PROMPT_CHARS
 from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
-from aouo.words import sentences
-from aouo.words.schedules import ALL_OFF, past_state, state
+from aouo.words.catalogue import text
+from aouo.words.schedules import actions, ended, line_of, watch_fails, zone_name
 
 PAGE = 100
-ASKED_CHARS = 100_000
-_NO_BOT = "No bot runs, so nothing begins by itself."
+_ASKED_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +82,17 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
+@dataclass(slots=True, eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    shown: Shown
 
     async def listed(self, pack: str, skip: int) -> Facts:
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             rows = await snapshot.ask(schedule_report.listed(pack, skip, PAGE + 1))
             watched = await snapshot.ask(schedule_report.watched(pack))
-        heartbeat = "" if pack else (await self._shown.status()).get("heartbeat", "")
-        packs = [one for one in self._shown.library().packs.values() if pack in ("", one.name)]
-        zones, redactor = self._zones(), self._shown.redactor()
+        heartbeat = "" if pack else (await self.shown.status()).get("heartbeat", "")
+        packs = [one for one in self.shown.library().packs.values() if pack in ("", one.name)]
+        zones, redactor = self._zones(), self.shown.redactor()
 
         def told() -> Facts:
             return {
@@ -113,12 +109,12 @@ class _Room:
         }
 
     async def one(self, schedule: str, times: int, runs: int) -> Facts:
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             row = await snapshot.ask(schedule_report.one(schedule))
             past = await snapshot.ask(schedule_report.runs(schedule, runs + 1))
         if row is None:
             raise _gone()
-        now, zones, redactor = self._shown.clock.now(), self._zones(), self._shown.redactor()
+        now, zones, redactor = self.shown.clock.now(), self._zones(), self.shown.redactor()
 
         def told() -> Facts:
             return {
@@ -141,7 +137,7 @@ class _Room:
 
     async def _do(self, name: str, **arguments: str | bool) -> Facts:
         """Do what `aouo cron` does. Raises: NotFound, and what the verb raises."""
-        verb = self._shown.bot.app.verbs[name]
+        verb = self.shown.bot.app.verbs[name]
         assert isinstance(verb, Verb)
         facts = await verb(arguments)
         if facts["schedule"] is None:
@@ -151,34 +147,30 @@ class _Room:
     @property
     def _why_off(self) -> str:
         """Why nothing begins by itself, "" = it does."""
-        if self._shown.runtime is None:
-            return _NO_BOT
-        return "" if self._shown.runtime.app.generations.now.cron.enabled else ALL_OFF
+        if self.shown.runtime is None:
+            return text("schedules.no-bot")
+        runs = self.shown.runtime.app.generations.now.cron.enabled
+        return "" if runs else text("schedules.all-off")
 
     def _zones(self) -> ZoneOf:
-        default: str = getattr(self._shown.zone(), "key", "")
+        default: str = getattr(self.shown.zone(), "key", "")
         return lambda name: zone_of(name, default)
 
 
 def _gone() -> NotFound:
-    return NotFound("There is no schedule of this id.")
+    return NotFound(text("schedules.gone"))
 
 
 def _told(row: Scheduled, zones: ZoneOf, redactor: Redactor) -> Facts:
     """Return a schedule as `aouo cron list --json` does, in words, and what may be done with it."""
-    line = line_of(row, zones)
+    may = actions(row)
     return {
-        **asdict(replace(row, prompt=_cut(redactor, row.prompt, changing.PROMPT_CHARS))),
-        "said": {
-            "name": line.name,
-            "when": line.when,
-            "state": state(line),
-            "last": past_state(line.last_state) if line.last_state else "",
-        },
+        **asdict(replace(row, prompt=_cut(redactor, row.prompt, PROMPT_CHARS))),
+        "said": line_of(row, zones)._asdict(),
         "may": {
-            "switch": row.paused not in ("over", "permission"),
-            "run": row.paused != "permission",
-            "remove": not row.key,
+            "switch": "on" in may or "off" in may,
+            "run": "run" in may,
+            "remove": "remove" in may,
         },
     }
 
@@ -187,32 +179,30 @@ def _coming(row: Scheduled, now: datetime, zones: ZoneOf, most: int, redactor: R
     """Return the next due times, and what is asked then: as if it were on, if it is off."""
     if not row.enabled and is_from_now(row.text):
         row = replace(row, since=iso(now))
-    times = changing.upcoming(row, now, zones, most)
-    asked = run_of(row, iso(times[0]) if times else "").content
     zone = zones(row.zone)
+    times = upcoming(row.text, row.since, now, zone, most)
+    asked = run_of(row, iso(times[0]) if times else "").content
     assert isinstance(asked, Triggered)
-    asked = replace(asked, prompt=_cut(redactor, asked.prompt, ASKED_CHARS))
+    asked = replace(asked, prompt=_cut(redactor, asked.prompt, _ASKED_CHARS))
     return {
         "next": [{"at": iso(at), "said": moment_in_words(at, zone)} for at in times],
-        "zone": changing.zone_name(row, zones),
+        "zone": zone_name(row, zones),
         "asks": asked,
     }
 
 
-def _cut(redactor: Redactor, text: str, most: int) -> str:
+def _cut(redactor: Redactor, prompt: str, most: int) -> str:
     """Return a text of a pack or a backup, which have no limit for it, or its beginning."""
-    left = len(text) - most
-    return text if left <= 0 else f"{beginning(redactor, text, most)}… ({left:,} characters more)"
+    left = len(prompt) - most
+    if left <= 0:
+        return prompt
+    return text("schedules.cut", beginning=beginning(redactor, prompt, most), left=left)
 
 
 def _run(shown: RunShown) -> Facts:
     run = shown.run
-    is_filed = run.state == "waiting" and not run.tries
-    return {
-        **asdict(run),
-        "outcome": "filed, not begun yet" if is_filed else past_state(run.state),
-        "turn": shown.turn,
-    }
+    outcome = ended(run.state) if run.tries or run.state != "waiting" else text("schedules.filed")
+    return {**asdict(run), "outcome": outcome, "turn": shown.turn}
 
 
 def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:
@@ -226,19 +216,18 @@ def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:
 
 def _watch(pack: Pack, watch: Watch, found: Watched | None) -> Facts:
     failures = found.failures if found else 0
+    what = "rows" if watch.sql else "file" if watch.file else "url"
     if not pack.manifest.permissions.cron:
-        said = "off: the pack may not use schedules"
+        said = text("unasked.watch-forbidden")
     elif found and failures:
-        said = sentences.watch_fails(
-            pack.name, watch.id, failures, found.why, is_off=failures >= FAILURES
-        )
+        said = watch_fails(pack.name, watch.id, failures, found.why, is_off=failures >= FAILURES)
     else:
-        said = "on" if found else "has not looked yet"
+        said = text("unasked.watch-on" if found else "unasked.watch-new")
     return {
         "pack": pack.name,
         "id": watch.id,
         "every": watch.every,
-        "looks_at": "its own rows" if watch.sql else "a file" if watch.file else "an address",
+        "looks_at": text(f"unasked.looks-{what}"),
         "failures": failures,
         "state": said,
         "next_look": found.next_look if found and failures < FAILURES else "",

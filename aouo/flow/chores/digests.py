@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from itertools import groupby
@@ -16,56 +17,46 @@ from aouo.outbound.outbox import Outbox
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 from aouo.store.kept_reports import KeptReport
-from aouo.words.digests import Waited, digest
+from aouo.words.digests import digest
 
 log = structlog.get_logger()
 
 
+@dataclass(slots=True, eq=False)
 class Digests:
     """Folds what is due; `listed` says who may still be talked to.
 
     What is due and its message are one transaction: a kill loses none and sends none twice.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        rules: Callable[[], AttentionRules],
-        zone: Callable[[], tzinfo],
-        listed: Callable[[str], bool],
-        longest_s: Callable[[], float],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._rules = rules
-        self._zone = zone
-        self._listed = listed
-        self._longest_s = longest_s
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    rules: Callable[[], AttentionRules]
+    zone: Callable[[], tzinfo]
+    listed: Callable[[str], bool]
+    longest_s: Callable[[], float]
 
     async def run(self) -> None:
         """Send what is due, for ever; with other rules, or at a start, plan first what waits."""
         planned: tuple[AttentionRules, tzinfo] | None = None
         while True:
-            if planned != (by := (self._rules(), self._zone())):
-                if await self._database.read(kept_reports.next_due):
-                    await self._database.transact(partial(_plan, rules=by[0], zone=by[1]))
+            if planned != (by := (self.rules(), self.zone())):
+                if await self.database.read(kept_reports.next_due):
+                    await self.database.transact(partial(_plan, rules=by[0], zone=by[1]))
                 planned = by
-            wait_s = self._longest_s()
-            if due := await self._database.read(kept_reports.next_due):
-                left = datetime.fromisoformat(due) - self._clock.now()
+            wait_s = self.longest_s()
+            if due := await self.database.read(kept_reports.next_due):
+                left = datetime.fromisoformat(due) - self.clock.now()
                 wait_s = min(wait_s, left.total_seconds())
             if wait_s <= 0:
-                self._outbox.put(*await self._database.transact(self._fold, durable=True))
+                self.outbox.put(*await self.database.transact(self._fold, durable=True))
             else:
-                await self._clock.sleep(wait_s)
+                await self.clock.sleep(wait_s)
 
     def _fold(self, tx: Tx) -> list[Delivery]:
-        now, zone = self._clock.now(), self._zone()
-        kept, quiet_until = kept_reports.due(tx, iso(now)), self._rules().quiet.end(now, zone)
+        now, zone = self.clock.now(), self.zone()
+        kept, quiet_until = kept_reports.due(tx, iso(now)), self.rules().quiet.end(now, zone)
         if quiet_until > now:
             for one in kept:
                 kept_reports.plan(tx, one, iso(quiet_until))
@@ -81,7 +72,7 @@ class Digests:
     def _of_place(self, tx: Tx, kept: list[KeptReport], day: str, now: str) -> Iterable[Delivery]:
         """Send what waited for one person in one place: one as it is, several as a digest."""
         first, person = kept[0], kept[0].person
-        if first.address.platform == "tg" and not self._listed(person):
+        if first.address.platform == "tg" and not self.listed(person):
             for one in kept:
                 kept_reports.drop(tx, one)
             return []
@@ -92,7 +83,11 @@ class Digests:
             return kept_reports.send(tx, first, now)
         for one in kept:
             kept_reports.told(tx, one, first.id)
-        message = digest([_waited(one) for one in kept], first.id)
+        message = digest(
+            [(one.name, one.text) for one in kept],
+            first.id,
+            more=any(_is_more(message) for one in kept for message in one.messages),
+        )
         key = f"digest:{first.id}"
         newest = kept[-1].turn_id  # its words are forgotten with those of the last one
         return [deliveries.add(tx, first.address, "notice", message, now, turn_id=newest, key=key)]
@@ -108,10 +103,6 @@ def _plan(tx: Tx, *, rules: AttentionRules, zone: tzinfo) -> None:
 
 def _place(kept: KeptReport) -> tuple[str, ...]:
     return (kept.person, *kept.address.columns)
-
-
-def _waited(kept: KeptReport) -> Waited:
-    return Waited(kept.name, kept.text, any(map(_is_more, kept.messages)))
 
 
 def _is_more(message: Rendered) -> bool:

@@ -18,13 +18,14 @@ from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.remembering import Remembering
-from aouo.flow.handlers.scheduling import ScheduleTaps
+from aouo.flow.handlers.scheduling import schedule_taps
 from aouo.flow.handlers.table import Handlers, on, table
 from aouo.flow.replies import Replies
 from aouo.queue.running import Running
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 from aouo.words import sentences
+from aouo.words.catalogue import text
 
 
 def taps_of(
@@ -43,7 +44,6 @@ def taps_of(
 ) -> Handlers:
     """The table of taps; those that wait in a lane were answered when they came in."""
     own = _Taps(replies, database)
-    timed = ScheduleTaps(replies, scheduling, work, running)
     return table(
         taps.Ours,
         on(taps.Choose, answer_gate),
@@ -56,7 +56,7 @@ def taps_of(
         on(taps.ShowMemory, lambda job, tap: remembering.show(job, tap.file)),
         on(taps.EmptyMemory, lambda job, tap: remembering.empty(job, tap.file)),
         on(taps.UndoMemory, lambda job, tap: remembering.undo(job, tap.version_id)),
-        *timed.rows,
+        *schedule_taps(replies, scheduling, work, running),
         on(taps.RaiseBudget, budget_refusals.tap),
         on(taps.UseCheaperModel, budget_refusals.tap),
         on(taps.LeaveUnanswered, budget_refusals.tap),
@@ -133,7 +133,7 @@ class _Taps:
         def work(tx: Tx, now: str) -> str | list[Delivery]:
             kept = kept_reports.of_digest(tx, tap.digest_id, inbound.address)
             if not kept:
-                return sentences.DIGEST_FORGOTTEN
+                return text("digest.forgotten")
             if deliveries.has_key(tx, kept_reports.key_of(kept[0], 0)):
                 return sentences.TAP_SHOWN
             return [row for one in kept for row in kept_reports.send(tx, one, now)]

@@ -15,7 +15,7 @@ from aouo.cli.main import aouo
 from aouo.store import schedules, watches
 from aouo.store.watches import WatchKey, WatchState
 from aouo.tools.registry import Arguments, ToolContext, tool
-from aouo.triggers.changing import PROMPT_CHARS
+from aouo.triggers.schedules import PROMPT_CHARS
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.looking import said, settled

@@ -12,16 +12,15 @@ import pytest
 
 from aouo.emulator import HOUSEHOLD
 from aouo.facts.address import ConversationAddress
-from aouo.plumbing.zones import zone_of
 from aouo.tools.cron import _id_of
-from aouo.triggers import changing
-from aouo.triggers.changing import Wish
+from aouo.triggers.schedules import Wish
 from aouo.triggers.scheduling import Place
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import eventually, said, settled
 from tests.path.schedules.scheduled import after_tool, answering, calls_once
 from tests.path.world import ADA, BEN, World
+from tests.triggers.ticks import Rules
 
 DRILL = """\
 name: drill
@@ -116,10 +115,10 @@ async def test_all_that_a_model_may_do_with_one(world: World) -> None:
     assert moved.startswith("Changed.")
     assert "(Asia/Tokyo)" in moved
     assert listed == (
-        f"id {ids[0]}: “Tea”, every Friday at 17:00: on, next Friday 6 March 2026 at 17:00; "
-        "prompt: Drink"
+        f"id {ids[0]}: “Tea”, every Friday at 17:00 (Asia/Tokyo): on, next Friday 6 March 2026 at "
+        "17:00; prompt: Drink"
     )
-    assert off.endswith("every Friday at 17:00: off")
+    assert off.endswith("every Friday at 17:00 (Asia/Tokyo): off")
     assert on.startswith("On.")
     assert "Say what to change" in none
     assert "is over: it is Monday 2 March 2026 at 21:1" in past
@@ -251,12 +250,11 @@ async def test_a_call_that_runs_twice_makes_one_schedule(world: World) -> None:
         (call,) = await bot.rows("SELECT turn_id, id FROM tool_calls")
         place = Place(ConversationAddress("tg", str(ADA)), "private", str(ADA))
         again = await bot.app.shared.database.transact(
-            lambda tx: changing.create(
+            lambda tx: Rules().create(
                 tx,
                 Wish("every day at 9", "Rise"),
                 place,
                 bot.app.shared.clock.now(),
-                zone_of,
                 pack="",
                 origin="model",
                 schedule_id=_id_of(call["turn_id"], call["id"]),
