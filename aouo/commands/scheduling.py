@@ -11,7 +11,7 @@ from aouo.commands.registry import CommandCall, Result
 from aouo.commands.schedule_lines import line_of, made_of, past_of
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound
+from aouo.facts.events import Button, Inbound
 from aouo.facts.notices_schedules import (
     PAGE,
     RemovalAsked,
@@ -60,12 +60,15 @@ class Scheduling:
         self._enabled = enabled
 
     def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
-        """`/cron`, and with a verb: add, list, on, off, run, remove, history."""
+        """`/cron`, and with a verb: add, list, page, on, off, run, remove, remove?, history. What
+        a button says is refused above the list that it stood in."""
         words, flags = call.words.args, call.words.flags
         verb, rest = words[0].lower() if words else "list", words[1:]
         try:
             return self._obeyed(tx, call, library, verb, rest, flags)
         except ScheduleRefused as error:
+            if isinstance(call.inbound.content, Button):
+                return self.listed(tx, call, library, said=str(error), at=" ".join(rest))
             return Result(ScheduleRefusal(str(error)))
 
     def _obeyed(
@@ -81,6 +84,8 @@ class Scheduling:
         match verb:
             case "list":
                 return self.listed(tx, call, library)
+            case "page" if wanted.isdecimal():
+                return self.listed(tx, call, library, page=max(0, int(wanted[:9]) - 1))
             case "add":
                 return self._add(tx, call, library, rest, flags)
             case "on" | "off" if wanted:
@@ -92,42 +97,13 @@ class Scheduling:
                 return self.listed(tx, call, library, said=self._run(tx, call, at), at=at)
             case "remove" if wanted:
                 return self.listed(tx, call, library, said=self._remove(tx, call, wanted))
+            case "remove?" if wanted:
+                row = self._changeable(tx, call, wanted)
+                return Result(RemovalAsked(line_of(row, self._zone_of)))
             case "history" if wanted:
                 return self._history(tx, call, wanted)
             case _:
                 return Result(notices.UsageOf(USAGE))
-
-    def switched(
-        self, tx: Tx, call: CommandCall, library: Library, schedule_id: str, *, on: bool
-    ) -> Result:
-        """Switch a schedule on or off by its button, and list them all."""
-        why = _refusal(lambda: self._switch(tx, call, library, schedule_id, on=on))
-        return self.listed(tx, call, library, said=why, at=schedule_id)
-
-    def ran(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Have a schedule run now by its button."""
-        said = _refusal(lambda: self._run(tx, call, schedule_id))
-        return self.listed(tx, call, library, said=said, at=schedule_id)
-
-    def removed(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Remove a schedule, after the question."""
-        said = _refusal(lambda: self._remove(tx, call, schedule_id))
-        return self.listed(tx, call, library, said=said)
-
-    def ask_removal(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Ask whether to remove a schedule."""
-        try:
-            row = self._changeable(tx, call, schedule_id)
-        except ScheduleRefused as error:
-            return self.listed(tx, call, library, said=str(error))
-        return Result(RemovalAsked(line_of(row, self._zone_of)))
-
-    def history(self, tx: Tx, call: CommandCall, library: Library, schedule_id: str) -> Result:
-        """Show the newest runs of a schedule."""
-        try:
-            return self._history(tx, call, schedule_id)
-        except ScheduleRefused as error:
-            return self.listed(tx, call, library, said=str(error))
 
     def listed(
         self,
@@ -273,11 +249,3 @@ def _parted(words: Sequence[str]) -> tuple[str, str]:
         except NotASchedule as error:
             raise ScheduleRefused(f"{error} {_EXAMPLE}") from None
     return words[0], " ".join(words[1:])
-
-
-def _refusal(act: Callable[[], str]) -> str:
-    """Do it, and return what is said of it, or why it was not done."""
-    try:
-        return act()
-    except ScheduleRefused as error:
-        return str(error)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
-from aouo.facts.taps import ShowKept, encode
+from aouo.facts.taps import encode
 from aouo.markdown.entities import LIMIT, MAX_ENTITIES, utf16_len
 from aouo.markdown.render import render
 
@@ -34,7 +34,7 @@ def digest(waited: Sequence[Waited], digest_id: int) -> Rendered:
             break
     made = replace(made, entities=made.entities[:MAX_ENTITIES])
     if cut or len(waited) > _MOST or any(one.more for one in waited):
-        button = ButtonSpec("Show all of it", encode(ShowKept(digest_id)))
+        button = ButtonSpec("Show all of it", encode("digest", digest_id))
         made = replace(made, buttons=((button,),))
     return made
 

@@ -18,17 +18,7 @@ from aouo.facts.notices_schedules import (
     WorkLine,
 )
 from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.facts.taps import (
-    AskRemoval,
-    RemoveSchedule,
-    RunSchedule,
-    ShowHistory,
-    ShowSchedules,
-    StopJob,
-    SwitchOff,
-    SwitchOn,
-    encode,
-)
+from aouo.facts.taps import encode
 from aouo.words.saying import cut, say
 
 ALL_OFF = "Nothing begins by itself now: the owner has switched schedules off (cron.enabled)."
@@ -75,8 +65,8 @@ def worded(notice: ScheduleNotice) -> Rendered:
         case ScheduleRefusal(why):
             return say(why)
         case RemovalAsked(line):
-            yes = ButtonSpec("Remove it", encode(RemoveSchedule(line.id)))
-            no = ButtonSpec("Keep it", encode(ShowSchedules(0)))
+            yes = ButtonSpec("Remove it", _cron("remove", line.id))
+            no = ButtonSpec("Keep it", _cron("list"))
             return say(f"Remove “{line.name}”, {line.when}, and its history?", [yes, no])
         case ScheduleHistory():
             return _history(notice)
@@ -137,8 +127,8 @@ def _listed(notice: Schedules) -> Rendered:
     head = f"Schedules here ({page + 1} of {pages}):" if pages > 1 else "Schedules here:"
     lines = [f"{number}. {_line(line)}" for number, line in shown]
     rows = [row for number, line in shown for row in _buttons(f"{number}: ", line)]
-    back = [ButtonSpec("◀", encode(ShowSchedules(page - 1)))] if page else []
-    on = [ButtonSpec("▶", encode(ShowSchedules(page + 1)))] if page + 1 < pages else []
+    back = [ButtonSpec("◀", _cron("page", page))] if page else []
+    on = [ButtonSpec("▶", _cron("page", page + 2))] if page + 1 < pages else []
     notes = [note for note in (forbidden, ALL_OFF if notice.off else "") if note]
     text = "\n".join([*said, head, *lines, *(["", *notes] if notes else [])])
     return say(text, *rows, *([[*back, *on]] if pages > 1 else []))
@@ -154,20 +144,25 @@ def _buttons(number: str, line: ScheduleLine) -> list[list[ButtonSpec]]:
     """Return the row of what can be done with a schedule."""
     row: list[tuple[str, str]] = []
     if line.paused not in ("over", "permission"):
-        switch = SwitchOn(line.id) if line.paused else SwitchOff(line.id)
-        row.append(("Switch on" if line.paused else "Switch off", encode(switch)))
+        switch = "on" if line.paused else "off"
+        row.append((f"Switch {switch}", _cron(switch, line.id)))
     if line.paused != "permission":
-        row.append(("Run now", encode(RunSchedule(line.id))))
-    row.append(("History", encode(ShowHistory(line.id))))
+        row.append(("Run now", _cron("run", line.id)))
+    row.append(("History", _cron("history", line.id)))
     if not line.proposed:
-        row.append(("Remove", encode(AskRemoval(line.id))))
+        row.append(("Remove", _cron("remove?", line.id)))
     return [[ButtonSpec(f"{number}{label}", data) for label, data in row]]
+
+
+def _cron(*words: object) -> str:
+    """Return the data of a button that says `/cron`."""
+    return encode("command", " ".join(map(str, ("cron", *words))))
 
 
 def _history(notice: ScheduleHistory) -> Rendered:
     line = notice.line
     runs = [past_run(run) for run in notice.runs] or ["It has not run yet."]
-    back = ButtonSpec("All schedules", encode(ShowSchedules(0)))
+    back = ButtonSpec("All schedules", _cron("list"))
     return say("\n".join([made(line), *runs]), *_buttons("", line), [back])
 
 
@@ -188,7 +183,12 @@ def _at_work(notice: AtWork) -> Rendered:
     if notice.upcoming:
         lines += ["", "Next:", *(f"• {name}, {due}" for name, due in notice.upcoming)]
     stops = [
-        [ButtonSpec(f"Stop: {cut(work.name, _LABEL_CHARS)}", encode(StopJob(work.job_id)))]
+        [
+            ButtonSpec(
+                f"Stop: {cut(work.name, _LABEL_CHARS)}",
+                encode("command", f"jobs stop {work.job_id}"),
+            )
+        ]
         for work in shown
         if work.may_stop
     ]
