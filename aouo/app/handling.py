@@ -80,8 +80,6 @@ def flow_of(
     commands: Commands,
     post_actions: PostActions,
     zone_of: ZoneOf,
-    scheduling: Scheduling,
-    work: Jobs,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
     uploads: Uploads,
@@ -208,6 +206,13 @@ def flow_of(
         replies=replies,
         running=running,
         commands=commands,
+        calling={
+            "compact": lambda job, said: compacting.run(job, said.rest),
+            "install": lambda job, said: installing.run(job, said.rest),
+            "memory": lambda job, said: remembering.run(job, said.words),
+            "menu": lambda job, said: menus.open(job),
+            "setup_topics": lambda job, said: setting_up.run(job),
+        },
         limit_s=lambda: generations.now.limits.turn_timeout_s,
     )
     topics = TopicEvents(database=database, clock=clock, replies=replies)
@@ -215,27 +220,16 @@ def flow_of(
     taps = taps_of(
         replies,
         database=database,
-        scheduling=scheduling,
-        work=work,
-        running=running,
         answer_gate=answer_gate,
         budget_refusals=budget_refusals,
         editing=editing,
         installing=installing,
         menus=menus,
-        remembering=remembering,
     )
     return Flow(
         running=running,
         replies=replies,
         topics=topics,
-        commands={
-            "compact": lambda job, said: compacting.run(job, said.rest),
-            "install": lambda job, said: installing.run(job, said.rest),
-            "memory": lambda job, said: remembering.run(job, said.words),
-            "menu": lambda job, said: menus.open(job),
-            "setup_topics": lambda job, said: setting_up.run(job),
-        },
         handlers=table(
             to.Decision,
             on(to.RunTurn, answering.answer),
@@ -246,7 +240,7 @@ def flow_of(
             on(to.NameTopic, topics.name),
             on(to.ShutTopic, topics.shut),
             on(to.AnswerGate, answer_gate),
-            on(to.ObeyTap, lambda job, tapped: taps[type(tapped.tap)](job, tapped.tap)),
+            on(to.ObeyTap, lambda job, tapped: taps[tapped.tap.name](job, tapped.tap)),
             on(to.Refuse, partial(refuse, replies, let_in)),
             on(to.MoveChat, partial(move_chat, replies, moved)),
             on(to.ApplyEdit, lambda job, _: editing.apply(job)),
@@ -324,7 +318,7 @@ def commanding(
         "help": helping(seen),
         "stop": stopping(is_owner),
         "cron": scheduling.obey,
-        "jobs": work.show,
+        "jobs": work.obey,
         "status": status(is_owner, bot),
     }
     lookups = {

@@ -239,8 +239,6 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         commands=said.commands,
         post_actions=said.post_actions,
         zone_of=zones,
-        scheduling=scheduling,
-        work=work,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
         uploads=uploads,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from aouo.commands import summaries
 from aouo.commands.registry import AddedCommand, CommandCall, Handler, Result
 from aouo.facts import notices
 from aouo.facts.commands import MENU, offered
@@ -94,12 +96,12 @@ def whereami(tx: Tx, call: CommandCall, library: Library) -> Result:
 
 def pick(tx: Tx, call: CommandCall, library: Library) -> Result:
     if own := call.inbound.address.pack:
-        return Result(notices.StaysWith(own))
+        return Result(notices.StaysWith(own), beside=True)
     packs = shown_packs(library, call.inbound.person.language)
     active = _route(tx, call).active_pack
     if active and library.get(active) is None:
-        return Result(notices.Picker(packs, gone=active))
-    return Result(notices.Picker(packs, active))
+        return Result(notices.Picker(packs, gone=active), beside=True)
+    return Result(notices.Picker(packs, active), beside=True)
 
 
 def use(tx: Tx, call: CommandCall, library: Library) -> Result:
@@ -110,14 +112,14 @@ def use(tx: Tx, call: CommandCall, library: Library) -> Result:
         return pick(tx, call, library)
     name = library.named(text, call.inbound.person.language)
     if library.get(name) is None:
-        return Result(notices.NoSuchPack(name, library.names))
+        return Result(notices.NoSuchPack(name, library.names), beside=True)
     qualified = ""
     if skill:
         try:
             qualified = library.resolve_skill(name, skill).qualified
         except ToolFailed:
             there = tuple(library.packs[name].skills)
-            return Result(notices.NoSuchSkill(skill, name, there))
+            return Result(notices.NoSuchSkill(skill, name, there), beside=True)
     return bind(tx, call, library, name, qualified)
 
 
@@ -164,8 +166,20 @@ async def list_sessions(snapshot: Snapshot, call: CommandCall, route: Route | No
     return Result(notices.Sessions(items, route.session_id if route else ""))
 
 
-def open_session(tx: Tx, call: CommandCall, token: str) -> Result:
-    """Go back to one of this conversation's sessions with its pack; `token` ends its id."""
+def open_session(tx: Tx, call: CommandCall, library: Library) -> Result:
+    """`/sessions <end of an id>`: go back to one of this conversation's sessions with its pack.
+    `/sessions summary <id>` shows a summary, and `unsummary` undoes it."""
+    del library
+    match call.words.args:
+        case ("summary", number) if number.isdecimal():
+            return replace(summaries.show(tx, call, int(number[:18])), beside=True)
+        case ("unsummary", number) if number.isdecimal():
+            return replace(summaries.undo(tx, call, int(number[:18])), beside=True)
+        case words:
+            return replace(_opened(tx, call, " ".join(words)), beside=True)
+
+
+def _opened(tx: Tx, call: CommandCall, token: str) -> Result:
     route = _route(tx, call)
     key = call.inbound.address.session_key(route.active_pack)
     session_id, title = sessions.ending_with(tx, key, token)
@@ -226,6 +240,7 @@ HANDLERS: Mapping[str, Handler] = {
     "pack": use,
     "use": use,
     "new": new,
+    "sessions": open_session,
     "otr": otr,
     "whereami": whereami,
     "id": own_id,

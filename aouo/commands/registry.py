@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from aouo.facts.commands import PostAction, Runs, Takes, TurnHints, Words, check_handled
+from aouo.facts.commands import PostAction, Takes, TurnHints, Words
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Notice
 from aouo.facts.ports import Rendered
@@ -49,7 +49,9 @@ class Result:
     hints: TurnHints = field(default_factory=TurnHints)
     post_action: PostAction | None = None
     replay: bool = False  # messages that waited for a pack can go on
-    stopped: int = 0  # the job at work that ends without an answer, 0 = none
+    stopped: int = 0  # the job at work here that ends without an answer, 0 = none
+    stopped_elsewhere: int = 0  # the same of another conversation
+    beside: bool = False  # the output stands below what was tapped, and not in its place
     dropped: tuple[tuple[int, Inbound], ...] = ()  # jobs that are over, each with its id
 
 
@@ -72,16 +74,11 @@ class AddedCommand:
 class Commands:
     """The handlers of `facts.commands` that need nothing of the flow, by the name of the command.
 
-    `added` gives the owner's commands as they are now, by name.
-
-    Raises:
-        ValueError: a handler is missing, or handles no such command; raised at start.
+    `handlers` run in the transaction that settles their job and queues their reply. `lookups` only
+    read, perhaps much, from a snapshot that nothing waits for; with words after it a handler of the
+    same name comes first. `added` gives the owner's commands as they are now, by name.
     """
 
     handlers: Mapping[str, Handler]
     lookups: Mapping[str, Look]
     added: Callable[[], Mapping[str, AddedCommand]] = dict
-
-    def __post_init__(self) -> None:
-        check_handled(self.handlers, Runs.TRANSACTION, Runs.OFF_RECORD)
-        check_handled(self.lookups, Runs.LOOKUP)

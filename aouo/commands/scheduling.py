@@ -11,7 +11,7 @@ from aouo.commands.builtin import pack_here, unchosen
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound
+from aouo.facts.events import Button, Inbound
 from aouo.facts.schedule import NotASchedule, check
 from aouo.facts.work import Misfire, Scheduled
 from aouo.packs.library import Library
@@ -38,28 +38,26 @@ class Scheduling:
     is_owner: Callable[[Inbound], bool]
 
     def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
-        """`/cron`, and with a verb: add, list, on, off, run, remove, history."""
+        """`/cron`, and with a verb: add, list, page, on, off, run, remove, remove?, history.
+
+        What a button says is refused above the list that it stood in.
+        """
         args = call.words.args
-        verb, rest = args[0].lower() if args else "list", args[1:]
+        verb, wanted = args[0].lower() if args else "list", " ".join(args[1:])
         try:
             if verb == "list":
                 return self.listed(tx, call, library)
+            if verb == "page" and wanted.isdecimal():
+                return self.listed(tx, call, library, page=max(0, int(wanted[:9]) - 1))
             if verb == "add":
-                return self._add(tx, call, library, rest, call.words.flags)
-            if verb in ("on", "off", "run", "remove", "history") and rest:
-                return self._done(tx, call, library, verb, " ".join(rest))
+                return self._add(tx, call, library, args[1:], call.words.flags)
+            if verb in ("on", "off", "run", "remove", "remove?", "history") and wanted:
+                return self._done(tx, call, library, verb, wanted)
         except ScheduleRefused as error:
+            if isinstance(call.inbound.content, Button):
+                return self.listed(tx, call, library, said=str(error), at=wanted)
             return Result(message(str(error)))
         return _usage()
-
-    def tapped(
-        self, tx: Tx, call: CommandCall, library: Library, verb: str, schedule_id: str
-    ) -> Result:
-        """Do what a button says: as the verb of /cron, but a refusal stands above the list."""
-        try:
-            return self._done(tx, call, library, verb, schedule_id)
-        except ScheduleRefused as error:
-            return self.listed(tx, call, library, said=str(error), at=schedule_id)
 
     def _done(self, tx: Tx, call: CommandCall, library: Library, verb: str, wanted: str) -> Result:
         row, now = _found(tx, call, wanted), datetime.fromisoformat(call.now)
@@ -70,7 +68,7 @@ class Scheduling:
             raise ScheduleRefused(text("schedule-refused.theirs", name=row.title))
         said, name = "", row.title
         match verb:
-            case "ask":
+            case "remove?":
                 return Result(words.removal_asked(row, self.schedules.zone_of))
             case "remove":
                 self.schedules.remove(tx, row)

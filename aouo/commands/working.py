@@ -26,27 +26,27 @@ class Jobs:
     zone_of: ZoneOf
     is_owner: Callable[[Inbound], bool]
 
-    def show(self, tx: Tx, call: CommandCall, library: Library) -> Result:
-        """`/jobs`."""
+    def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
+        """`/jobs`, and `/jobs stop ID`."""
         del library
-        return Result(self._shown(tx, call))
+        match call.words.args:
+            case ("stop", number) if number.isdecimal():
+                return self._stop(tx, call, int(number[:18]))
+            case _:
+                return Result(self._shown(tx, call))
 
-    def stop(self, tx: Tx, call: CommandCall, job_id: int) -> tuple[Result, int]:
-        """Have a job at work end without an answer; its person and the owner may.
-
-        Returns the job to stop after the commit, 0 = none, apart from one that `Result` names: the
-        turn of this very conversation, whose questions close with it.
-        """
+    def _stop(self, tx: Tx, call: CommandCall, job_id: int) -> Result:
+        """Have a job at work end without an answer; its person and the owner may."""
         work = next((work for work in self._seen(tx, call) if work.id == job_id), None)
         if work is None:
-            return Result(self._shown(tx, call, "over")), 0
+            return Result(self._shown(tx, call, "over"))
         if not self._may_stop(call, work):
-            return Result(self._shown(tx, call, "not-yours")), 0
+            return Result(self._shown(tx, call, "not-yours"))
         jobs.stop(tx, job_id)
         shown = self._shown(tx, call, "stopped", without=job_id)
         if work.lane == call.inbound.address.lane:
-            return Result(shown, stopped=job_id), 0
-        return Result(shown), job_id
+            return Result(shown, stopped=job_id)
+        return Result(shown, stopped_elsewhere=job_id)
 
     def _shown(
         self,

@@ -1,4 +1,4 @@
-"""The commands that every installation has: name, menu line, how each runs, what it bypasses."""
+"""The commands that every installation has: name, menu line, what it takes, what it bypasses."""
 
 from __future__ import annotations
 
@@ -13,23 +13,12 @@ from typing import Any
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 
 
-class Runs(Enum):
-    """How a command runs, once its job is claimed."""
-
-    TRANSACTION = auto()  # in the transaction that settles its job and queues its reply
-    LOOKUP = auto()  # it only reads, perhaps much, from a snapshot that nothing waits for
-    FLOW = auto()  # it makes calls of its own, and settles its job itself
-    AGAIN = auto()  # as a turn, with the words of the previous turn
-    OFF_RECORD = auto()  # as a turn with the words after it; in a transaction if there are none
-
-
 class Bypass(Enum):
     """When a command does not wait for the turn that runs in its conversation."""
 
     NEVER = auto()
     STOPPING = auto()  # always: it stops that turn
-    LOOKING = auto()  # always: it only looks
-    LOOKING_BARE = auto()  # when nothing follows it: then it only looks
+    LOOKING = auto()  # when it only looks: always, or with the first words that it `looks` with
     LEAVING = auto()  # while a question is open: it closes the question and ends its turn
 
 
@@ -116,25 +105,25 @@ class CommandEntry:
     """One built-in command; `line` describes it in the menu and in /help.
 
     `only_on` is the one platform where it means something, "" = it does everywhere; typed
-    elsewhere it says so.
+    elsewhere it says so. `looks` are first words ("" = it came alone), empty = any.
     """
 
     name: str
     line: str
-    runs: Runs = Runs.TRANSACTION
     bypass: Bypass = Bypass.NEVER
     takes: Takes = Takes.NOTHING
     only_on: str = ""
+    looks: tuple[str, ...] = ()
 
-    def bypasses(self, *, bare: bool, asked: bool) -> bool:
-        """Whether it runs without waiting; `bare`: it came alone, `asked`: a question is open."""
+    def bypasses(self, rest: str, *, asked: bool) -> bool:
+        """Whether it runs without waiting; `rest` follows it, `asked`: a question is open."""
         match self.bypass:
             case Bypass.NEVER:
                 return False
-            case Bypass.STOPPING | Bypass.LOOKING:
+            case Bypass.STOPPING:
                 return True
-            case Bypass.LOOKING_BARE:
-                return bare
+            case Bypass.LOOKING:
+                return not self.looks or "".join(rest.split()[:1]).lower() in self.looks
             case Bypass.LEAVING:
                 return asked
 
@@ -158,58 +147,50 @@ def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
     return MappingProxyType(found)
 
 
-MENU = CommandEntry("menu", "the pages of the pack that answers here", Runs.FLOW, Bypass.LOOKING)
-PACK = CommandEntry(
-    "pack", "choose which pack answers here", bypass=Bypass.LOOKING, takes=Takes.WORDS
-)
-STOP = CommandEntry("stop", "stop the running answer", bypass=Bypass.STOPPING)
-INSTALL = CommandEntry("install", "install a pack (the owner only)", Runs.FLOW, takes=Takes.TEXT)
-CRON = CommandEntry(
-    "cron",
-    "what begins by itself here, and when",
-    bypass=Bypass.LOOKING_BARE,
-    takes=Takes.WORDS,
-)
+MENU = CommandEntry("menu", "the pages of the pack that answers here", Bypass.LOOKING)
+PACK = CommandEntry("pack", "choose which pack answers here", Bypass.LOOKING, Takes.WORDS)
+USE = CommandEntry("use", "talk to a pack: /use notes", takes=Takes.WORDS)
+STOP = CommandEntry("stop", "stop the running answer", Bypass.STOPPING)
+RETRY = CommandEntry("retry", "answer my last message again", Bypass.LEAVING)
+"""Runs as a turn, with the words of the previous turn."""
+INSTALL = CommandEntry("install", "install a pack (the owner only)", takes=Takes.TEXT)
+OTR = CommandEntry("otr", "off the record: nothing is kept, nothing is changed", takes=Takes.TEXT)
+"""Runs as a turn with the words after it; without any it switches the conversation's mode."""
 COMMANDS = by_name(
     (
-        CommandEntry("start", "say hello", bypass=Bypass.LOOKING),
-        CommandEntry("help", "what I know", bypass=Bypass.LOOKING),
+        CommandEntry("start", "say hello", Bypass.LOOKING),
+        CommandEntry("help", "what I know", Bypass.LOOKING),
         MENU,
         PACK,
-        CommandEntry("use", "talk to a pack: /use notes", takes=Takes.WORDS),
-        CommandEntry("new", "start a fresh session", bypass=Bypass.LEAVING),
-        CommandEntry("sessions", "go back to an earlier session", Runs.LOOKUP, Bypass.LOOKING),
-        CommandEntry("compact", "summarise what was said so far", Runs.FLOW, takes=Takes.TEXT),
+        USE,
+        CommandEntry("new", "start a fresh session", Bypass.LEAVING),
+        CommandEntry(
+            "sessions", "go back to an earlier session", Bypass.LOOKING, Takes.WORDS, looks=("",)
+        ),
+        CommandEntry("compact", "summarise what was said so far", takes=Takes.TEXT),
         STOP,
-        CommandEntry("retry", "answer my last message again", Runs.AGAIN, Bypass.LEAVING),
-        CommandEntry(
-            "setup_topics",
-            "a topic for each pack, in a group with topics",
-            Runs.FLOW,
-            only_on="tg",
-        ),
+        RETRY,
+        CommandEntry("setup_topics", "a topic for each pack, in a group with topics", only_on="tg"),
         INSTALL,
+        OTR,
+        CommandEntry("whereami", "which chat, pack and session this is", Bypass.LOOKING),
+        CommandEntry("id", "your Telegram id", Bypass.LOOKING, only_on="tg"),
         CommandEntry(
-            "otr",
-            "off the record: nothing is kept, nothing is changed",
-            Runs.OFF_RECORD,
-            takes=Takes.TEXT,
+            "memory", "what I remember here; /memory undo takes a change back", takes=Takes.WORDS
         ),
-        CommandEntry("whereami", "which chat, pack and session this is", bypass=Bypass.LOOKING),
-        CommandEntry("id", "your Telegram id", bypass=Bypass.LOOKING, only_on="tg"),
+        CommandEntry("usage", "what today and this week cost", Bypass.LOOKING),
+        CommandEntry("why", "how my last answer came about, and what it cost", Bypass.LOOKING),
         CommandEntry(
-            "memory",
-            "what I remember here; /memory undo takes a change back",
-            Runs.FLOW,
-            takes=Takes.WORDS,
+            "cron",
+            "what begins by itself here, and when",
+            Bypass.LOOKING,
+            Takes.WORDS,
+            looks=("", "list", "page", "history", "remove?"),
         ),
-        CommandEntry("usage", "what today and this week cost", Runs.LOOKUP, Bypass.LOOKING),
         CommandEntry(
-            "why", "how my last answer came about, and what it cost", Runs.LOOKUP, Bypass.LOOKING
+            "jobs", "what is at work here, and what comes next", Bypass.LOOKING, Takes.WORDS
         ),
-        CRON,
-        CommandEntry("jobs", "what is at work here, and what comes next", bypass=Bypass.LOOKING),
-        CommandEntry("status", "how I am, and what is at work", bypass=Bypass.LOOKING),
+        CommandEntry("status", "how I am, and what is at work", Bypass.LOOKING),
     )
 )
 
@@ -232,14 +213,13 @@ def meant(name: str, rest: str) -> tuple[str, str]:
     return name, rest
 
 
-def check_handled(handlers: Collection[str], *runs: Runs) -> None:
-    """Check that exactly the commands that run in one of these ways have a handler.
+def check_handled(handlers: Collection[str]) -> None:
+    """Check that exactly the commands have a handler, but for `/retry`, which is a turn.
 
     Raises:
         ValueError: names the commands without a handler, and the handlers without a command.
     """
-    wanted = {entry.name for entry in COMMANDS.values() if entry.runs in runs}
-    if wrong := wanted ^ set(handlers):
+    if wrong := (COMMANDS.keys() - {RETRY.name}) ^ set(handlers):
         raise ValueError(
             f"commands without a handler, or handlers without a command: {sorted(wrong)}"
         )

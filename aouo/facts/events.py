@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
-from aouo.facts.taps import Approve, Choose, Foreign, Reference, Tap, decode
+from aouo.facts.taps import Tap, decode
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 AsChat: TypeAlias = Literal["", "group", "channel"]
@@ -80,10 +80,9 @@ class Button:
     @property
     def speaks(self) -> bool:
         """Whether its data is passed on as the words of a turn: it names a skill, or is nothing of
-        ours. What a model made to look like an answer to one of our questions is nothing of
-        ours."""
-        kinds = (Foreign, Choose, Approve, Reference) if self.by_model else Foreign
-        return isinstance(self.tap, kinds)
+        ours. A button that a model made may choose a pack or open a page, and nothing else."""
+        name = self.tap.name
+        return name == "text" or (self.by_model and name not in ("pack", "page"))
 
     @property
     def bypasses(self) -> bool:

@@ -11,7 +11,7 @@ import structlog
 from aouo.facts.errors import Refused
 from aouo.facts.events import Button, Inbound, Person, Text
 from aouo.facts.people import Owner
-from aouo.facts.taps import Approve, Choose, encode
+from aouo.facts.taps import encode
 from aouo.facts.work import Gate
 from aouo.flow.handlers.answering_gates import ANSWERED
 from aouo.flow.questions.approving import KIND as APPROVAL
@@ -115,8 +115,10 @@ def _tapped(gate: Gate, choice: str) -> Button:
     if choice not in names:
         raise ValueError("This question offers no such choice.")
     number = names.index(choice)
-    tap = Approve(gate.id, choice) if gate.kind == APPROVAL else Choose(gate.id, number)
-    return Button(encode(tap), questions.label(gate.kind, gate.options[number]), "")
+    kind = "approval" if gate.kind == APPROVAL else "choice"
+    return Button(
+        encode(kind, gate.id, choice), questions.label(gate.kind, gate.options[number]), ""
+    )
 
 
 def _said(gate: Gate, words: str) -> Text:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeAlias
 
 import structlog
 
 from aouo.facts import notices
-from aouo.facts.commands import COMMANDS, Bypass, Runs, check_handled
+from aouo.facts.commands import COMMANDS, Bypass
 from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
 from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
@@ -41,15 +40,12 @@ from aouo.words import sentences
 
 log = structlog.get_logger()
 STARTS_MAX = 3
-Obeys: TypeAlias = Callable[[Job, to.ObeyCommand], Awaitable[None]]
-"""Carries out a command, and settles its job."""
 
 
 class Flow:
     """Handles one job at a time per lane; never raises but for cancellation.
 
-    `commands` make calls, by name; `handlers` do what else was decided. `forget` removes the files
-    of a job that was off the record.
+    `handlers` do what was decided. `forget` removes the files of a job that was off the record.
     """
 
     def __init__(
@@ -58,16 +54,13 @@ class Flow:
         running: Running,
         replies: Replies,
         topics: TopicEvents,
-        commands: Mapping[str, Obeys],
         handlers: Handlers,
         bringing: Bringing,
         forget: Callable[[Job], None],
     ) -> None:
-        check_handled(commands, Runs.FLOW)
         self._running = running
         self._replies = replies
         self._topics = topics
-        self._commands = commands
         self._handlers = handlers
         self._bringing = bringing
         self._forget = forget
@@ -117,8 +110,6 @@ class Flow:
                 await self._replies.leave_question(job)
             case to.RunTurn() | to.PickPack() if job.lane.bypasses:
                 await self._replies.defer(job)  # the question it was to answer is closed by now
-            case to.ObeyCommand(name) if name in self._commands:
-                await self._commands[name](job, decision)
             case _:
                 await self._handlers[type(decision)](job, decision)
 

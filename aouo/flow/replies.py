@@ -16,6 +16,7 @@ from aouo.facts import notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
 from aouo.facts.errors import LostClaim, RouteRequiredError
+from aouo.facts.events import Button
 from aouo.facts.notices import Notice
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
@@ -89,7 +90,7 @@ class Replies:
     async def answer(self, job: Job, notice: Notice | Rendered, *, instead_of: int = 0) -> None:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
         said = sentences.word(notice)
-        await self.settle(job, lambda tx, now: [said], instead_of=instead_of)
+        await self.settle(job, lambda tx, now: [said], in_place=lambda message: instead_of)
 
     async def answer_tap(
         self,
@@ -263,14 +264,13 @@ class Replies:
         job: Job,
         handler: Callable[[Tx, CommandCall], Result],
         said: ObeyCommand | None = None,
-        *,
-        instead_of: int = 0,
     ) -> None:
         """Run a handler and say its output, or let the job's turn run; then do what it leaves to
         the lane.
 
-        The output takes the place of the message `instead_of`, 0 = it is a new one. A handler that
-        needs a pack raises `RouteRequiredError`: its command waits for one, as words do.
+        The output takes the place of the message whose button says the command, but for one that a
+        model made. A handler that needs a pack raises `RouteRequiredError`: its command waits for
+        one, as words do.
 
         Raises:
             PostActionFailed: nothing was done.
@@ -296,8 +296,14 @@ class Replies:
                 rows += settled_cards.close_asked(tx, address, job.id, now)
             return [*outcome.said, *rows]
 
+        def in_place(message: Rendered) -> int:
+            content = job.inbound.content
+            tapped = isinstance(content, Button) and not content.by_model
+            beside = results[0].beside or message.media is not None
+            return job.inbound.message_id if tapped and not beside else 0
+
         try:
-            await self.settle(job, work, instead_of=instead_of)
+            await self.settle(job, work, in_place=in_place)
         except RouteRequiredError as error:
             await self.park(job, error.requested)
             return
@@ -306,8 +312,8 @@ class Replies:
         for job_id, waited in results[0].dropped:
             if job.off_record or off_record.is_once(waited):
                 media_files.remove(self._media, job_id, waited)
-        if results[0].stopped:
-            self._running.stop(results[0].stopped, StopReason.PERSON)
+        for stopped in filter(None, (results[0].stopped, results[0].stopped_elsewhere)):
+            self._running.stop(stopped, StopReason.PERSON)
         if results[0].replay:
             self._wake(job.inbound.address.lane)
         for lane in outcomes[0].wakes:
@@ -320,7 +326,7 @@ class Replies:
         *,
         state: str = "done",
         outcome: str = "answered",
-        instead_of: int = 0,
+        in_place: Callable[[Rendered], int] = lambda message: 0,
         kind: DeliveryKind = "reply",
         key: str = "job",
         turn_id: str = "",
@@ -328,8 +334,9 @@ class Replies:
     ) -> None:
         """Run `work`, queue what it says and settle the job, all in one transaction.
 
-        What it has queued itself is sent after that. `key` is what the keys of its rows begin with,
-        `turn_id` the turn that they are of. None: it has given the job back.
+        What it has queued itself is sent after that. `in_place` returns the id of the message whose
+        place the first of what it says takes, 0 = it is a new one. `key` is what the keys of its
+        rows begin with, `turn_id` the turn that they are of. None: it has given the job back.
 
         Raises:
             StopAsked: `unless_stopped`, and its person said /stop.
@@ -352,7 +359,7 @@ class Replies:
                     now,
                     turn_id=turn_id,
                     key=f"{key}:{job.id}:{job.claim_number}:{n}",
-                    edits=0 if n else instead_of,
+                    edits=0 if n else in_place(text),
                 )
                 for n, text in enumerate(one for one in said if isinstance(one, Rendered))
             ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.facts.taps import Foreign, Reference, decode, encode, fits
+from aouo.facts.taps import decode, encode, fits
 
 
 def sendable(message: Rendered, delivery_id: int) -> Rendered:
@@ -26,7 +26,7 @@ def sendable(message: Rendered, delivery_id: int) -> Rendered:
 
 
 def _sendable(button: ButtonSpec, delivery_id: int, number: int) -> ButtonSpec:
-    forged = button.by_model and not isinstance(decode(button.data), Foreign)
+    forged = button.by_model and decode(button.data).name != "text"
     if fits(button.data) and not forged:
         return button
-    return replace(button, data=encode(Reference(delivery_id, number)))
+    return replace(button, data=encode("kept", delivery_id, number))

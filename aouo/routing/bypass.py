@@ -22,7 +22,11 @@ from aouo.facts.events import (
     TopicShut,
     Triggered,
 )
+from aouo.routing import lexer
 from aouo.routing.installed import Installed
+
+_FILE = "file"
+"""Follows a command that came with one: it does not come alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,12 @@ class LanePolicy:
         `answers_gate`: a question to this person is open there.
         """
         lane = inbound.address.lane
-        match inbound.content:
+        match lexer.said(inbound.content):
             case Intruder():
                 return lane.refusals
             case Triggered(trigger):
                 return Lane(f"{inbound.origin}:{trigger}")
-            case Command(name, rest) if _hurries(name, bare=not rest, asked=answers_gate):
+            case Command(name, rest) if _hurries(name, rest, asked=answers_gate):
                 return lane.bypass
             case Attached(command=Command(name)) | Album(command=Command(name)) if _hurries(name):
                 return lane.bypass
@@ -65,7 +69,7 @@ class LanePolicy:
                 return lane
 
 
-def _hurries(name: str, *, bare: bool = False, asked: bool = False) -> bool:
-    """Whether a command bypasses the lane; one with a file is not `bare` and never `asked`."""
+def _hurries(name: str, rest: str = _FILE, *, asked: bool = False) -> bool:
+    """Whether a command bypasses the lane; one with a file is never `asked`."""
     entry = COMMANDS.get(name)
-    return entry is not None and entry.bypasses(bare=bare, asked=asked)
+    return entry is not None and entry.bypasses(rest, asked=asked)

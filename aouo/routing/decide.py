@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import assert_never
 
 from aouo.facts.attachments import Attachment
-from aouo.facts.commands import COMMANDS, INSTALL, PACK, CommandEntry, Runs, Takes, TurnHints
+from aouo.facts.commands import (
+    COMMANDS,
+    INSTALL,
+    OTR,
+    PACK,
+    RETRY,
+    CommandEntry,
+    Takes,
+    TurnHints,
+)
 from aouo.facts.events import (
     Album,
     Attached,
@@ -29,7 +38,6 @@ from aouo.facts.events import (
     Triggered,
     Unsupported,
 )
-from aouo.facts.taps import BindPack, Foreign, OpenPage, Unknown
 from aouo.routing import lexer
 from aouo.routing.decisions import (
     AnswerGate,
@@ -72,7 +80,8 @@ def decide(
     """
     if hints is not None and not hints.isolated:
         return _hinted(hints, active_pack, installed)
-    match inbound.content:
+    said = lexer.said(inbound.content)
+    match said:
         case Intruder(asked_id, as_chat):
             return Refuse(asked_id, as_chat)
         case Migrated(new_chat_id):
@@ -109,8 +118,8 @@ def decide(
             captions = "\n".join(item.caption for item in content.items if item.caption)
             return _turn(captions, active_pack or installed.named(inbound.title), installed)
         case Shown(line, about):
-            said = "\n".join((*about, line))
-            return _turn(said, active_pack or installed.named(inbound.title), installed)
+            shown = "\n".join((*about, line))
+            return _turn(shown, active_pack or installed.named(inbound.title), installed)
         case Button() as button:
             return _tap(button, active_pack, installed)
         case Triggered() as run:
@@ -122,7 +131,7 @@ def decide(
                 return AnswerGate(text, content.answers)
             return _turn(_words(content), active_pack or installed.named(inbound.title), installed)
         case _:
-            assert_never(inbound.content)
+            assert_never(said)
 
 
 def _words(content: Text) -> str:
@@ -152,15 +161,13 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
 
 def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
     """Decide on a built-in command: `ObeyCommand`, or the turn that it runs."""
-    match entry.runs:
-        case Runs.AGAIN if isinstance(turn, RunTurn):
+    if entry is RETRY:
+        if isinstance(turn, RunTurn):
             return replace(turn, said="", again=True)
-        case Runs.AGAIN:  # there is nothing to answer again before a pack is chosen
-            return ObeyCommand(PACK.name, "")
-        case Runs.OFF_RECORD if rest.strip():
-            return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
-        case _:
-            return _split(entry.name, rest, entry.takes)
+        return ObeyCommand(PACK.name, "")  # nothing is answered again before a pack is chosen
+    if entry is OTR and rest.strip():
+        return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
+    return _split(entry.name, rest, entry.takes)
 
 
 def _split(name: str, rest: str, takes: Takes) -> Decision:
@@ -188,20 +195,10 @@ def _hinted(hints: TurnHints, active_pack: str, installed: Installed, name: str 
 
 
 def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
-    """Decide on a tap by the kind of its callback data. Source: contract.
-
-    A button that a model made may choose a pack or open a page, and nothing else of ours: data
-    that looks like an answer to one of our questions is only passed to the model.
-    """
-    match button.tap:
-        case Foreign(data):
-            return _callback(data, active_pack, installed)
-        case BindPack() | OpenPage() as tap:
-            return ObeyTap(tap)
-        case _ if button.speaks:
-            return _callback(button.data, active_pack, installed)
-        case tap:
-            return ObeyTap(Unknown(button.data) if button.by_model else tap)
+    """Decide on a tap by the kind of its callback data. Source: contract."""
+    if not button.speaks:
+        return ObeyTap(button.tap)
+    return _callback(button.data, active_pack, installed)
 
 
 def _callback(data: str, active_pack: str, installed: Installed) -> Decision:

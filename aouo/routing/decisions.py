@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from aouo.facts.commands import Words
 from aouo.facts.events import AsChat, Report, Standing
-from aouo.facts.taps import Ours
+from aouo.facts.taps import Tap
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class AnswerGate:
 class ObeyTap:
     """Do what one of our own buttons says."""
 
-    tap: Ours
+    tap: Tap
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from aouo.facts.commands import Words, meant
-from aouo.facts.events import Command
+from aouo.facts.commands import USE, Words, meant
+from aouo.facts.events import Button, Command, Content
+from aouo.facts.taps import Tap
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]{1,64})(?:@([A-Za-z0-9_]+))?(?:\s+|$)")
 _DOUBLE = frozenset('"“”„')
@@ -22,6 +23,20 @@ def command(text: str) -> Command | None:
     if not found:
         return None
     return Command(*meant(found[1].lower(), text[found.end() :].strip()), text)
+
+
+def said(content: Content) -> Content:
+    """Return the command that a tap on a button says; any other content as it is. A button that a
+    model made chooses a pack, but says no command."""
+    if not isinstance(content, Button):
+        return content
+    match content.tap:
+        case Tap("pack", (name,)):
+            return Command(USE.name, name, content.data)
+        case Tap("command", (line,)) if not content.by_model:
+            return command(f"/{line}") or content
+        case _:
+            return content
 
 
 def words(rest: str) -> Words:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.commands import COMMANDS, Runs
+from aouo.facts.commands import OTR
 from aouo.facts.events import (
     Album,
     Attached,
@@ -35,10 +35,9 @@ def is_once(inbound: Inbound) -> bool:
     """Whether only this message is off the record: `/otr` with words, or as a file's caption."""
     content = inbound.content
     command = content.command if isinstance(content, Attached | Album) else content
-    if not isinstance(command, Command) or not command.rest.strip():
+    if not isinstance(command, Command) or command.name != OTR.name:
         return False
-    entry = COMMANDS.get(command.name)
-    return entry is not None and entry.runs is Runs.OFF_RECORD
+    return bool(command.rest.strip())
 
 
 def hides(tx: Tx, job_id: int, inbound: Inbound) -> bool:

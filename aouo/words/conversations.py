@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aouo.facts import notices, taps
+from aouo.facts import notices
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.words.saying import say
@@ -70,7 +70,7 @@ def picker(notice: notices.Picker) -> Rendered:
     ]
     head = "\n".join([head, *lines])
     rows = [
-        [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, encode(taps.BindPack(name)))]
+        [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, encode("pack", name))]
         for name, shown in notice.packs
     ]
     return say(head, *rows)
@@ -91,7 +91,7 @@ def sessions(notice: notices.Sessions) -> Rendered:
         [
             ButtonSpec(
                 f"{'✓ ' if session == notice.current else ''}{title or 'untitled'} · {when[:10]}",
-                encode(taps.OpenSession(session.rpartition("/")[2])),
+                encode("command", f"sessions {session.rpartition('/')[2]}"),
             )
         ]
         for session, title, when, _ in notice.items

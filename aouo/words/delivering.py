@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from aouo.facts import taps
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.words.saying import cut, say
@@ -14,7 +13,7 @@ def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
     """Return the message that another one, named by its first words, may not have arrived."""
     return say(
         f"The connection broke while I was sending: {_named(message)} may not have arrived.",
-        [ButtonSpec("Show again", encode(taps.ShowAgain(delivery_id)))],
+        [ButtonSpec("Show again", encode("again", delivery_id))],
     )
 
 

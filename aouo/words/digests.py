@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
-from aouo.facts.taps import ShowKept, encode
+from aouo.facts.taps import encode
 from aouo.markdown.entities import LIMIT, MAX_ENTITIES, utf16_len
 from aouo.markdown.render import render
 from aouo.words.catalogue import text
@@ -29,7 +29,7 @@ def digest(waited: Sequence[tuple[str, str]], digest_id: int, *, more: bool) -> 
             break
     made = replace(made, entities=made.entities[:MAX_ENTITIES])
     if cut or len(waited) > _MOST or more:
-        button = ButtonSpec(text("digest.button-all"), encode(ShowKept(digest_id)))
+        button = ButtonSpec(text("digest.button-all"), encode("digest", digest_id))
         made = replace(made, buttons=((button,),))
     return made
 

@@ -14,7 +14,7 @@ from aouo.facts.notices_install import (
     PackOffered,
 )
 from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.facts.taps import AcceptPack, BindPack, DeclinePack, OfferPack, encode
+from aouo.facts.taps import encode
 from aouo.markdown.entities import LIMIT
 from aouo.markdown.render import render
 from aouo.words.saying import say
@@ -36,7 +36,7 @@ def worded(notice: InstallNotice) -> Rendered:
             text = f"“{pack}” is installed, version {version}."
             if not open_here:
                 return say(f"{text} It answers in a topic of its own here.")
-            talk = [ButtonSpec("Talk to it here", encode(BindPack(pack)))]
+            talk = [ButtonSpec("Talk to it here", encode("pack", pack))]
             return say(text, talk)
         case InstalledAlready(pack, version):
             return say(f"“{pack}” {version} is installed already; there is nothing to do.")
@@ -56,7 +56,7 @@ def _usage(bundled: tuple[str, ...]) -> Rendered:
     if not bundled:
         return say(text)
     names = ", ".join(f"/install {name}" for name in bundled)
-    buttons = [ButtonSpec(name, encode(OfferPack(name))) for name in bundled[:_NAMED_MAX]]
+    buttons = [ButtonSpec(name, encode("install_offer", name)) for name in bundled[:_NAMED_MAX]]
     return say(f"{text}\nThese come with me: {names}", buttons)
 
 
@@ -65,8 +65,8 @@ def _card(notice: PackOffered) -> Rendered:
     yes = "Take back" if notice.older else "Upgrade" if notice.upgrade else "Install"
     buttons = (
         (
-            ButtonSpec(yes, encode(AcceptPack(notice.change))),
-            ButtonSpec("No", encode(DeclinePack(notice.change))),
+            ButtonSpec(yes, encode("install_yes", notice.change)),
+            ButtonSpec("No", encode("install_no", notice.change)),
         ),
     )
     if len(parts) == 1:

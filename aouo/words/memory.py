@@ -7,7 +7,7 @@ from typing import assert_never
 
 from aouo.facts.notices_memory import MemoryChange, MemoryFile, MemoryFileShown, MemoryShown
 from aouo.facts.ports import ButtonSpec, Media, Rendered
-from aouo.facts.taps import EmptyMemory, ShowMemory, UndoMemory, encode
+from aouo.facts.taps import encode
 from aouo.markdown.entities import LIMIT, utf16_len
 from aouo.words.saying import cut
 
@@ -27,11 +27,15 @@ def shown(notice: MemoryShown) -> Rendered:
     if notice.changes:
         lines += ["", "Newest changes:", *(_change(change) for change in notice.changes)]
     show = [
-        ButtonSpec(f"Show {file.name}", encode(ShowMemory(file.name)))
+        ButtonSpec(f"Show {file.name}", encode("command", f"memory show {file.name}"))
         for file in notice.files
         if file.text
     ]
-    undo = [ButtonSpec("Undo last change", encode(UndoMemory(notice.undo)))] if notice.undo else []
+    undo = (
+        [ButtonSpec("Undo last change", encode("command", f"memory undo {notice.undo}"))]
+        if notice.undo
+        else []
+    )
     rows = [tuple(show[n : n + 2]) for n in range(0, len(show), 2)] + (
         [tuple(undo)] if undo else []
     )
@@ -43,7 +47,11 @@ def shown(notice: MemoryShown) -> Rendered:
 def whole(notice: MemoryFileShown) -> Rendered:
     """Return a whole memory file: as text if it fits in a message, else as a document."""
     file = notice.file
-    empty = ((ButtonSpec("Empty it", encode(EmptyMemory(file.name))),),) if file.text else ()
+    empty = (
+        ((ButtonSpec("Empty it", encode("command", f"memory empty {file.name}")),),)
+        if file.text
+        else ()
+    )
     text = f"{file.name}:\n\n{file.text}" if file.text else f"{file.name} is empty."
     if utf16_len(text) <= LIMIT:
         return Rendered(text, (), empty, preview=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.facts import notices, taps
+from aouo.facts import notices
 from aouo.facts.notices import Notice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
@@ -51,7 +51,7 @@ def approval(notice: notices.ApprovalAsked) -> Rendered:
             wish = "act on"
     by = f", for {_elsewhere_in_words(notice.waiting)}" if notice.waiting else ""
     buttons = [
-        ButtonSpec(label("approval", answer), encode(taps.Approve(notice.gate_id, answer)))
+        ButtonSpec(label("approval", answer), encode("approval", notice.gate_id, answer))
         for answer in notice.answers
     ]
     return say(
@@ -82,7 +82,7 @@ def raise_decided(decided: Notice) -> str:
 
 def raise_button(turn_id: str, usd: float) -> ButtonSpec:
     """Return the owner's button that raises a budget for today."""
-    return ButtonSpec(f"Raise today by {money.usd(usd)}", encode(taps.RaiseBudget(turn_id)))
+    return ButtonSpec(f"Raise today by {money.usd(usd)}", encode("budget_raise", turn_id))
 
 
 def _elsewhere_in_words(asked: notices.Elsewhere) -> str:

@@ -11,17 +11,7 @@ from aouo.facts.events import Report, Triggered
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.schedule import NotASchedule, ZoneOf, parse, upcoming
 from aouo.facts.schedule_words import in_words, moment_in_words
-from aouo.facts.taps import (
-    AskRemoval,
-    RemoveSchedule,
-    RunSchedule,
-    ShowHistory,
-    ShowSchedules,
-    StopJob,
-    SwitchOff,
-    SwitchOn,
-    encode,
-)
+from aouo.facts.taps import encode
 from aouo.facts.work import Scheduled, ScheduleRun, Working
 from aouo.words.catalogue import message, say, text
 from aouo.words.saying import cut
@@ -137,15 +127,15 @@ def listed(
     buttons = [_buttons(f"{number}: ", row) for number, row in shown]
     turns = [("◀", page - 1)] * (page > 0) + [("▶", page + 1)] * (page + 1 < pages)
     if turns:
-        buttons.append([ButtonSpec(label, encode(ShowSchedules(to))) for label, to in turns])
+        buttons.append([ButtonSpec(label, _cron("page", to + 1)) for label, to in turns])
     return message("\n".join([*above, *lines, *(["", *notes] if notes else [])]), *buttons)
 
 
 def removal_asked(row: Scheduled, zone_of: ZoneOf) -> Rendered:
     """Return the question whether to remove a schedule."""
     name, when, *_ = line_of(row, zone_of)
-    yes = ButtonSpec(text("schedules.button-sure"), encode(RemoveSchedule(row.id)))
-    no = ButtonSpec(text("schedules.button-keep"), encode(ShowSchedules(0)))
+    yes = ButtonSpec(text("schedules.button-sure"), _cron("remove", row.id))
+    no = ButtonSpec(text("schedules.button-keep"), _cron("list"))
     return say("schedules.remove", [yes, no], name=name, when=when)
 
 
@@ -158,7 +148,7 @@ def history(row: Scheduled, runs: Sequence[ScheduleRun], zone_of: ZoneOf) -> str
 
 def history_here(row: Scheduled, runs: Sequence[ScheduleRun], zone_of: ZoneOf) -> Rendered:
     """Return the answer to `/cron history`."""
-    back = ButtonSpec(text("schedules.button-all"), encode(ShowSchedules(0)))
+    back = ButtonSpec(text("schedules.button-all"), _cron("list"))
     return message(history(row, runs, zone_of), _buttons("", row), [back])
 
 
@@ -195,7 +185,7 @@ def at_work(
         lines += ["", text("work.next"), *nexts]
     labels = {work.id: cut(_name(work), _LABEL_CHARS) for work in shown if work.id in mine}
     stops = [
-        [ButtonSpec(text("work.button-stop", name=label), encode(StopJob(job_id)))]
+        [ButtonSpec(text("work.button-stop", name=label), encode("command", f"jobs stop {job_id}"))]
         for job_id, label in labels.items()
     ]
     return message("\n".join(lines), *stops)
@@ -228,17 +218,18 @@ def _numbered(number: int, row: Scheduled, zone_of: ZoneOf, here: str) -> str:
 
 def _buttons(number: str, row: Scheduled) -> list[ButtonSpec]:
     """Return the buttons of what can be done with a schedule."""
-    data = {
-        "on": SwitchOn(row.id),
-        "off": SwitchOff(row.id),
-        "run": RunSchedule(row.id),
-        "history": ShowHistory(row.id),
-        "remove": AskRemoval(row.id),
-    }
     return [
-        ButtonSpec(f"{number}{text(f'schedules.button-{action}')}", encode(data[action]))
+        ButtonSpec(
+            f"{number}{text(f'schedules.button-{action}')}",
+            _cron("remove?" if action == "remove" else action, row.id),
+        )
         for action in actions(row)
     ]
+
+
+def _cron(*words: object) -> str:
+    """Return the data of a button that says `/cron`."""
+    return encode("command", " ".join(map(str, ("cron", *words))))
 
 
 def _past_run(run: ScheduleRun, zone: tzinfo) -> str:

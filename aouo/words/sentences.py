@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, assert_never
 
-from aouo.facts import errors, notices, taps
+from aouo.facts import errors, notices
 from aouo.facts.notices import Notice
 from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
@@ -93,7 +93,7 @@ def _said(notice: Notice) -> str | Rendered:
         case notices.EditedTooLate(offer):
             return say(
                 "You edited a message that I had answered. My answer is to what it said before.",
-                [ButtonSpec("Answer again", encode(taps.AnswerEdited(offer)))],
+                [ButtonSpec("Answer again", encode("edited", offer))],
             )
         case notices.Greeting():
             return conversations.greeting(notice)
@@ -301,16 +301,16 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     `raise_usd` 0 = no button to raise it; `cheaper` names a model, "" = there is none.
     """
     rows = [[questions.raise_button(turn_id, raise_usd)]] if raise_usd else []
-    last = [ButtonSpec("Stop", encode(taps.LeaveUnanswered(turn_id)))]
+    last = [ButtonSpec("Stop", encode("budget_stop", turn_id))]
     if cheaper:
-        cheaper_data = encode(taps.UseCheaperModel(turn_id))
+        cheaper_data = encode("budget_cheaper", turn_id)
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", cheaper_data)])
     return tuple(tuple(row) for row in (*rows, last))
 
 
 def skip_onboarding() -> Rows:
     """Return the button under the first answer of a pack's first conversation."""
-    return ((ButtonSpec("Skip introduction", encode(taps.SkipOnboarding())),),)
+    return ((ButtonSpec("Skip introduction", encode("onboarding_skip")),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.facts import notices, taps
+from aouo.facts import notices
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.words.saying import say
@@ -37,6 +37,6 @@ def worded(notice: notices.SummaryNotice) -> Rendered:
             shown = ""
             undone = "" if done else undone
             text = f"What I keep of {messages:,} messages:\n\n{words}"
-    buttons = ((shown, taps.ShowSummary(summary)), (undone, taps.UndoSummary(summary)))
-    row = [ButtonSpec(label, encode(tap)) for label, tap in buttons if label]
+    buttons = ((shown, f"sessions summary {summary}"), (undone, f"sessions unsummary {summary}"))
+    row = [ButtonSpec(label, encode("command", line)) for label, line in buttons if label]
     return say(text, *([row] if row else []))

@@ -4,27 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.commands.builtin import HANDLERS, list_sessions, stopping
-from aouo.commands.registry import CommandCall, Commands, Handler, Look, Result
-from aouo.facts.commands import COMMANDS, CommandEntry, Runs, by_name, check_handled
-from aouo.facts.notices import Plain
-from aouo.packs.library import Library
-from aouo.store.database import Tx
-
-
-def fresh(tx: Tx, call: CommandCall, library: Library) -> Result:
-    return Result(Plain.EMPTY_MESSAGE)
-
-
-IN_A_TRANSACTION: dict[str, Handler] = {
-    **HANDLERS,
-    "stop": stopping(lambda inbound: False),
-    "cron": fresh,
-    "help": fresh,
-    "jobs": fresh,
-    "status": fresh,
-}
-LOOKUPS: dict[str, Look] = {"sessions": list_sessions, "usage": list_sessions, "why": list_sessions}
+from aouo.facts.commands import COMMANDS, CommandEntry, by_name, check_handled
 
 
 @pytest.mark.parametrize("name", ["", "New", "new-one", "nöw", "x" * 33])
@@ -44,34 +24,29 @@ def test_the_menu_lists_every_command_with_a_description() -> None:
     assert all(0 < len(entry.line) <= 256 for entry in COMMANDS.values())
 
 
-def test_each_command_that_runs_in_a_transaction_or_looks_has_its_handler() -> None:
-    commands = Commands(IN_A_TRANSACTION, LOOKUPS)
+def test_a_command_without_its_handler_is_found_at_start() -> None:
+    names = COMMANDS.keys() - {"retry"}
+    check_handled(names)
 
-    for entry in COMMANDS.values():
-        handled = entry.name in {**commands.handlers, **commands.lookups}
-        assert handled is (entry.runs not in (Runs.FLOW, Runs.AGAIN))
-
-
-@pytest.mark.parametrize("name", sorted(IN_A_TRANSACTION))
-def test_a_command_without_its_handler_is_found_at_start(name: str) -> None:
-    others = {one: handler for one, handler in IN_A_TRANSACTION.items() if one != name}
-
-    with pytest.raises(ValueError, match=rf"without a handler.*'{name}'"):
-        Commands(others, LOOKUPS)
-    with pytest.raises(ValueError, match=r"without a handler.*'usage'"):
-        Commands(IN_A_TRANSACTION, {"sessions": list_sessions})
+    for name in names:
+        with pytest.raises(ValueError, match=rf"without a handler.*'{name}'"):
+            check_handled(names - {name})
 
 
-def test_a_handler_of_no_command_or_in_another_place_is_found_at_start() -> None:
+def test_a_handler_of_no_command_is_found_at_start() -> None:
     with pytest.raises(ValueError, match="'nope'"):
-        Commands({**IN_A_TRANSACTION, "nope": fresh}, LOOKUPS)
-    with pytest.raises(ValueError, match="'usage'"):
-        Commands({**IN_A_TRANSACTION, "usage": fresh}, LOOKUPS)
+        check_handled({*COMMANDS, "nope"})
 
 
-def test_a_command_of_the_flow_without_its_handler_is_found_at_start() -> None:
-    names = {entry.name for entry in COMMANDS.values() if entry.runs is Runs.FLOW}
-    check_handled(names, Runs.FLOW)
+@pytest.mark.parametrize(
+    ("line", "waits"),
+    [
+        *(("cron", False), ("cron page 2", False), ("cron History a1", False)),
+        *(("cron remove? a1", False), ("cron remove a1", True), ("cron on a1", True)),
+        *(("sessions", False), ("sessions ab", True), ("jobs stop 3", False), ("use x", True)),
+    ],
+)
+def test_a_command_that_only_looks_waits_for_nothing(line: str, waits: bool) -> None:
+    name, _, rest = line.partition(" ")
 
-    with pytest.raises(ValueError, match="'compact'"):
-        check_handled(names - {"compact"}, Runs.FLOW)
+    assert COMMANDS[name].bypasses(rest, asked=False) is not waits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from aouo.facts import taps
 from aouo.facts.events import Inbound
+from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.questions import settled_cards
 from aouo.flow.questions.approving import KIND as APPROVAL
@@ -16,7 +16,8 @@ from aouo.store import deliveries, gates
 from aouo.store.database import Tx
 from aouo.words import sentences
 
-Answer: TypeAlias = AnswerGate | taps.Choose | taps.Approve
+Answer: TypeAlias = AnswerGate | Tap
+"""Words, or a `choice` or `approval`."""
 _MOST_DIGITS = 18
 ANSWERED = "answered a question"
 """The outcome of a job that settled one."""
@@ -57,9 +58,10 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
 
 def _gate_of(tx: Tx, given: Answer, inbound: Inbound) -> Gate | None:
     """A tap names its question; words may, or answer the one that is open for this person here."""
-    if isinstance(given, AnswerGate) and not given.gate_id:
+    gate_id = given.gate_id if isinstance(given, AnswerGate) else given.values[0]
+    if not gate_id:
         return gates.open_for(tx, inbound.address, inbound.person.id)
-    return gates.get(tx, given.gate_id)
+    return gates.get(tx, gate_id)
 
 
 def _judge(gate: Gate | None, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
@@ -75,12 +77,12 @@ def _judge(gate: Gate | None, given: Answer, inbound: Inbound, now: str) -> tupl
     if gate.state != "open":
         return sentences.TAP_EXPIRED, ""
     match given:
-        case taps.Choose(option=option) if option < len(gate.options):
-            return "", gate.options[option]
-        case taps.Choose() | taps.Approve():
-            return sentences.TAP_UNKNOWN, ""
         case AnswerGate(text):
             return "", _meant(text.strip(), gate.options)
+        case Tap("choice", (_, option)) if int(option) < len(gate.options):
+            return "", gate.options[int(option)]
+        case _:
+            return sentences.TAP_UNKNOWN, ""
 
 
 def _meant(text: str, options: tuple[str, ...]) -> str:
@@ -97,9 +99,11 @@ def _judge_approval(gate: Gate, given: Answer, inbound: Inbound, now: str) -> tu
         return sentences.TAP_STOPPED, ""
     if gate.state != "open" or gate.expires_at <= now:
         return sentences.TAP_EXPIRED, ""
-    if not isinstance(given, taps.Approve) or given.answer not in gate.options:
-        return sentences.TAP_UNKNOWN, ""
-    return "", given.answer
+    match given:
+        case Tap("approval", (_, answer)) if answer in gate.options:
+            return "", answer
+        case _:
+            return sentences.TAP_UNKNOWN, ""
 
 
 def _is_number(text: str) -> bool:

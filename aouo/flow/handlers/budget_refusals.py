@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeAlias
 
 import structlog
 
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
 from aouo.facts.address import ConversationAddress
-from aouo.facts.commands import COMMANDS, Carried, Runs, TurnHints
+from aouo.facts.commands import RETRY, Carried, TurnHints
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Album, Attached, Command, Inbound, Text
 from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso
-from aouo.facts.taps import LeaveUnanswered, RaiseBudget, UseCheaperModel
+from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
@@ -29,7 +28,6 @@ from aouo.words import questions, sentences
 
 log = structlog.get_logger()
 _HOUR = timedelta(hours=1)
-BudgetTap: TypeAlias = RaiseBudget | UseCheaperModel | LeaveUnanswered
 
 
 def refusal_by(error: Exception, turn_id: str) -> Refusal | None:
@@ -122,9 +120,9 @@ class BudgetRefusals:
             log.warning("chosen_model_unusable", model=choice[1], error=str(error))
             return usual
 
-    async def tap(self, job: Job, tap: BudgetTap) -> None:
+    async def tap(self, job: Job, tap: Tap) -> None:
         """Decide a refusal, or explain why not."""
-        inbound, turn_id = job.inbound, tap.turn_id
+        inbound, turn_id = job.inbound, tap.values[0]
         day = self._generations.now.quota.day()
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
@@ -132,9 +130,9 @@ class BudgetRefusals:
             asked = jobs.of_turn(tx, turn_id)
             if refusal is None or asked is None or not self._belongs(inbound, asked.address):
                 return sentences.TAP_UNKNOWN
-            if objection := self._objection(tap, refusal, asked, inbound):
+            if objection := self._objection(tap.name, refusal, asked, inbound):
                 return objection
-            decided = self._decide(tx, tap, refusal, asked, day, now)
+            decided = self._decide(tx, tap.name, refusal, asked, day, now)
             return _shown(tx, turn_id, decided, inbound, asked.address, now)
 
         await self._replies.answer_tap(job, work, "a budget's button", wakes=True)
@@ -146,26 +144,26 @@ class BudgetRefusals:
         owner = self._generations.now.owner
         return owner.is_owner(tapped) and tapped.address == owner.chat_apart(asked_at)
 
-    def _objection(self, tap: BudgetTap, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
+    def _objection(self, tap: str, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
         if refusal.state != "open":
             return sentences.TAP_EXPIRED
         is_owner = self._generations.now.owner.is_owner(tapped)
-        if isinstance(tap, RaiseBudget):
+        if tap == "budget_raise":
             return "" if is_owner else sentences.TAP_FOR_THE_OWNER
-        if isinstance(tap, UseCheaperModel) and not refusal.model:
+        if tap == "budget_cheaper" and not refusal.model:
             return sentences.TAP_UNKNOWN
         mine = asked.person.id == tapped.person.id or is_owner
         return "" if mine else sentences.TAP_NOT_YOURS
 
     def _decide(
-        self, tx: Tx, tap: BudgetTap, refusal: Refusal, asked: Inbound, day: str, now: str
+        self, tx: Tx, tap: str, refusal: Refusal, asked: Inbound, day: str, now: str
     ) -> Notice:
-        if isinstance(tap, LeaveUnanswered):
+        if tap == "budget_stop":
             budgets.decide(tx, refusal, "stopped")
             return notices.Plain.BUDGET_STOPPED
         again = _ask_again(tx, refusal.turn_id, asked, now)
-        if isinstance(tap, RaiseBudget):
+        if tap == "budget_raise":
             budgets.decide(tx, refusal, "raised")
             budgets.allow(tx, refusal, day, now)
             log.info("budget_raised", scope=refusal.kind, name=refusal.name, usd=refusal.raise_usd)
@@ -221,5 +219,6 @@ def _tries_again(asked: Inbound, carried: Carried | None) -> bool:
     """Whether a refused turn was to answer the words of the one before it again."""
     content = asked.content
     command = content.command if isinstance(content, Attached | Album) else content
-    entry = COMMANDS.get(command.name) if isinstance(command, Command) else None
-    return carried.hints.again if carried else entry is not None and entry.runs is Runs.AGAIN
+    if carried:
+        return carried.hints.again
+    return isinstance(command, Command) and command.name == RETRY.name

@@ -9,7 +9,7 @@ import structlog
 from aouo.facts import notices
 from aouo.facts.events import Album, Attached, Command, Content, Edited, Inbound, Text
 from aouo.facts.ports import Clock, stamp
-from aouo.facts.taps import AnswerEdited
+from aouo.facts.taps import Tap
 from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
 from aouo.flow.replies import Replies
@@ -76,12 +76,12 @@ class Editing:
 
         ctx.said += map(UserSaid, await self._database.transact(write))
 
-    async def tap(self, job: Job, tap: AnswerEdited) -> None:
+    async def tap(self, job: Job, tap: Tap) -> None:
         """Answer the new words, because the person wants it; or explain why not."""
         address, edits = job.inbound.address, job.inbound.message_id
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
-            if problem := _take(tx, tap.offer_id, job.inbound, now):
+            if problem := _take(tx, int(tap.values[0]), job.inbound, now):
                 return problem
             said = sentences.word(notices.Plain.ANSWERING_EDITED)
             return [deliveries.add(tx, address, "notice", said, now, edits=edits)]

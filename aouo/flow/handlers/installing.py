@@ -27,7 +27,7 @@ from aouo.facts.notices_install import (
 )
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Files
-from aouo.facts.taps import AcceptPack, DeclinePack, OfferPack
+from aouo.facts.taps import Tap
 from aouo.facts.work import Job
 from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
@@ -41,13 +41,13 @@ from aouo.words.packs import install_card
 log = structlog.get_logger()
 _OPEN = frozenset(
     {
-        ("offered", AcceptPack),
-        ("offered", DeclinePack),
-        ("begun", AcceptPack),
-        ("begun", DeclinePack),
-        ("done", AcceptPack),
-        ("failed", AcceptPack),
-        ("declined", DeclinePack),
+        ("offered", "install_yes"),
+        ("offered", "install_no"),
+        ("begun", "install_yes"),
+        ("begun", "install_no"),
+        ("done", "install_yes"),
+        ("failed", "install_yes"),
+        ("declined", "install_no"),
     }
 )
 """States of a change and taps that fit: a process may be killed between the change and its
@@ -139,30 +139,30 @@ class Installing:
         await self._shop.accept(change.id, job.inbound.person.id)
         return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
 
-    async def offer(self, job: Job, tap: OfferPack) -> None:
+    async def offer(self, job: Job, tap: Tap) -> None:
         """Show the card of a pack that comes with aouo, or explain why not."""
-        objection = ""
+        objection, (pack,) = "", tap.values
         if not self._owner().is_owner(job.inbound):
             objection = sentences.TAP_FOR_THE_OWNER
-        elif tap.pack not in self._bundled():
+        elif pack not in self._bundled():
             objection = sentences.TAP_UNKNOWN
         if await self._replies.begin_tap(job, objection):
-            await self.run(job, tap.pack)
+            await self.run(job, pack)
 
-    async def decide(self, job: Job, tap: AcceptPack | DeclinePack) -> None:
+    async def decide(self, job: Job, tap: Tap) -> None:
         """Carry out the owner's answer to a card, or explain why not."""
         inbound = job.inbound
-        change = await self._shop.look(tap.change_id)
+        change = await self._shop.look(tap.values[0])
         objection = ""
         if not self._owner().is_owner(inbound):
             objection = sentences.TAP_FOR_THE_OWNER
         elif change is None:
             objection = sentences.TAP_UNKNOWN
-        elif (change.state, type(tap)) not in _OPEN:
+        elif (change.state, tap.name) not in _OPEN:
             objection = sentences.TAP_EXPIRED
         if not await self._replies.begin_tap(job, objection) or change is None:
             return
-        notice = await self._answered(job, change, yes=isinstance(tap, AcceptPack))
+        notice = await self._answered(job, change, yes=tap.name == "install_yes")
         await self._replies.answer(job, notice, instead_of=inbound.message_id)
 
     async def _answered(self, job: Job, change: Change, *, yes: bool) -> Notice:

@@ -122,7 +122,7 @@ class Menus:
         await self._replies.settle(
             job,
             lambda tx, now: [sentences.word(page)],
-            instead_of=place.edits,
+            in_place=lambda message: place.edits,
             key=deliveries.menu_key(place.pack or ""),
         )
 

@@ -1,17 +1,16 @@
-"""Carries out the commands that one transaction or one look can, and the owner's own; refuses the
-unknown ones."""
+"""Carries out the commands: ours by their handlers, and the owner's own; refuses unknown ones."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias, cast
 
 import structlog
 
-from aouo.commands.registry import AddedCommand, CommandCall, Commands, Look, Result
+from aouo.commands.registry import AddedCommand, CommandCall, Commands, Handler, Look, Result
 from aouo.facts import notices
-from aouo.facts.commands import STOP
+from aouo.facts.commands import STOP, check_handled
 from aouo.facts.errors import DraftOver, PostActionFailed, TooMuchToRead
 from aouo.facts.ids import draft_id
 from aouo.facts.notices import Notice
@@ -29,9 +28,17 @@ from aouo.store.database import Database, Tx
 log = structlog.get_logger()
 
 
+Obeys: TypeAlias = Callable[[Job, ObeyCommand], Awaitable[None]]
+"""Carries out a command with calls of its own, and settles its job itself."""
+
+
 class Obeying:
-    """Obeys commands by their handlers in `commands`; `limit_s` is how long the owner's own may
-    take."""
+    """Obeys commands by their handlers in `commands`, or by `calling`; `limit_s` is how long the
+    owner's own may take.
+
+    Raises:
+        ValueError: a command has no handler, or a handler no command; raised at start.
+    """
 
     def __init__(
         self,
@@ -42,14 +49,17 @@ class Obeying:
         replies: Replies,
         running: Running,
         commands: Commands,
+        calling: Mapping[str, Obeys],
         limit_s: Callable[[], float],
     ) -> None:
+        check_handled({*commands.handlers, *commands.lookups, *calling})
         self._database = database
         self._clock = clock
         self._outbox = outbox
         self._replies = replies
         self._running = running
         self._commands = commands
+        self._calling = calling
         self._limit_s = limit_s
 
     async def obey(self, job: Job, said: ObeyCommand) -> None:
@@ -58,16 +68,24 @@ class Obeying:
         if job.carried:
             left = Result(hints=job.carried.hints, post_action=job.carried.post_action)
             await self._carry_out(job, said, left)
+        elif obeys := self._calling.get(said.name):
+            await obeys(job, said)
+        elif handler := self._handler(said):
+            library = self._replies.library
+            await self._replies.command(job, lambda tx, call: handler(tx, call, library), said)
         elif look := self._commands.lookups.get(said.name):
             result = await self._looked_up(job, look, said)
             await self._replies.command(job, lambda tx, call: result, said)
-        elif handler := self._commands.handlers.get(said.name):
-            library = self._replies.library
-            await self._replies.command(job, lambda tx, call: handler(tx, call, library), said)
         elif added := self._commands.added().get(said.name):
             await self._obey_added(job, said, added)
         else:  # its file was taken away a moment ago
             await self._replies.answer(job, notices.UnknownCommand(said.name))
+
+    def _handler(self, said: ObeyCommand) -> Handler | None:
+        """Return what obeys a command in one transaction, None = it is another kind."""
+        if said.name in self._commands.lookups and not said.rest.strip():
+            return None
+        return self._commands.handlers.get(said.name)
 
     async def _obey_added(self, job: Job, said: ObeyCommand, added: AddedCommand) -> None:
         call, _ = await self._called(job, said)

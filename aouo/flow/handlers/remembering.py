@@ -11,7 +11,6 @@ from aouo.commands.registry import CommandCall, Result
 from aouo.facts import notices
 from aouo.facts.commands import Words
 from aouo.facts.errors import ToolFailed
-from aouo.facts.events import Button
 from aouo.facts.history import Cause
 from aouo.facts.notices_memory import MemoryFileShown
 from aouo.facts.ports import Clock, stamp
@@ -43,15 +42,19 @@ class Remembering:
         self._zone = zone
 
     async def run(self, job: Job, words: Words) -> None:
-        """`/memory`, `/memory undo` and `/memory empty <file>`."""
+        """`/memory`, `/memory undo [id]`, `/memory show <file>` and `/memory empty <file>`."""
         match (*(word.lower() for word in words.args), *words.flags):
             case ("undo",):
-                await self.undo(job, 0)
+                await self._undo(job, 0)
+            case ("undo", number) if number.isdecimal():
+                await self._undo(job, int(number[:18]))
+            case ("show", _):
+                await self._show(job, words.args[1])
             case ():
                 await self._settle_open(job)
                 await self._replies.command(job, self._card)
-            case ("empty", name):
-                await self.empty(job, name)
+            case ("empty", _):
+                await self._empty(job, words.args[1])
             case _:
                 await self._replies.answer(job, _USAGE)
 
@@ -62,7 +65,7 @@ class Remembering:
         files = self._keeping.files(pack, tenant_of(tx, call.inbound))
         return Result(memory.card(tx, call, pack, files, self._zone()))
 
-    async def show(self, job: Job, name: str) -> None:
+    async def _show(self, job: Job, name: str) -> None:
         """Show a whole file."""
 
         def show(tx: Tx, call: CommandCall) -> Result:
@@ -71,13 +74,13 @@ class Remembering:
                 return pick(tx, call, self._replies.library)
             files = self._keeping.files(pack, tenant_of(tx, call.inbound))
             try:
-                return Result(MemoryFileShown(memory.kept(files, name)))
+                return Result(MemoryFileShown(memory.kept(files, name)), beside=True)
             except ToolFailed:
-                return Result(notices.Plain.UNKNOWN_BUTTON)
+                return Result(notices.Plain.UNKNOWN_BUTTON, beside=True)
 
         await self._replies.command(job, show)
 
-    async def undo(self, job: Job, wanted: int) -> None:
+    async def _undo(self, job: Job, wanted: int) -> None:
         """Take the change `wanted` back, 0 = the newest that can be."""
         pack, tenant = await self._where(job)
         undoing: Undoing = NothingToUndo()
@@ -103,13 +106,13 @@ class Remembering:
                     undone=undoing.file if isinstance(undoing, Undone) else "",
                     nothing_undone=not isinstance(undoing, Undone),
                     edited=undoing.files if isinstance(undoing, EditedMeanwhile) else (),
-                )
+                ),
+                beside=not isinstance(undoing, Undone),
             )
 
-        tapped = isinstance(job.inbound.content, Button) and isinstance(undoing, Undone)
-        await self._replies.command(job, show, instead_of=job.inbound.message_id if tapped else 0)
+        await self._replies.command(job, show)
 
-    async def empty(self, job: Job, name: str) -> None:
+    async def _empty(self, job: Job, name: str) -> None:
         """Take everything out of a file."""
         pack, tenant = await self._where(job)
         file, emptied, off_record = "", False, job.off_record
@@ -131,7 +134,8 @@ class Remembering:
             if not file:
                 return Result(_USAGE)
             files, done = self._keeping.files(pack, tenant), file if emptied else ""
-            return Result(memory.card(tx, call, pack, files, self._zone(), emptied=done))
+            card = memory.card(tx, call, pack, files, self._zone(), emptied=done)
+            return Result(card, beside=True)
 
         await self._replies.command(job, show)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
-from aouo.commands import builtin, summaries
-from aouo.commands.scheduling import Scheduling
-from aouo.commands.working import Jobs
-from aouo.facts import notices, taps
-from aouo.facts.events import Button, Inbound
+from aouo.facts import notices
+from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
+from aouo.facts.taps import FORMS, Tap
 from aouo.facts.work import Delivery, Job
 from aouo.flow.handlers import onboarding
 from aouo.flow.handlers.answering_gates import Answer
@@ -17,59 +16,47 @@ from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
 from aouo.flow.handlers.menus import Menus
-from aouo.flow.handlers.remembering import Remembering
-from aouo.flow.handlers.scheduling import schedule_taps
-from aouo.flow.handlers.table import Handlers, on, table
 from aouo.flow.replies import Replies
-from aouo.queue.running import Running
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 from aouo.words import sentences
 from aouo.words.catalogue import text
+
+Taps: TypeAlias = Mapping[str, Callable[[Job, Tap], Awaitable[None]]]
+"""By the name of a row of `facts.taps`, what obeys the tap and settles its job."""
 
 
 def taps_of(
     replies: Replies,
     *,
     database: Database,
-    scheduling: Scheduling,
-    work: Jobs,
-    running: Running,
     answer_gate: Callable[[Job, Answer], Awaitable[None]],
     budget_refusals: BudgetRefusals,
     editing: Editing,
     installing: Installing,
     menus: Menus,
-    remembering: Remembering,
-) -> Handlers:
+) -> Taps:
     """The table of taps; those that wait in a lane were answered when they came in."""
     own = _Taps(replies, database)
-    return table(
-        taps.Ours,
-        on(taps.Choose, answer_gate),
-        on(taps.Approve, answer_gate),
-        on(taps.BindPack, own.bind),
-        on(taps.OpenPage, lambda job, tap: menus.open(job, tap.page_id)),
-        on(taps.OpenSession, own.open_session),
-        on(taps.ShowSummary, own.show_summary),
-        on(taps.UndoSummary, own.undo_summary),
-        on(taps.ShowMemory, lambda job, tap: remembering.show(job, tap.file)),
-        on(taps.EmptyMemory, lambda job, tap: remembering.empty(job, tap.file)),
-        on(taps.UndoMemory, lambda job, tap: remembering.undo(job, tap.version_id)),
-        *schedule_taps(replies, scheduling, work, running),
-        on(taps.RaiseBudget, budget_refusals.tap),
-        on(taps.UseCheaperModel, budget_refusals.tap),
-        on(taps.LeaveUnanswered, budget_refusals.tap),
-        on(taps.OfferPack, installing.offer),
-        on(taps.AcceptPack, installing.decide),
-        on(taps.DeclinePack, installing.decide),
-        on(taps.AnswerEdited, editing.tap),
-        on(taps.SkipOnboarding, lambda job, tap: onboarding.skip(replies, job)),
-        on(taps.ShowAgain, own.show_again),
-        on(taps.ShowKept, own.show_kept),
-        on(taps.Reference, own.explain),
-        on(taps.Unknown, own.explain),
-    )
+    taps: Taps = {
+        "choice": answer_gate,
+        "approval": answer_gate,
+        "budget_raise": budget_refusals.tap,
+        "budget_cheaper": budget_refusals.tap,
+        "budget_stop": budget_refusals.tap,
+        "edited": editing.tap,
+        "install_offer": installing.offer,
+        "install_yes": installing.decide,
+        "install_no": installing.decide,
+        "again": own.show_again,
+        "digest": own.show_kept,
+        "onboarding_skip": lambda job, tap: onboarding.skip(replies, job),
+        "page": lambda job, tap: menus.open(job, tap.values[0]),
+        **dict.fromkeys(("command", "kept", "old"), own.explain),
+    }
+    if wrong := (FORMS.keys() - {"pack", "text"}) ^ taps.keys():
+        raise ValueError(f"taps without a handler, or handlers without a tap: {sorted(wrong)}")
+    return taps
 
 
 class _Taps:
@@ -79,36 +66,11 @@ class _Taps:
         self._replies = replies
         self._database = database
 
-    async def bind(self, job: Job, tap: taps.BindPack) -> None:
-        """Bind the conversation to the pack that a person tapped."""
-        inbound, library = job.inbound, self._replies.library
-        pack = library.named(tap.pack, inbound.person.language)
-        if library.get(pack) is None:
-            await self._replies.answer(job, notices.NoSuchPack(pack, library.names))
-            return
-        picker = isinstance(inbound.content, Button) and not inbound.content.by_model
-        await self._replies.command(
-            job,
-            lambda tx, call: builtin.bind(tx, call, library, pack),
-            instead_of=inbound.message_id if picker else 0,
-        )
-
-    async def open_session(self, job: Job, tap: taps.OpenSession) -> None:
-        """Go back to an earlier session."""
-        await self._replies.command(job, lambda tx, call: builtin.open_session(tx, call, tap.token))
-
-    async def show_summary(self, job: Job, tap: taps.ShowSummary) -> None:
-        """Show what stands for the older part of a session."""
-        await self._replies.command(job, lambda tx, call: summaries.show(tx, call, tap.summary_id))
-
-    async def undo_summary(self, job: Job, tap: taps.UndoSummary) -> None:
-        """Let the messages themselves be read again."""
-        await self._replies.command(job, lambda tx, call: summaries.undo(tx, call, tap.summary_id))
-
-    async def show_again(self, job: Job, tap: taps.ShowAgain) -> None:
+    async def show_again(self, job: Job, tap: Tap) -> None:
         """Show a delivery of this conversation once more, and only once."""
         inbound = job.inbound
-        row = await self._database.read(lambda tx: _shown_before(tx, tap.delivery_id, inbound))
+        delivery_id = int(tap.values[0])
+        row = await self._database.read(lambda tx: _shown_before(tx, delivery_id, inbound))
         if row is None:
             await self._replies.begin_tap(job)
             await self._replies.answer(job, notices.Plain.UNKNOWN_BUTTON)
@@ -126,12 +88,12 @@ class _Taps:
 
         await self._replies.answer_tap(job, work, "answered")
 
-    async def show_kept(self, job: Job, tap: taps.ShowKept) -> None:
+    async def show_kept(self, job: Job, tap: Tap) -> None:
         """Send all that a digest of this conversation told, once."""
-        inbound = job.inbound
+        inbound, digest_id = job.inbound, int(tap.values[0])
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
-            kept = kept_reports.of_digest(tx, tap.digest_id, inbound.address)
+            kept = kept_reports.of_digest(tx, digest_id, inbound.address)
             if not kept:
                 return text("digest.forgotten")
             if deliveries.has_key(tx, kept_reports.key_of(kept[0], 0)):
@@ -140,7 +102,7 @@ class _Taps:
 
         await self._replies.answer_tap(job, work, "answered")
 
-    async def explain(self, job: Job, tap: taps.Reference | taps.Unknown) -> None:
+    async def explain(self, job: Job, tap: Tap) -> None:
         """Say that the button means nothing any more."""
         del tap
         await self._replies.answer(job, notices.Plain.UNKNOWN_BUTTON)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, iso
-from aouo.facts.taps import Choose, encode
+from aouo.facts.taps import encode
 from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.questions import settled_cards
 from aouo.markdown.render import render
@@ -232,7 +232,7 @@ def _card(gate: Gate) -> Rendered:
             "msg and ask a short question."
         )
     rows = tuple(
-        (ButtonSpec(label, encode(Choose(gate.id, number))),)
+        (ButtonSpec(label, encode("choice", gate.id, number)),)
         for number, label in enumerate(gate.options)
     )
     return Rendered(part.text, part.entities, rows)

@@ -16,7 +16,7 @@ import string
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from aouo.facts.taps import Foreign, OpenPage, decode, encode, fits
+from aouo.facts.taps import decode, encode, fits
 from aouo.packs.format.json_text import JsonDocument, JsonRefused, JsonValue, read_json
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import FieldPath, field_name
@@ -160,7 +160,7 @@ class _MenuParser:
             self._add(here, "is required")
         elif not isinstance(page_id, str) or not _PAGE_ID.fullmatch(page_id):
             self._add(here, f"{str(page_id)[:70]!r} is no page id: 1 to 59 of a-z A-Z 0-9 _ . -")
-        elif not isinstance(decode(encode(OpenPage(page_id))), OpenPage):
+        elif decode(encode("page", page_id)).name != "page":
             self._add(here, f'"{page_id}" begins like a button of the runtime; choose another id')
         elif page_id in self._ids:
             self._add(here, f'the page "{page_id}" is there twice')
@@ -233,7 +233,7 @@ class _MenuParser:
             return "" if name in self._all_ids else f'there is no page "{name}"{near}'
         if kind == "skill" and colon:
             return self._wrong_skill(name)
-        if not isinstance(decode(callback), Foreign | OpenPage):
+        if decode(callback).name not in ("text", "page"):
             return f'"{kind}" begins what only the runtime\'s own buttons send'
         return ""
 

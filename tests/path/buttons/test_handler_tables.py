@@ -1,4 +1,4 @@
-"""What each decision and each tap leads to is a table, held to its union at start."""
+"""What each decision leads to is a table, held to its union at start."""
 
 from __future__ import annotations
 
@@ -6,35 +6,33 @@ from typing import get_args
 
 import pytest
 
-from aouo.facts.taps import Approve, Choose, Ours
 from aouo.facts.work import Job
 from aouo.flow.handlers.table import on, table
-from aouo.routing.decisions import Decision
+from aouo.routing.decisions import AnswerGate, Decision, ObeyTap
 
-BOTH = Choose | Approve
+BOTH = AnswerGate | ObeyTap
 
 
 async def handle(job: Job, case: object) -> None:
     del job, case
 
 
-@pytest.mark.parametrize("union", [Decision, Ours], ids=["decisions", "taps"])
-def test_a_table_of_all_cases_finds_the_handler_of_each(union: object) -> None:
-    cases: tuple[type, ...] = get_args(union)
+def test_a_table_of_all_cases_finds_the_handler_of_each() -> None:
+    cases: tuple[type, ...] = get_args(Decision)
 
-    assert set(table(union, *(on(case, handle) for case in cases))) == set(cases)
+    assert set(table(Decision, *(on(case, handle) for case in cases))) == set(cases)
 
 
 def test_a_case_without_a_handler_does_not_start() -> None:
-    with pytest.raises(ValueError, match="Approve"):
-        table(BOTH, on(Choose, handle))
+    with pytest.raises(ValueError, match="ObeyTap"):
+        table(BOTH, on(AnswerGate, handle))
 
 
 def test_a_handler_of_no_case_does_not_start() -> None:
-    with pytest.raises(ValueError, match="Choose"):
-        table(Approve | int, on(Choose, handle), on(Approve, handle), on(int, handle))
+    with pytest.raises(ValueError, match="AnswerGate"):
+        table(ObeyTap | int, on(AnswerGate, handle), on(ObeyTap, handle), on(int, handle))
 
 
 def test_a_case_with_two_handlers_does_not_start() -> None:
     with pytest.raises(ValueError, match="twice"):
-        table(BOTH, on(Choose, handle), on(Approve, handle), on(Choose, handle))
+        table(BOTH, on(AnswerGate, handle), on(ObeyTap, handle), on(AnswerGate, handle))

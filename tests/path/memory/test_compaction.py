@@ -344,8 +344,8 @@ async def test_a_summary_is_shown_and_undone_in_its_own_conversation_only(
         await said(talk, "6 messages are a summary now")
         await talk.people.say(BEN, BEN, "/start")
         greeting = await talk.people.next_message(BEN)
-        for key in ("summary_1", "unsummary_1"):
-            await talk.people.tap(BEN, BEN, greeting.id, f"nav:{key}")
+        for key in ("summary 1", "unsummary 1"):
+            await talk.people.tap(BEN, BEN, greeting.id, f"c:sessions {key}")
         await settled(bot)
         rows = await bot.rows("SELECT undone_at FROM summaries")
 

@@ -312,7 +312,7 @@ async def test_each_file_that_holds_something_has_one_button(world: World) -> No
     assert [len(row) for row in shown.raw["reply_markup"]["inline_keyboard"]] == [2, 2]
 
 
-@pytest.mark.parametrize("rest", ["undo 3", "clear", "--all", "empty", "empty all"])
+@pytest.mark.parametrize("rest", ["undo three", "clear", "--all", "empty", "empty all"])
 async def test_a_misspelt_memory_command_says_how_to_write_it(world: World, rest: str) -> None:
     pack(world, "diary", "person")
     async with world.running() as bot:
