@@ -15,10 +15,11 @@ from aouo.facts.ports import iso
 from aouo.facts.schedule import ZoneOf, is_from_now, upcoming
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled
+from aouo.installer.verbs import home_verbs
 from aouo.packs.format.manifest import Watch
 from aouo.packs.load import Pack
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts, Verb
+from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
 from aouo.store.schedule_report import RunShown, Watched
@@ -137,9 +138,9 @@ class _Room:
 
     async def _do(self, name: str, **arguments: str | bool) -> Facts:
         """Do what `aouo cron` does. Raises: NotFound, and what the verb raises."""
-        verb = self.shown.bot.app.verbs[name]
-        assert isinstance(verb, Verb)
-        facts = await verb(arguments)
+        app = self.shown.bot.app
+        verbs = home_verbs(app.packs, app.schedules, app.shared.database, app.shared.clock)
+        facts = await verbs[name](arguments)
         if facts["schedule"] is None:
             raise _gone()
         return facts
