@@ -55,9 +55,9 @@ def list_(every: bool, as_json: bool) -> None:
     for line in aligned(cells, _LIMITS):
         click.echo(line)
     if hidden := len(rows) - len(found):
-        click.echo(f"{hidden} more {'is' if hidden == 1 else 'are'} off or over: --all")
+        click.echo(text("schedules.hidden", count=hidden))
     elif not found:
-        click.echo("There are no schedules.")
+        click.echo(text("schedules.none-at-all"))
     _say_if_off(settings)
 
 
@@ -155,7 +155,8 @@ def run(which: str, as_json: bool) -> None:
     if as_json:
         print_json({"schedule": asdict(row), "begins": begins})
         return
-    click.echo(f"{row.title}: begins {'now' if begins else 'as soon as the bot runs schedules'}.")
+    which = "schedules.filed-now" if begins else "schedules.filed-later"
+    click.echo(text(which, name=row.title))
 
 
 @cron.command()
@@ -167,7 +168,7 @@ def remove(which: str, as_json: bool) -> None:
     if as_json:
         print_json({"removed": asdict(row)})
         return
-    click.echo(f"{row.title}: removed.")
+    click.echo(text("schedules.removed-plain", name=row.title))
 
 
 @cron.command()

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from pydantic import SecretStr
 
+from aouo.app.verbs import verbs_of
 from aouo.config.file import Loaded, load_settings
 from aouo.facts.errors import SetupError
 from aouo.local.inside import running
@@ -140,8 +141,8 @@ async def _asking(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Ask]
             Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()) as logs,
             one_setup_error(),
         ):
-            async with running(home, loaded, adopt=logs.adopt) as (app, _):
-                yield _inside(app.verbs)
+            async with running(home, loaded, adopt=logs.adopt) as (_, runtime):
+                yield _inside(verbs_of(runtime))
 
 
 def _without_telegram(loaded: Loaded) -> Loaded:

@@ -12,14 +12,6 @@ from aouo.store.snapshots import Query
 
 
 @dataclass(frozen=True, slots=True)
-class RunShown:
-    """A run, and the id of the turn that is or was its newest try, "" = none is there."""
-
-    run: ScheduleRun
-    turn: str
-
-
-@dataclass(frozen=True, slots=True)
 class Watched:
     """How one watch of a pack is, at the data of all people together: `failures` in a row of the
     one that failed most, and `why`; it looks next at `next_look`, UTC."""
@@ -50,8 +42,9 @@ def one(schedule_id: str) -> Query[Scheduled | None]:
     )
 
 
-def runs(schedule_id: str, limit: int) -> Query[list[RunShown]]:
-    """Ask for the newest runs of a schedule, newest first."""
+def runs(schedule_id: str, limit: int) -> Query[list[tuple[ScheduleRun, str]]]:
+    """Ask for the newest runs of a schedule, newest first, each with the id of the turn that is or
+    was its newest try, "" = none is there."""
     return Query(
         "SELECT runs.*, (SELECT id FROM turns WHERE job_id = CASE state WHEN 'waiting' THEN "
         "(SELECT id FROM jobs WHERE lane = 'cron:' || schedule_id "
@@ -60,7 +53,7 @@ def runs(schedule_id: str, limit: int) -> Query[list[RunShown]]:
         "ORDER BY id DESC LIMIT 1) AS turn "
         "FROM schedule_runs AS runs WHERE schedule_id = ? ORDER BY due_at DESC LIMIT ?",
         (schedule_id, limit),
-        lambda rows: [RunShown(schedule_runs.of_row(row), row["turn"] or "") for row in rows],
+        lambda rows: [(schedule_runs.of_row(row), row["turn"] or "") for row in rows],
     )
 
 

@@ -77,20 +77,15 @@ def count_made(tx: Tx, address: ConversationAddress) -> int:
     return row["n"] if row else 0
 
 
-def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) -> bool:
-    """Switch on (`paused` is "") or off; False when it is gone."""
+def switch_off(tx: Tx, schedule_id: str, paused: Paused, now: str) -> None:
+    """Switch a schedule off; `paused` says why."""
     tx.touch(CHANGED)
-    return (
-        tx.run(
-            "UPDATE schedules SET enabled = ?, paused = ?, next_due = ?, updated_at = ? "
-            "WHERE id = ?",
-            int(not paused),
-            paused,
-            next_due or None,
-            now,
-            schedule_id,
-        )
-        == 1
+    tx.run(
+        "UPDATE schedules SET enabled = 0, paused = ?, next_due = NULL, updated_at = ? "
+        "WHERE id = ?",
+        paused,
+        now,
+        schedule_id,
     )
 
 
@@ -100,36 +95,20 @@ def pause_others(tx: Tx, listed: Collection[str], now: str) -> list[str]:
     rows = tx.all("SELECT id, person FROM schedules WHERE enabled = 1 AND platform = 'tg'")
     theirs = [row for row in rows if row["person"] not in listed]
     for row in theirs:
-        switch(tx, row["id"], "unlisted", "", now)
+        switch_off(tx, row["id"], "unlisted", now)
     return [row["person"] for row in theirs]
 
 
-def edit(tx: Tx, row: Scheduled, now: str) -> bool:
-    """Store all that a person or a model may change of a schedule; False when it is gone."""
+def edit(tx: Tx, row: Scheduled, now: str) -> None:
+    """Store all that a person or a model may change of a schedule."""
     tx.touch(CHANGED)
-    return (
-        tx.run(
-            "UPDATE schedules SET name = ?, skill = ?, prompt = ?, text = ?, zone = ?, since = ?, "
-            "own_text = ?, enabled = ?, paused = ?, next_due = ?, misfire = ?, timeout_s = ?, "
-            "tokens_max = ?, retries = ?, updated_at = ? WHERE id = ?",
-            row.name,
-            row.skill,
-            row.prompt,
-            row.text,
-            row.zone,
-            row.since,
-            int(row.own_text),
-            int(row.enabled),
-            row.paused,
-            row.next_due or None,
-            row.misfire,
-            row.timeout_s,
-            row.tokens_max,
-            row.retries,
-            now,
-            row.id,
-        )
-        == 1
+    tx.run(
+        "UPDATE schedules SET name = ?, skill = ?, prompt = ?, text = ?, zone = ?, since = ?, "
+        "own_text = ?, enabled = ?, paused = ?, next_due = ?, misfire = ?, timeout_s = ?, "
+        "tokens_max = ?, retries = ?, updated_at = ? WHERE id = ?",
+        *(row.name, row.skill, row.prompt, row.text, row.zone, row.since),
+        *(row.own_text, row.enabled, row.paused, row.next_due or None, row.misfire, row.timeout_s),
+        *(row.tokens_max, row.retries, now, row.id),
     )
 
 

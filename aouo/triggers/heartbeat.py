@@ -99,23 +99,22 @@ class Heartbeat:
 
     async def _tick(self) -> None:
         notes = to_do(self._read())
-        why_not: Literal["", "busy", "cap"] = ""
+        why_not: list[str] = []
 
         def due(tx: Tx, now: datetime) -> list[Inbound]:
-            nonlocal why_not
             if self.settings().quiet.is_quiet(now, self.zone()):  # since we looked
                 return []
             ticks.note(tx, NAME, iso(now))
             found = self._found(tx, notes, now) if notes else ""
             if isinstance(found, Inbound):
                 return [found]
-            why_not = found
+            why_not[:] = [found]
             return []
 
         begun = await self.trigger(due)
-        if why_not == "busy":
+        if why_not == ["busy"]:
             log.info("heartbeat_busy", why="previous tick still running")
-        elif why_not == "cap":
+        elif why_not == ["cap"]:
             log.info("heartbeat_capped", daily_tokens_max=self.settings().daily_tokens_max)
             await self.capped(self.settings().daily_tokens_max)
         else:

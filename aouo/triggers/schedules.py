@@ -15,7 +15,6 @@ from aouo.packs.library import Library
 from aouo.plumbing.zones import NoSuchZone, known_zone
 from aouo.store import jobs, routes, schedule_runs, schedules, topics
 from aouo.store.database import Tx
-from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place
 from aouo.words.catalogue import text
 from aouo.words.schedules import zone_name
@@ -113,13 +112,19 @@ class Schedules:
         return changed
 
     def switch(self, tx: Tx, row: Scheduled, now: datetime, *, on: bool) -> Scheduled:
-        """Switch a schedule on or off: see `scheduling.switch`. It stays in the name it is in."""
+        """Switch a schedule on or off; it stays in the name it is in.
+
+        Times that passed while it was off are not made up for; one such as `45m` begins anew.
+        """
         if on:
             self._check_pack(row.pack)
             self._check_may(row)
-            begins = iso(now) if is_from_now(row.text) else row.since
-            self._due(replace(row, enabled=True, since=begins), now)
-        return scheduling.switch(tx, row.id, now, self.zone_of, on=on) or row
+            since = iso(now) if is_from_now(row.text) else row.since
+            row = self._due(replace(row, enabled=True, paused="", since=since), now)
+        else:
+            row = replace(row, enabled=False, paused="person", next_due="")
+        schedules.edit(tx, row, iso(now))
+        return row
 
     def remove(self, tx: Tx, row: Scheduled) -> Scheduled:
         """Delete a schedule and its history; one that a pack proposes would come back."""

@@ -1,4 +1,4 @@
-"""Proposes a pack's schedules in a conversation, updates them with its versions, switches them."""
+"""Proposes a pack's schedules in a conversation, follows its versions, and backs them up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ports import iso
-from aouo.facts.schedule import ZoneOf, is_from_now, next_after, parse
+from aouo.facts.schedule import ZoneOf, next_after, parse
 from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin
 from aouo.packs.format.manifest import CronDefault, Manifest
 from aouo.store import schedules
@@ -109,26 +109,6 @@ def reconcile(
         propose(tx, manifest, place, now, zone_of, consent=consent)
 
 
-def switch(
-    tx: Tx, schedule_id: str, now: datetime, zone_of: ZoneOf, *, on: bool
-) -> Scheduled | None:
-    """Switch a schedule on or off because a person said so; None = it is gone.
-
-    Times that passed while it was off are not made up for; an interval such as `45m` begins anew.
-    """
-    row = schedules.get(tx, schedule_id)
-    if row is None:
-        return None
-    if on:
-        if is_from_now(row.text):
-            row = replace(row, since=iso(now))
-        due = due_after(row, now, zone_of) or ""
-        schedules.edit(tx, replace(row, enabled=True, paused="", next_due=due), iso(now))
-    else:
-        schedules.switch(tx, row.id, "person", "", iso(now))
-    return schedules.get(tx, row.id)
-
-
 def due_after(row: Scheduled, now: datetime, zone_of: ZoneOf) -> str | None:
     """Return when a schedule is due next, as stored; "" = never, None = its text is no schedule."""
     zone = zone_of(row.zone)
@@ -215,7 +195,7 @@ def _follow(tx: Tx, row: Scheduled, default: CronDefault, now: datetime, zone_of
 def _forbid(tx: Tx, rows: Sequence[Scheduled], now: datetime) -> None:
     for row in rows:
         if row.origin != "default" and row.enabled:
-            schedules.switch(tx, row.id, "permission", "", iso(now))
+            schedules.switch_off(tx, row.id, "permission", iso(now))
 
 
 def _places(rows: Sequence[Scheduled], also: Sequence[Place]) -> list[Place]:

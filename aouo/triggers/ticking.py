@@ -122,7 +122,7 @@ class Ticking:
     def _is_off(self, tx: Tx, row: Scheduled, now: datetime) -> Paused:
         """Why a schedule may not run any more, "" = it may; it is switched off then."""
         if paused := self.schedules.may_run(row):
-            schedules.switch(tx, row.id, paused, "", iso(now))
+            schedules.switch_off(tx, row.id, paused, iso(now))
             log.info("schedule_paused", schedule=row.id, why=paused)
         return paused
 
@@ -137,7 +137,7 @@ class Ticking:
             schedule = parse(row.text, datetime.fromisoformat(row.since), zone)
             due = datetime.fromisoformat(row.next_due)
         except ValueError as error:
-            schedules.switch(tx, row.id, "unreadable", "", iso(now))
+            schedules.switch_off(tx, row.id, "unreadable", iso(now))
             log.warning("schedule_unreadable", schedule=row.id, error=str(error))
             return [_told(row, text("schedules.is-off-now", why=error))]
         return self._meet(tx, row, schedule, due, now)

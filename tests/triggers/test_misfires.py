@@ -369,7 +369,7 @@ async def test_a_further_try_begins_where_a_first_one_would_and_history_keeps_th
             await ticks.database.transact(lambda tx: close(tx, topic))
         else:
             await ticks.database.transact(
-                lambda tx: schedules.switch(tx, row.id, "person", "", "2026-10-25")
+                lambda tx: schedules.switch_off(tx, row.id, "person", "2026-10-25")
             )
         ticks.clock.go_on(61)
         await playing.quiet()

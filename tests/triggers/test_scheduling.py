@@ -94,6 +94,9 @@ class Service(Schedules):
     def may_run(self, row: Scheduled) -> Paused:
         return super().may_run(row) or ("permission" if row.paused == "permission" else "")
 
+    def _check_pack(self, pack: str) -> None:
+        del pack
+
 
 class Port:
     """What others do with schedules, each in a transaction of its own."""
@@ -127,8 +130,11 @@ class Port:
     async def create(self, wish: Wish) -> Scheduled:
         return await self.do(lambda tx, now: self.service.create(tx, wish, PRIVATE, now, pack=""))
 
-    async def pause(self, row: Scheduled) -> None:
-        await self.do(lambda tx, now: self.service.switch(tx, row, now, on=False))
+    async def pause(self, row: Scheduled) -> Scheduled:
+        return await self.do(lambda tx, now: self.service.switch(tx, row, now, on=False))
+
+    async def resume(self, row: Scheduled) -> Scheduled:
+        return await self.do(lambda tx, now: self.service.switch(tx, row, now, on=True))
 
     async def run_now(self, row: Scheduled) -> None:
         def run(tx: Tx, now: datetime) -> None:
@@ -150,12 +156,6 @@ def port(database: Database, clock: Clock) -> Port:
     return Port(database, clock)
 
 
-async def switched_on(database: Database, row: Scheduled, clock: Clock) -> Scheduled | None:
-    return await database.transact(
-        lambda tx: scheduling.switch(tx, row.id, clock.now(), zone_of, on=True)
-    )
-
-
 def facts(rows: list[Scheduled]) -> list[tuple[str, str, str]]:
     return [(row.key, row.paused, row.next_due[:16]) for row in rows]
 
@@ -174,10 +174,9 @@ async def test_without_consent_everything_is_there_and_off(
     port: Port, database: Database, clock: Clock
 ) -> None:
     rows = await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=False)
-    on = await switched_on(database, rows[1], clock)
+    on = await port.resume(rows[1])
 
     assert [row.enabled for row in rows] == [False, False]
-    assert on is not None
     assert facts([on]) == [("weekly", "", "2026-03-08T09:00")]
 
 
@@ -301,14 +300,13 @@ async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
     once = CronDefault("once", "2026-03-02T20:00", "study")
     soon = CronDefault("soon", "45m", "study")
     rows = await port.propose(manifest(every, once, soon), PRIVATE, consent=True)
-    for row in rows:
-        await port.pause(row)
+    off = [await port.pause(row) for row in rows]
     clock.at += timedelta(hours=25)
-    on = [await switched_on(database, row, clock) for row in rows]
+    with pytest.raises(ScheduleRefused, match="is over: it is"):
+        await port.resume(off[1])
 
-    assert facts([row for row in on if row]) == [
+    assert facts([await port.resume(off[0]), await port.resume(off[2])]) == [
         ("often", "", "2026-03-03T14:00"),
-        ("once", "", ""),
         ("soon", "", "2026-03-03T13:45"),
     ]
 
@@ -340,7 +338,7 @@ async def test_what_its_pack_may_not_have_is_not_run_now_either(
     port: Port, database: Database
 ) -> None:
     (row,) = await port.propose(manifest(DAILY), PRIVATE, consent=True)
-    await database.transact(lambda tx: schedules.switch(tx, row.id, "permission", "", "2026"))
+    await database.transact(lambda tx: schedules.switch_off(tx, row.id, "permission", "2026"))
 
     with pytest.raises(ScheduleRefused, match="“daily study” cannot run: its pack may not use"):
         await port.run_now(row)

@@ -14,14 +14,15 @@ from aouo.facts.events import Triggered
 from aouo.facts.ports import iso
 from aouo.facts.schedule import ZoneOf, is_from_now, upcoming
 from aouo.facts.schedule_words import moment_in_words
-from aouo.facts.work import Scheduled
+from aouo.facts.work import Scheduled, ScheduleRun
+from aouo.installer.verbs import home_verbs
 from aouo.packs.format.manifest import Watch
 from aouo.packs.load import Pack
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts, Verb
+from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
-from aouo.store.schedule_report import RunShown, Watched
+from aouo.store.schedule_report import Watched
 from aouo.triggers.schedules import HISTORY, PROMPT_CHARS
 from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
@@ -120,7 +121,7 @@ class _Room:
             return {
                 "schedule": _told(row, zones, redactor),
                 **_coming(row, now, zones, times, redactor),
-                "runs": [_run(one) for one in past[:runs]],
+                "runs": [_run(run, turn) for run, turn in past[:runs]],
                 "more": len(past) > runs,
             }
 
@@ -137,9 +138,9 @@ class _Room:
 
     async def _do(self, name: str, **arguments: str | bool) -> Facts:
         """Do what `aouo cron` does. Raises: NotFound, and what the verb raises."""
-        verb = self.shown.bot.app.verbs[name]
-        assert isinstance(verb, Verb)
-        facts = await verb(arguments)
+        app = self.shown.bot.app
+        verbs = home_verbs(app.packs, app.schedules, app.shared.database, app.shared.clock)
+        facts = await verbs[name](arguments)
         if facts["schedule"] is None:
             raise _gone()
         return facts
@@ -199,10 +200,9 @@ def _cut(redactor: Redactor, prompt: str, most: int) -> str:
     return text("schedules.cut", beginning=beginning(redactor, prompt, most), left=left)
 
 
-def _run(shown: RunShown) -> Facts:
-    run = shown.run
+def _run(run: ScheduleRun, turn: str) -> Facts:
     outcome = ended(run.state) if run.tries or run.state != "waiting" else text("schedules.filed")
-    return {**asdict(run), "outcome": outcome, "turn": shown.turn}
+    return {**asdict(run), "outcome": outcome, "turn": turn}
 
 
 def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:

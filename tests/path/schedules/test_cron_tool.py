@@ -227,10 +227,11 @@ async def test_no_more_than_two_hundred_are_made_in_a_conversation(world: World)
         await bot.app.shared.database.transact(
             lambda tx: tx.run(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 199) "
-                "INSERT INTO schedules SELECT 'copy' || i, pack, key, origin, platform, chat_id, "
-                "thread_id, chat_kind, person, skill, prompt, text, zone, since, own_text, "
-                "enabled, paused, next_due, last_due, last_state, created_at, updated_at, name, "
-                "misfire, timeout_s, tokens_max, retries FROM schedules, n"
+                "INSERT INTO schedules (id, pack, key, origin, platform, chat_id, thread_id, "
+                "chat_kind, person, skill, prompt, text, zone, since, enabled, created_at, "
+                "updated_at) SELECT 'copy' || i, pack, key, origin, platform, chat_id, thread_id, "
+                "chat_kind, person, skill, prompt, text, zone, since, enabled, created_at, "
+                "updated_at FROM schedules, n"
             )
         )
         await bot.ask("Wake me")
