@@ -78,25 +78,11 @@ def list_(every: bool, as_json: bool) -> None:
 @click.option("--name", default="", help="What it is called.")
 @click.option("--zone", default="", help="Its time zone.  [default: cron.timezone]")
 @click.option("--misfire", type=click.Choice(get_args(Misfire)), default="run_once")
-@click.option("--timeout", "timeout_s", metavar="S", type=int, default=0, help="Seconds a run has.")
+@click.option("--timeout", "limit_s", metavar="S", type=int, default=0, help="Seconds a run has.")
 @click.option("--tokens-max", metavar="N", type=int, default=0, help="Tokens that a run may use.")
 @click.option("--retries", metavar="N", type=int, default=0, help="How often a run is tried again.")
 @json_option
-def add(
-    schedule: str,
-    prompt: str,
-    chat: str | None,
-    thread: str,
-    person: str,
-    pack: str,
-    name: str,
-    zone: str,
-    misfire: str,
-    timeout_s: int,
-    tokens_max: int,
-    retries: int,
-    as_json: bool,
-) -> None:
+def add(chat: str | None, person: str, as_json: bool, **wish: str | int) -> None:
     """Make a schedule: at SCHEDULE, such as "every day at 9:00", do what PROMPT says."""
     settings = _settings()
     owner = Owner.of(settings.telegram.owner)
@@ -104,21 +90,7 @@ def add(
     if where.startswith("web:"):
         person = person or owner.person.id
     _check_listed(settings, where, person)
-    facts = asked(
-        "cron_add",
-        schedule=schedule,
-        prompt=prompt,
-        chat=where,
-        thread=thread,
-        person=person,
-        pack=pack,
-        name=name,
-        zone=zone,
-        misfire=misfire,
-        limit_s=timeout_s,
-        tokens_max=tokens_max,
-        retries=retries,
-    )
+    facts = asked("cron_add", chat=where, person=person, **wish)
     row = _row(facts["schedule"]["id"])
     now, zones = datetime.fromisoformat(row.since), _zones(settings)
     if as_json:

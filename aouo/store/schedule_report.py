@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aouo.facts.work import Scheduled, ScheduleRun
 from aouo.store import schedule_runs, schedules
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 
@@ -64,12 +63,5 @@ def watched(pack: str) -> Query[list[Watched]]:
         "AS all_of_it WHERE all_of_it.pack = watches.pack AND all_of_it.id = watches.id) AS "
         "next_look FROM watches WHERE ? IN ('', pack) GROUP BY pack, id",
         (pack,),
-        _watched,
+        lambda rows: [made(Watched, row) for row in rows],
     )
-
-
-def _watched(rows: Sequence[sqlite3.Row]) -> list[Watched]:
-    return [
-        Watched(row["pack"], row["id"], row["failures"], row["why"], row["next_look"])
-        for row in rows
-    ]

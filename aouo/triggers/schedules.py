@@ -15,7 +15,7 @@ from aouo.packs.library import Library
 from aouo.plumbing.zones import NoSuchZone, known_zone
 from aouo.store import jobs, routes, schedule_runs, schedules, topics
 from aouo.store.database import Tx
-from aouo.triggers.scheduling import Place
+from aouo.triggers.scheduling import Place, blank
 from aouo.words.catalogue import text
 from aouo.words.schedules import zone_name
 
@@ -78,25 +78,10 @@ class Schedules:
             return there
         if schedules.count_made(tx, place.address) >= _MADE_HERE:
             raise ScheduleRefused(text("schedule-refused.too-many", most=_MADE_HERE))
-        blank = Scheduled(
-            id=schedule_id or schedules.new_id(),
-            pack=pack,
-            key="",
-            origin=origin,
-            address=replace(place.address, user_id=""),
-            chat_kind=place.chat_kind,
-            person=place.person,
-            skill="",
-            prompt="",
-            text="",
-            zone=place.zone,
-            since=iso(now),
-            enabled=True,
-            paused="",
-            next_due="",
-        )
+        row = blank(place, pack, now, origin=origin, enabled=True)
+        row = replace(row, id=schedule_id or row.id)
         wanted = replace(wish, text=wish.text or "", prompt=wish.prompt or "", name=wish.name or "")
-        row = self.wished(blank, wanted, now)
+        row = self.wished(row, wanted, now)
         schedules.add(tx, row, iso(now))
         return row
 

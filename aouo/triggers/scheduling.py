@@ -159,23 +159,32 @@ def _of_backup(pack: str, kept: _Kept) -> Scheduled:
     )
 
 
+def blank(place: Place, pack: str, now: datetime, **fields: Any) -> Scheduled:
+    """Return a schedule of a place that says nothing but `fields`."""
+    empty = dict.fromkeys(("key", "skill", "prompt", "text", "paused", "next_due"), "")
+    given = {
+        "id": schedules.new_id(),
+        "address": replace(place.address, user_id=""),
+        "chat_kind": place.chat_kind,
+        "person": place.person,
+        "zone": place.zone,
+        "since": iso(now),
+    }
+    return Scheduled(**{**empty, **given, "pack": pack, **fields})
+
+
 def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Scheduled:
-    return Scheduled(
-        id=schedules.new_id(),
-        pack=pack,
+    return blank(
+        place,
+        pack,
+        now,
         key=default.id,
         origin="default",
-        address=place.address,
-        chat_kind=place.chat_kind,
-        person=place.person,
         skill=_qualified(pack, default),
         prompt=default.prompt,
         text=default.schedule,
-        zone=place.zone,
-        since=iso(now),
         enabled=False,
         paused="proposed",
-        next_due="",
     )
 
 
