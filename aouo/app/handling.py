@@ -20,10 +20,8 @@ from aouo.commands.status import status
 from aouo.commands.summaries import ROTATE, rotate
 from aouo.commands.why import why
 from aouo.commands.working import Jobs
-from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
-from aouo.facts.notices_commands import BotState
 from aouo.facts.ports import Files
 from aouo.facts.schedule import ZoneOf
 from aouo.flow.answering.bringing import Bringing
@@ -65,6 +63,7 @@ from aouo.triggers.heartbeat import settle_heartbeat
 from aouo.triggers.journaling import settle_journal
 from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.watched import settle_watch
+from aouo.words.catalogue import say
 
 _SHOWS_FILES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
@@ -250,7 +249,10 @@ def flow_of(
                 to.NoteStanding,
                 lambda job, note: leave_chat(database, outbox, replies, job, note.standing),
             ),
-            on(to.Explain, lambda job, it: replies.answer(job, notices.CannotTake(it.what))),
+            on(
+                to.Explain,
+                lambda job, it: replies.answer(job, say("turns.cannot-take", what=it.what)),
+            ),
             on(to.PutAside, lambda job, _: replies.set_unreadable_aside(job)),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
         ),
@@ -293,7 +295,7 @@ def commanding(
     def is_owner(inbound: Inbound) -> bool:
         return generations.now.owner.is_owner(inbound)
 
-    def bot(tx: Tx) -> BotState:
+    def bot(tx: Tx) -> list[str]:
         return bot_state(
             tx,
             shared,

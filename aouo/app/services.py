@@ -11,8 +11,8 @@ import aiohttp
 from aouo.config.sections import OpenAI, SpeechToText
 from aouo.config.sections import Price as PriceSetting
 from aouo.config.settings import Settings
+from aouo.facts.attachments import Lack
 from aouo.facts.errors import SetupError
-from aouo.facts.notices_media import Lack
 from aouo.facts.ports import ChatModel, Clock
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
@@ -32,7 +32,7 @@ from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
 from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
 from aouo.turn.sight import Sight
-from aouo.words import small as wording_small
+from aouo.words.catalogue import text
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -174,7 +174,7 @@ class _Builder:
                 threads=local.threads,
                 context=local.context,
                 session=self._session,
-                words=wording_small,
+                texts=text,
             ),
             LocalModel.aclose,
         )

@@ -102,7 +102,7 @@ async def share(
         tasks=tasks,
         stores=stores,
         memories=memories,
-        keeping=Keeping(database=database, clock=clock, files_of=memories.files),
+        keeping=Keeping(database=database, clock=clock, files=memories.files),
         reservations=Reservations(),
         estimator=Estimator(),
         apart=Apart(),

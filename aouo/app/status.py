@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from aouo.app.chores import failing_watches
 from aouo.app.shared import Shared
-from aouo.facts.notices_commands import BotState, ModelState
 from aouo.facts.ports import ChatModel, Clock, iso
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.schedule_words import moment_in_words
@@ -21,11 +21,14 @@ from aouo.queue.lanes import Bell
 from aouo.sandbox.levels import in_words
 from aouo.store import deliveries, jobs
 from aouo.store.database import Tx
+from aouo.words import commands
+from aouo.words.catalogue import text
 from aouo.words.models import no_answer_because
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
 
+_SERVERS_SHOWN = 10
 UNHEARD_S = 120.0
 """So long may pass between two answers of Telegram, whose longest poll takes 65 s."""
 UNCLAIMED_S = 60.0
@@ -178,34 +181,40 @@ def bot_state(
     since: datetime,
     broken_commands: tuple[str, ...],
     concerns: list[str],
-) -> BotState:
-    """What /status tells the owner; the job that asks is not counted."""
-    zone = zone_of("")
-    states = jobs.count_by_state(tx)
-    return BotState(
-        since=moment_in_words(since, zone),
-        models=tuple(_models_in_words(now.model, lambda at: moment_in_words(at, zone))),
-        waiting=states.get("ready", 0) + states.get("gathering", 0),
-        running=max(0, states.get("running", 0) - 1),
-        parked=states.get("parked", 0),
-        telegram=_telegram(shared),
-        mcp=tuple(
-            (group.removeprefix("mcp:"), " ".join(filter(None, (facts["state"], facts["why"]))))
-            for group, facts in now.servers.facts().items()
-        ),
-        broken_packs=tuple(
-            (name, str(problems[0])) for name, problems in now.library.broken.items() if problems
-        ),
-        broken_commands=broken_commands,
-        concerns=(*concerns, *failing_watches(tx)),
+) -> list[str]:
+    """Return what /status tells the owner, line by line; the job that asks is not counted."""
+    zone, states, telegram = zone_of(""), jobs.count_by_state(tx), _telegram(shared)
+    waiting = states.get("ready", 0) + states.get("gathering", 0)
+    running = max(0, states.get("running", 0) - 1)
+    broken = now.library.broken.items()
+    problems = (
+        *(text("status.pack", name=name, why=first[0]) for name, first in broken if first),
+        *broken_commands,
+        *concerns,
+        *failing_watches(tx),
     )
-
-
-def _models_in_words(model: ChatModel, said: Callable[[datetime], str]) -> list[ModelState]:
-    if not isinstance(model, FallbackModel):
-        return [ModelState(model.provider, model.model)]
+    servers = (
+        (group.removeprefix("mcp:"), " ".join(filter(None, (facts["state"], facts["why"]))))
+        for group, facts in now.servers.facts().items()
+    )
     return [
-        ModelState(
+        text("status.since", since=moment_in_words(since, zone)),
+        *_models_in_words(now.model, lambda at: moment_in_words(at, zone)),
+        *([text("status.telegram", state=telegram)] if telegram else []),
+        commands.at_work("everywhere", running, waiting, states.get("parked", 0)),
+        *(
+            text("status.tools", server=name, state=state)
+            for name, state in islice(servers, _SERVERS_SHOWN)
+        ),
+        *commands.problems(problems),
+    ]
+
+
+def _models_in_words(model: ChatModel, said: Callable[[datetime], str]) -> list[str]:
+    if not isinstance(model, FallbackModel):
+        return [commands.model(model.provider, model.model)]
+    return [
+        commands.model(
             one.provider, one.model, one.failures, one.last, said(one.until) if one.until else ""
         )
         for one in model.health

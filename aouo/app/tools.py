@@ -10,7 +10,7 @@ from typing import TypeAlias
 from aouo.app.shared import Shared
 from aouo.config.sections import Security, Tools
 from aouo.documents.reading import DocumentReader
-from aouo.facts.notices_media import Lack
+from aouo.facts.attachments import Lack
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from aouo.commands import summaries
 from aouo.commands.registry import AddedCommand, CommandCall, Handler, Result
-from aouo.facts import notices
 from aouo.facts.commands import MENU, offered
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Inbound
@@ -17,6 +16,8 @@ from aouo.packs.load import Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
 from aouo.store.snapshots import Snapshot
+from aouo.words import conversations as words
+from aouo.words.catalogue import say, text
 
 SESSIONS_SHOWN = 8
 
@@ -33,7 +34,7 @@ def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
         if may and job_id:
             jobs.stop(tx, job_id)
         return Result(
-            notices.Stopped(bool(job_id), len(dropped), may),
+            words.stopped(running=bool(job_id), dropped=len(dropped), may=may),
             stopped=job_id if may else 0,
             dropped=tuple(dropped),
         )
@@ -58,7 +59,7 @@ def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
         ours = (entry for entry in here if entry is not MENU or has_menu)
         listed = [(entry.name, entry.line) for entry in ours]
         listed += [(name, command.line) for name, command in theirs.items() if command.line]
-        return Result(notices.Help(tuple(listed), own))
+        return Result(words.commands(listed, own))
 
     return show_help
 
@@ -67,41 +68,30 @@ def start(tx: Tx, call: CommandCall, library: Library) -> Result:
     packs = shown_packs(library, call.inbound.person.language)
     active = _route(tx, call).active_pack
     if active or len(packs) < 2:
-        return Result(notices.Greeting(packs, active))
+        return Result(words.greeting(packs, active))
     about = abouts(library, call.inbound.person.language)
-    return Result(notices.Picker(packs, about=about, hello=True))
+    return Result(words.picker(packs, about=about, hello=True))
 
 
 def own_id(tx: Tx, call: CommandCall, library: Library) -> Result:
     del tx, library
-    return Result(notices.YourId(call.inbound.person.id))
+    return Result(words.own_id(call.inbound.person.id))
 
 
 def whereami(tx: Tx, call: CommandCall, library: Library) -> Result:
     address = call.inbound.address
     route = routes.find(tx, address)
-    return Result(
-        notices.Whereabouts(
-            address.platform,
-            address.chat_id,
-            address.thread_id,
-            route.active_pack if route else "",
-            route.active_skill if route else "",
-            route.session_id if route else "",
-            library.names,
-            off_record=route.off_record if route else False,
-        )
-    )
+    return Result(words.whereabouts(address, route, library.names))
 
 
 def pick(tx: Tx, call: CommandCall, library: Library) -> Result:
     if own := call.inbound.address.pack:
-        return Result(notices.StaysWith(own), beside=True)
+        return Result(words.stays_with(own), beside=True)
     packs = shown_packs(library, call.inbound.person.language)
     active = _route(tx, call).active_pack
     if active and library.get(active) is None:
-        return Result(notices.Picker(packs, gone=active), beside=True)
-    return Result(notices.Picker(packs, active), beside=True)
+        return Result(words.picker(packs, gone=active), beside=True)
+    return Result(words.picker(packs, current=active), beside=True)
 
 
 def use(tx: Tx, call: CommandCall, library: Library) -> Result:
@@ -112,30 +102,30 @@ def use(tx: Tx, call: CommandCall, library: Library) -> Result:
         return pick(tx, call, library)
     name = library.named(text, call.inbound.person.language)
     if library.get(name) is None:
-        return Result(notices.NoSuchPack(name, library.names), beside=True)
+        return Result(words.no_such_pack(name, library.names), beside=True)
     qualified = ""
     if skill:
         try:
             qualified = library.resolve_skill(name, skill).qualified
         except ToolFailed:
             there = tuple(library.packs[name].skills)
-            return Result(notices.NoSuchSkill(skill, name, there), beside=True)
+            return Result(words.no_such_skill(skill, name, there), beside=True)
     return bind(tx, call, library, name, qualified)
 
 
 def bind(tx: Tx, call: CommandCall, library: Library, pack: str, skill: str = "") -> Result:
     """Bind the conversation to a pack, and replay the messages that waited for one."""
     if (own := call.inbound.address.pack) and own != pack:
-        return Result(notices.StaysWith(own, pack))
+        return Result(words.stays_with(own, pack))
     route = _route(tx, call)
     routes.set_pack(tx, route, pack, call.now, skill=skill)
     if pack == route.active_pack:
         sessions.pin_skill(tx, route.session_id, skill)
-    before = "" if skill else route.active_pack
     about = _about(library.get(pack), call.inbound.person.language)
     replayed = jobs.replay_parked(tx, call.inbound.address)
     named = skill.rpartition(":")[2]
-    return Result(notices.Bound(pack, before, about, named), replay=replayed > 0)
+    said = words.bound(pack, already=pack == route.active_pack, about=about, skill=named)
+    return Result(said, replay=replayed > 0)
 
 
 def new(tx: Tx, call: CommandCall, library: Library) -> Result:
@@ -148,7 +138,7 @@ def new(tx: Tx, call: CommandCall, library: Library) -> Result:
         route = _route(tx, call)
     kept = sessions.any_with_words(tx, call.inbound.address.session_key(pack))
     routes.set_session(tx, route, session_id, call.now, afresh=True)
-    return Result(notices.FreshSession(kept))
+    return Result(say("conversations.fresh-kept" if kept else "conversations.fresh"))
 
 
 def otr(tx: Tx, call: CommandCall, library: Library) -> Result:
@@ -156,14 +146,15 @@ def otr(tx: Tx, call: CommandCall, library: Library) -> Result:
     del library
     route = _route(tx, call)
     off_record.set_mode(tx, route.id, not route.off_record)
-    return Result(notices.OffRecord(not route.off_record))
+    on = route.off_record
+    return Result(say("conversations.on-record" if on else "conversations.off-record"))
 
 
 async def list_sessions(snapshot: Snapshot, call: CommandCall, route: Route | None) -> Result:
     key = call.inbound.address.session_key(route.active_pack if route else "")
     found = await snapshot.ask(sessions.recent(key, SESSIONS_SHOWN))
-    items = tuple((s.id, s.title, s.updated_at, s.messages) for s in found)
-    return Result(notices.Sessions(items, route.session_id if route else ""))
+    items = [(one.id, one.title, one.updated_at) for one in found]
+    return Result(words.sessions(items, route.session_id if route else ""))
 
 
 def open_session(tx: Tx, call: CommandCall, library: Library) -> Result:
@@ -175,8 +166,8 @@ def open_session(tx: Tx, call: CommandCall, library: Library) -> Result:
             return replace(summaries.show(tx, call, int(number[:18])), beside=True)
         case ("unsummary", number) if number.isdecimal():
             return replace(summaries.undo(tx, call, int(number[:18])), beside=True)
-        case words:
-            return replace(_opened(tx, call, " ".join(words)), beside=True)
+        case said:
+            return replace(_opened(tx, call, " ".join(said)), beside=True)
 
 
 def _opened(tx: Tx, call: CommandCall, token: str) -> Result:
@@ -184,9 +175,10 @@ def _opened(tx: Tx, call: CommandCall, token: str) -> Result:
     key = call.inbound.address.session_key(route.active_pack)
     session_id, title = sessions.ending_with(tx, key, token)
     if not session_id:
-        return Result(notices.Plain.NO_SUCH_SESSION)
+        return Result(say("conversations.no-such-session"))
     routes.set_session(tx, route, session_id, call.now)
-    return Result(notices.SessionOpened(title or "untitled"))
+    title = title or text("conversations.untitled")
+    return Result(say("conversations.session-opened", title=title))
 
 
 def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], ...]:

@@ -14,9 +14,9 @@ from aouo.commands.file_text import CommandFile, read
 from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.commands.scripts import Scripts, missing
 from aouo.facts.commands import COMMANDS, Takes, TurnHints
-from aouo.facts.notices_commands import CommandUnusable
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.problems import Problem
+from aouo.words.commands import unusable
 
 log = structlog.get_logger()
 MAX_BYTES = 64 * 1024
@@ -133,7 +133,7 @@ class CommandFiles:
         async def run(call: CommandCall) -> Result:
             problem = f"commands/{command.problems[0]}"
             seen = problem if self._scripts.is_owner(call.inbound) else ""
-            return Result(CommandUnusable(command.name, seen))
+            return Result(unusable(command.name, seen))
 
         return run
 

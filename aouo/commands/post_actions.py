@@ -10,7 +10,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import PostAction
 from aouo.facts.errors import PostActionFailed
 from aouo.facts.events import Person
-from aouo.facts.notices import Notice
+from aouo.facts.ports import Rendered
 from aouo.store.database import Tx
 
 
@@ -29,15 +29,15 @@ class Answered:
     now: str
 
 
-Doing: TypeAlias = Callable[[Tx, Mapping[str, Any], Answered], Notice | None]
+Doing: TypeAlias = Callable[[Tx, Mapping[str, Any], Answered], Rendered | None]
 """Does one kind of post-action with its arguments; returns what the person is told of it."""
 
 
+@dataclass(slots=True, eq=False)
 class PostActions:
     """The registered kinds of post-actions, by name."""
 
-    def __init__(self, kinds: Mapping[str, Doing]) -> None:
-        self._kinds = kinds
+    kinds: Mapping[str, Doing]
 
     def check(self, action: PostAction | None) -> None:
         """Check that somebody does this kind.
@@ -45,10 +45,10 @@ class PostActions:
         Raises:
             PostActionFailed: nobody does.
         """
-        if action and action.kind not in self._kinds:
-            raise PostActionFailed(action.kind, f"there is none of {sorted(self._kinds)}")
+        if action and action.kind not in self.kinds:
+            raise PostActionFailed(action.kind, f"there is none of {sorted(self.kinds)}")
 
-    def do(self, tx: Tx, action: PostAction, answered: Answered) -> Notice | None:
+    def do(self, tx: Tx, action: PostAction, answered: Answered) -> Rendered | None:
         """Do it in the transaction that commits the answer.
 
         Raises:
@@ -56,9 +56,9 @@ class PostActions:
         """
         self.check(action)
         try:
-            told = cast("object", self._kinds[action.kind](tx, action.arguments, answered))
+            told = cast("object", self.kinds[action.kind](tx, action.arguments, answered))
         except Exception as error:
             raise PostActionFailed(action.kind, repr(error)) from error
-        if told is not None and not isinstance(told, Notice):
-            raise PostActionFailed(action.kind, f"{told!r} is no notice")
+        if told is not None and not isinstance(told, Rendered):
+            raise PostActionFailed(action.kind, f"{told!r} is no message")
         return told

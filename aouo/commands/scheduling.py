@@ -9,7 +9,6 @@ from typing import cast, get_args
 
 from aouo.commands.builtin import pack_here, unchosen
 from aouo.commands.registry import CommandCall, Result
-from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound
 from aouo.facts.schedule import NotASchedule, check
@@ -21,7 +20,7 @@ from aouo.triggers import scheduling
 from aouo.triggers.schedules import HISTORY, ScheduleRefused, Schedules, Wish, matching
 from aouo.triggers.scheduling import Place
 from aouo.words import schedules as words
-from aouo.words.catalogue import message, text
+from aouo.words.catalogue import message, say, text
 
 _WORDS_MAX = 12
 _FLAGS = {"name", "zone", "timezone", "misfire"}
@@ -144,7 +143,7 @@ class Scheduling:
 
 
 def _usage() -> Result:
-    return Result(notices.UsageOf(text("schedules.usage")))
+    return Result(say("commands.usage", line=text("schedules.usage")))
 
 
 def _place(call: CommandCall) -> Place:

@@ -12,10 +12,12 @@ import structlog
 from aouo.commands.file_text import CommandFile
 from aouo.commands.registry import CommandCall, Result
 from aouo.facts.events import Inbound
-from aouo.facts.notices_commands import CommandOutput, CommandTookTooLong, CommandUnusable
+from aouo.facts.ports import Rendered
 from aouo.sandbox import bubblewrap
 from aouo.sandbox.order import Command, Order, Ran, RunLimits
 from aouo.sandbox.run import NotConfined, Sandbox
+from aouo.words.catalogue import say, text
+from aouo.words.commands import output, unusable
 
 log = structlog.get_logger()
 LIMITS = RunLimits(time_s=60.0, output_bytes=200_000)
@@ -44,8 +46,7 @@ class Scripts:
             ran = await self.sandbox().run(self._order(command, call))
         except NotConfined as error:
             log.warning("command_refused", command=command.name, why=str(error))
-            why = f"scripts run only in the sandbox, and this machine has none: {error}"
-            return self._unusable(command, call, f"{why} See `aouo doctor`.")
+            return self._unusable(command, call, text("commands.not-confined", why=error))
         log.info("command_ran", command=command.name, end=ran.end, status=ran.status)
         return Result(_said(command.name, ran))
 
@@ -63,7 +64,7 @@ class Scripts:
         )
 
     def _unusable(self, command: CommandFile, call: CommandCall, why: str) -> Result:
-        return Result(CommandUnusable(command.name, why if self.is_owner(call.inbound) else ""))
+        return Result(unusable(command.name, why if self.is_owner(call.inbound) else ""))
 
 
 def missing(folder: Path, command: CommandFile) -> str:
@@ -77,18 +78,18 @@ def missing(folder: Path, command: CommandFile) -> str:
     return "" if os.access(script, os.X_OK) else f"{where} is not executable: chmod +x it."
 
 
-def _said(name: str, ran: Ran) -> CommandOutput | CommandTookTooLong:
-    text = ran.stdout.decode("utf-8", "replace").strip()
+def _said(name: str, ran: Ran) -> Rendered:
+    said = ran.stdout.decode("utf-8", "replace").strip()
     match ran.end:
         case "time":
-            return CommandTookTooLong(name)
+            return say("commands.took-too-long", name=name)
         case "exit" if not ran.status:
-            return CommandOutput(name, text)
+            return output(name, said)
         case "exit":
-            why = f"It ended with status {ran.status}."
-            text = text or ran.stderr.strip()
+            why = text("commands.ended-with-status", status=ran.status)
+            said = said or ran.stderr.strip()
         case "output":
-            why = f"It was ended: it said more than {LIMITS.output_bytes:,} bytes."
+            why = text("commands.said-too-much", bytes=LIMITS.output_bytes)
         case "scratch" | "room":
-            why = f"It was ended: it wrote more than {LIMITS.scratch_bytes:,} bytes."
-    return CommandOutput(name, f"{text}\n\n{why}".strip())
+            why = text("commands.wrote-too-much", bytes=LIMITS.scratch_bytes)
+    return output(name, f"{said}\n\n{why}".strip())

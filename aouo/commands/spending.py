@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
 from aouo.commands.registry import CommandCall, Look, Result
-from aouo.facts import notices
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
 from aouo.store import usage_days
 from aouo.store.snapshots import Query, Snapshot
 from aouo.store.usage_days import Sum
 from aouo.store.usage_report import last_days
+from aouo.words import money
 
 
 def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Look:
@@ -25,16 +25,11 @@ def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Loo
         owner = is_owner(call.inbound)
         by_day = usage_days.by_day_of_person(week, person, pack)
         found = await snapshot.ask(usage_days.by_day(week) if owner else by_day)
-        return Result(
-            notices.SpendingReport(
-                pack,
-                await _spent(snapshot, usage_days.of_person(one, person, pack)),
-                await _spent(snapshot, usage_days.of_person(week, person, pack)),
-                await _spent(snapshot, usage_days.total(one)) if owner else None,
-                await _spent(snapshot, usage_days.total(week)) if owner else None,
-                _days(date.fromisoformat(today), found),
-            )
-        )
+        mine = usage_days.of_person(one, person, pack), usage_days.of_person(week, person, pack)
+        asked = [mine, (usage_days.total(one), usage_days.total(week))] if owner else [mine]
+        spent = [(await _spent(snapshot, a), await _spent(snapshot, b)) for a, b in asked]
+        days = _days(date.fromisoformat(today), found)
+        return Result(money.spending(pack, spent, days))
 
     return show
 
@@ -46,9 +41,7 @@ def _days(today: date, found: Sequence[tuple[str, Sum]]) -> tuple[tuple[date, in
     return tuple((day, used.get(day.isoformat(), 0)) for day in week)
 
 
-async def _spent(snapshot: Snapshot, query: Query[Sum]) -> notices.Spending:
+async def _spent(snapshot: Snapshot, query: Query[Sum]) -> money.Spent:
     found = await snapshot.ask(query)
     tokens = found.input_tokens + found.output_tokens
-    return notices.Spending(
-        found.calls, tokens, found.cost_usd, found.cached_tokens, found.unpriced
-    )
+    return found.calls, tokens, found.cost_usd, found.cached_tokens, found.unpriced

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aouo.commands.builtin import pack_here
 from aouo.commands.registry import CommandCall, Handler, Result
 from aouo.facts.events import Inbound
-from aouo.facts.notices_commands import BotState, StatusShown
 from aouo.packs.library import Library
 from aouo.store import jobs, routes
 from aouo.store.database import Tx
+from aouo.words.catalogue import message, text
+from aouo.words.commands import at_work
 
 
-def status(is_owner: Callable[[Inbound], bool], bot: Callable[[Tx], BotState]) -> Handler:
+def status(is_owner: Callable[[Inbound], bool], bot: Callable[[Tx], Sequence[str]]) -> Handler:
     """Make the handler; only the owner is told of the `bot` and of other conversations, and not in
     front of others."""
 
@@ -23,21 +24,18 @@ def status(is_owner: Callable[[Inbound], bool], bot: Callable[[Tx], BotState]) -
         bound = route.active_pack if route else ""
         pack = pack_here(tx, call, library)
         if pack:
-            answers = "here"
+            lines = [text("status.answers", pack=pack)]
         elif pack is None:
-            answers = "gone" if bound else "chosen"
+            which = "gone" if bound else "chosen"
+            lines = [text(f"status.answers-{which}", pack=bound)]
         else:
-            answers = "none"
+            lines = [text("status.answers-none")]
+        if route and route.off_record:
+            lines.append(text("status.off-record"))
         running, waiting = jobs.behind(tx, address.lane)
-        return Result(
-            StatusShown(
-                pack or bound,
-                answers,
-                running is not None,
-                len(waiting),
-                route.off_record if route else False,
-                bot(tx) if alone and is_owner(call.inbound) else None,
-            )
-        )
+        lines.append(at_work("here", int(running is not None), len(waiting)))
+        if alone and is_owner(call.inbound):
+            lines += ["", *bot(tx)]
+        return Result(message("\n".join(lines)))
 
     return show

@@ -7,10 +7,12 @@ from typing import Any
 
 from aouo.commands.post_actions import Answered
 from aouo.commands.registry import CommandCall, Result
-from aouo.facts import notices
 from aouo.facts.history import Draft, Summary
+from aouo.facts.ports import Rendered
 from aouo.store import routes, sessions, summaries, turns
 from aouo.store.database import Tx
+from aouo.words import summaries as words
+from aouo.words.catalogue import say
 
 ROTATE = "rotate"
 """The post-action that lets the conversation go on in a fresh session, which begins with a summary:
@@ -18,7 +20,7 @@ the `Draft` that its arguments are, or without any the answer itself."""
 _BYTES_A_TOKEN = 4
 
 
-def rotate(tx: Tx, arguments: Mapping[str, Any], answered: Answered) -> notices.Compacted:
+def rotate(tx: Tx, arguments: Mapping[str, Any], answered: Answered) -> Rendered:
     """Do `ROTATE`.
 
     Raises:
@@ -28,7 +30,7 @@ def rotate(tx: Tx, arguments: Mapping[str, Any], answered: Answered) -> notices.
     if not draft.text.strip():
         raise ValueError("there are no words to begin the fresh session with")
     _, summary = go_on_afresh(tx, answered, draft)
-    return notices.Compacted(draft.messages, summary)
+    return words.compacted(draft.messages, summary)
 
 
 def go_on_afresh(tx: Tx, answered: Answered, draft: Draft) -> tuple[str, int]:
@@ -63,25 +65,25 @@ def nothing_to_compact(tx: Tx, call: CommandCall) -> Result:
     """Answer a `/compact` in a session that is short, or summarised already."""
     route = routes.find(tx, call.inbound.address)
     standing = summaries.reach(tx, route.session_id).summary if route else None
-    return Result(notices.NothingToCompact(standing.id if standing else 0))
+    return Result(words.nothing_new(standing.id if standing else 0))
 
 
 def show(tx: Tx, call: CommandCall, summary_id: int) -> Result:
     """Show a summary of this conversation."""
     found = _find(tx, call, summary_id)
     if found is None:
-        return Result(notices.Plain.NO_SUCH_SUMMARY)
-    return Result(notices.SummaryShown(found.id, found.messages, found.text, found.undone))
+        return Result(say("summaries.gone"))
+    return Result(words.shown(found.id, found.messages, found.text, undone=found.undone))
 
 
 def undo(tx: Tx, call: CommandCall, summary_id: int) -> Result:
     """Undo a summary, so that the messages themselves are read again."""
     found = _find(tx, call, summary_id)
     if found is None:
-        return Result(notices.Plain.NO_SUCH_SUMMARY)
+        return Result(say("summaries.gone"))
     summaries.undo(tx, found.id, call.now)
     before = summaries.reach(tx, found.session_id).summary
-    return Result(notices.SummaryUndone(found.messages, before.id if before else 0))
+    return Result(words.undone(found.messages, before.id if before else 0))
 
 
 def _find(tx: Tx, call: CommandCall, summary_id: int) -> Summary | None:

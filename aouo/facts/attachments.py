@@ -10,6 +10,11 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["voice", "audio", "video_note", "photo", "document", "video", "animation"]
 
+Lack: TypeAlias = Literal["unset", "not_installed", "no_model"]
+"""Why speech is missing: it has no key or is switched off; it is to run on this machine, and its
+packages are not installed, or the configured model is not there."""
+VOICE_INSTALL = "scripts/setup voice"
+"""The command that installs speech without a service."""
 _NAMES: dict[Kind, str] = {
     "voice": "voice.ogg",
     "audio": "audio.mp3",

@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 from aouo.commands.builtin import pack_here, unchosen
 from aouo.commands.post_actions import Answered, PostActions
 from aouo.commands.registry import CommandCall, Result
-from aouo.facts import notices
 from aouo.facts.address import Lane
 from aouo.facts.commands import Carried
 from aouo.facts.errors import RouteRequiredError
 from aouo.facts.events import Triggered
-from aouo.facts.notices import Notice
-from aouo.facts.notices_commands import CommandRunsApart
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Job
 from aouo.packs.library import Library
@@ -23,6 +20,7 @@ from aouo.routing.installed import Installed
 from aouo.store import jobs, routes
 from aouo.store.database import Tx
 from aouo.words import sentences
+from aouo.words.catalogue import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +36,12 @@ class Outcome:
     waits: RouteRequiredError | None = None
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class CommandResults:
     """Carries them out, in the transaction of the command."""
 
-    def __init__(self, *, library: Callable[[], Library], post_actions: PostActions) -> None:
-        self._library = library
-        self._post_actions = post_actions
+    library: Callable[[], Library]
+    post_actions: PostActions
 
     def carry_out(self, tx: Tx, job: Job, call: CommandCall, result: Result) -> Outcome:
         """Answer with the output and do the post-action, or leave both hints and post-action to a
@@ -54,7 +52,7 @@ class CommandResults:
         """
         if result.output is not None:
             return Outcome([sentences.word(result.output), *self._also(tx, job, result, call.now)])
-        self._post_actions.check(result.post_action)
+        self.post_actions.check(result.post_action)
         hints = replace(result.hints, said=result.hints.said or call.rest)
         carried = Carried(hints, result.post_action)
         if hints.isolated:
@@ -65,9 +63,9 @@ class CommandResults:
     def _apart(self, tx: Tx, job: Job, call: CommandCall, carried: Carried) -> Outcome:
         """File the turn as a job of its own beside the conversation. Without a pack what the
         command left waits with its job: it ran, and must not run again."""
-        library, hints = self._library(), carried.hints
+        library, hints = self.library(), carried.hints
         if refusal := _refusal(job, hints.said):
-            return Outcome([sentences.word(refusal)])
+            return Outcome([refusal])
         pack = pack_here(tx, call, library)
         if pack is None:
             jobs.keep(tx, job, carried)
@@ -77,14 +75,14 @@ class CommandResults:
         lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)
         jobs.add(tx, lane, inbound, call.now, carried=carried)
         jobs.keep(tx, job, None)
-        return Outcome([sentences.word(CommandRunsApart(call.name))], (lane,))
+        return Outcome([say("commands.runs-apart", name=call.name)], (lane,))
 
     def _also(self, tx: Tx, job: Job, result: Result, now: str) -> list[Rendered]:
         """Do what a command wants done with its own answer, and tell of it."""
         if result.post_action is None:
             return []
         if job.off_record:
-            return [sentences.word(notices.Plain.NOT_DONE_OFF_RECORD)]
+            return [say("commands.not-done-off-record")]
         inbound, route = job.inbound, routes.find(tx, job.inbound.address)
         answered = Answered(
             inbound.address,
@@ -96,12 +94,12 @@ class CommandResults:
             text="",
             now=now,
         )
-        notice = self._post_actions.do(tx, result.post_action, answered)
-        return [sentences.word(notice)] if notice else []
+        said = self.post_actions.do(tx, result.post_action, answered)
+        return [said] if said else []
 
 
-def _refusal(job: Job, said: str) -> Notice | None:
+def _refusal(job: Job, said: str) -> Rendered | None:
     """Why no turn may run beside the conversation, None = one may."""
     if job.off_record:
-        return notices.Plain.NOTHING_APART_OFF_RECORD
-    return None if said.strip() else notices.Plain.EMPTY_MESSAGE
+        return say("commands.not-apart-off-record")
+    return None if said.strip() else say("turns.empty-message")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from aouo.config.sections import Approvals, Cron, Heartbeat, Memory, Retention
-from aouo.facts.notices_media import Lack
+from aouo.facts.attachments import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
 from aouo.facts.quiet_hours import AttentionRules

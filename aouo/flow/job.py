@@ -12,7 +12,6 @@ from contextlib import suppress
 
 import structlog
 
-from aouo.facts import notices
 from aouo.facts.commands import COMMANDS, Bypass
 from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
 from aouo.facts.work import Job
@@ -37,6 +36,7 @@ from aouo.store.off_record import is_once
 from aouo.turn.context import Ending
 from aouo.turn.loop import run_turn
 from aouo.words import sentences
+from aouo.words.catalogue import say
 
 log = structlog.get_logger()
 STARTS_MAX = 3
@@ -94,7 +94,7 @@ class Flow:
             if job.isolated:
                 await self._bringing.give_up(job, sentences.run_broke(f"job {job.id}"))
                 return
-            await self._replies.set_aside(job, notices.Plain.SET_ASIDE, why)
+            await self._replies.set_aside(job, say("turns.set-aside"), "broke", why)
             return
         job = await self._topics.first_message(job)
         installed = self._replies.installed(job.active_pack)
@@ -127,21 +127,22 @@ class Flow:
         Where even that fails its rows are broken: it is put aside without touching them, at last
         without a word, or it would end every process that takes it up.
         """
-        notice, why = notices.Broken(f"job {job.id}"), "something broke"
+        reference, why = f"job {job.id}", "something broke"
+        said = say("turns.broken", reference=reference)
         replies = self._replies
 
         async def give_up() -> None:
             if job.isolated:
-                await self._bringing.give_up(job, sentences.run_broke(notice.reference))
+                await self._bringing.give_up(job, sentences.run_broke(reference))
                 return
             try:
-                await replies.give_up(job, notice, state="done", why=why)
+                await replies.give_up(job, said, state="done", why=why)
             except StopAsked:
                 await self._end_stopped(job)
 
         ways: tuple[Callable[[], Awaitable[None]], ...] = (
             give_up,
-            lambda: replies.set_aside(job, notice, why, broken=True),
+            lambda: replies.set_aside(job, said, "failed", why, broken=True),
             lambda: replies.put_aside(job),
         )
         with suppress(LostClaim):
@@ -220,7 +221,7 @@ class Answering:
             else:
                 await self._replies.park(job, error.requested)
         except NothingToRetry:
-            await self._replies.answer(job, notices.Plain.NOTHING_TO_RETRY)
+            await self._replies.answer(job, say("turns.nothing-to-retry"))
         except ChosenBefore:
             await self._replies.done(job, "chosen before")
 

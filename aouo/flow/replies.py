@@ -12,7 +12,6 @@ import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import AddedCommand, CommandCall, Result
-from aouo.facts import notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
 from aouo.facts.errors import LostClaim, RouteRequiredError
@@ -33,9 +32,12 @@ from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.journal import record_all
-from aouo.words import sentences
+from aouo.words import conversations, sentences
+from aouo.words.catalogue import say
+from aouo.words.turns import set_aside_elsewhere
 
 log = structlog.get_logger()
+_Aside: TypeAlias = Literal["broke", "unreadable", "failed"]
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
 
@@ -133,7 +135,7 @@ class Replies:
             await self.done(job, problem)
         return not problem
 
-    async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
+    async def give_up(self, job: Job, said: Rendered, *, state: str, why: str) -> None:
         """Say that a job cannot be answered; the turn it had begun ends with it.
 
         What that turn was showing is taken away: half an answer would look like one.
@@ -141,11 +143,13 @@ class Replies:
 
         def work(tx: Tx, now: str) -> Said:
             ended = ending.end_turn(tx, job.id, job.inbound.address, why, now)
-            return [sentences.word(notice), *ended]
+            return [said, *ended]
 
         await self.settle(job, work, state=state)
 
-    async def set_aside(self, job: Job, notice: Notice, why: str, *, broken: bool = False) -> None:
+    async def set_aside(
+        self, job: Job, said: Rendered, what: _Aside, why: str, *, broken: bool = False
+    ) -> None:
         """Give a job up for good: its person is told, and the owner.
 
         `broken`: what its turn holds cannot be touched either, and stays as it is.
@@ -154,17 +158,18 @@ class Replies:
         def work(tx: Tx, now: str) -> Said:
             turn = None if broken else turns.open_of(tx, job.id)
             ended = ending.end_turn(tx, job.id, job.inbound.address, why, now) if turn else []
-            told = self._tell_owner(tx, job, notice, turn.id if turn else "", now)
-            return [sentences.word(notice), *ended, *told]
+            told = self._tell_owner(tx, job, what, turn.id if turn else "", now)
+            return [said, *ended, *told]
 
         await self.settle(job, work, state="aside", unless_stopped=not broken)
 
     async def set_unreadable_aside(self, job: Job) -> None:
         """Give up a job of which nobody knows what it asks for."""
         log.error("job_unreadable")
-        await self.set_aside(job, notices.Plain.CANNOT_READ, "what came cannot be read")
+        said = say("turns.cannot-read")
+        await self.set_aside(job, said, "unreadable", "what came cannot be read")
 
-    def _tell_owner(self, tx: Tx, job: Job, said: Notice, turn_id: str, now: str) -> list[Delivery]:
+    def _tell_owner(self, tx: Tx, job: Job, what: _Aside, turn_id: str, now: str) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
         there, person = job.inbound.address, job.inbound.person
         owner = self._owner().chat
@@ -172,16 +177,8 @@ class Replies:
             return []
         alone = job.inbound.chat_kind == "private"
         chat = "" if alone else there.chat_id
-        notice = notices.SetAsideElsewhere(
-            person.name,
-            person.id,
-            chat,
-            there.thread_id,
-            turn_id,
-            _why(said),
-        )
-        key = f"aside:{job.id}"
-        return [deliveries.add(tx, owner, "notice", sentences.word(notice), now, key=key)]
+        said = set_aside_elsewhere(person.name, person.id, chat, there.thread_id, turn_id, what)
+        return [deliveries.add(tx, owner, "notice", said, now, key=f"aside:{job.id}")]
 
     async def put_aside(self, job: Job) -> None:
         """Settle a job of which not even that can be said; whatever its turn was stays open."""
@@ -251,13 +248,13 @@ class Replies:
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
         library, language = self._library(), job.inbound.person.language
-        notice: Notice = notices.Plain.WAITS_TOO
+        said = say("conversations.waits-too")
         if not await self._database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
             met = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
             about = () if met else abouts(library, language)
             shown = shown_packs(library, language)
-            notice = notices.Picker(shown, gone=gone, waiting=True, about=about)
-        await self.give_up(job, notice, state="parked", why="its pack is not there")
+            said = conversations.picker(shown, gone=gone, waiting=True, about=about)
+        await self.give_up(job, said, state="parked", why="its pack is not there")
 
     async def command(
         self,
@@ -370,13 +367,3 @@ class Replies:
             return rows + [row for row in said if isinstance(row, Delivery)]
 
         self._outbox.put(*await self._database.transact(write))
-
-
-def _why(said: Notice) -> Literal["broke", "unreadable", "failed"]:
-    match said:
-        case notices.Plain.SET_ASIDE:
-            return "broke"
-        case notices.Plain.CANNOT_READ:
-            return "unreadable"
-        case _:
-            return "failed"

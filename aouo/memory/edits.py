@@ -24,14 +24,6 @@ class Edit:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """A file's new text, and where its new lines come from."""
-
-    text: str
-    sources: tuple[Source, ...]
-
-
 def digest(text: str) -> str:
     """Return what tells a text from every other."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -43,8 +35,9 @@ def edited(
     journal: Mapping[int, Basis],
     inferred: Set[str],
     append: Callable[[str, str], str],
-) -> Edited:
-    """Apply all edits to a file's text, or none.
+) -> tuple[str, tuple[Source, ...]]:
+    """Apply all edits to a file's text, or none; return the new text, and where its new lines come
+    from.
 
     A new line was said if one of its sources was, else it is inferred. Only an `inferred` line may
     give way to what is inferred; whatever else stands there was said, or written by a person.
@@ -79,7 +72,7 @@ def edited(
         for edit in edits
         if edit.do != "drop"
     ]
-    return Edited(after, tuple(sources))
+    return after, tuple(sources)
 
 
 def _line(edit: Edit) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from aouo.facts.errors import Refused, ToolFailed
-from aouo.facts.history import Cause, Source
+from aouo.facts.history import Cause, Source, Version
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
-from aouo.memory.edits import Edited, digest
+from aouo.memory.edits import digest
 from aouo.memory.files import MemoryFiles, holds_nothing
 from aouo.plumbing.shield import finish
 from aouo.store import memory_versions as versions
@@ -27,44 +27,21 @@ class ChangedMeanwhile(Refused):
     """The file holds another text than the person has read; nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """The newest change was undone; it was of this file."""
-
-    file: str
-
-
-@dataclass(frozen=True, slots=True)
-class EditedMeanwhile:
-    """These files were edited by hand: nothing was undone, and each edit is a version now."""
-
-    files: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NothingToUndo:
-    """No version can be undone, or the wanted one is not the newest any more."""
-
-
-Undoing: TypeAlias = Undone | EditedMeanwhile | NothingToUndo
-
-
+@dataclass(slots=True, eq=False, kw_only=True)
 class Keeping:
     """Stores each change as an intent before it is made, and settles it after.
 
-    After a kill in between, the file tells whether the change was made: `settle_open` settles it
-    before the next change, and before a person is shown the files.
+    `files` gives the files themselves, for reading. After a kill in between, the file tells whether
+    the change was made: `settle_open` settles it before the next change, and before a person is
+    shown the files.
     """
 
-    def __init__(self, *, database: Database, clock: Clock, files_of: FilesOf) -> None:
-        self._database = database
-        self._clock = clock
-        self._files_of = files_of
-        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-
-    def files(self, pack: str, tenant: str) -> MemoryFiles:
-        """Return the files themselves, for reading."""
-        return self._files_of(pack, tenant)
+    database: Database
+    clock: Clock
+    files: FilesOf
+    _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
+        init=False, default_factory=WeakValueDictionary[tuple[str, str], asyncio.Lock]
+    )
 
     async def append(
         self, pack: str, tenant: str, name: str, content: str, *, turn_id: str, call_id: str
@@ -74,57 +51,46 @@ class Keeping:
         Raises:
             ToolFailed: nothing was changed; says what to do instead.
         """
-        files = self._files_of(pack, tenant)
-        await self._change(
-            pack,
-            tenant,
-            name,
-            lambda before: files.appended(name, before, content),
-            lambda tx: versions.cause_of_call(tx, turn_id, call_id),
-            call_id,
-        )
+        files = self.files(pack, tenant)
+
+        def make(before: str) -> str:
+            return files.appended(name, before, content)
+
+        await self._change(pack, tenant, name, make, _of_call(turn_id, call_id), call_id)
 
     async def replace(
         self, pack: str, tenant: str, name: str, content: str, *, turn_id: str, call_id: str
     ) -> None:
         """Replace the file's text by `content`; otherwise as `append`."""
-        after = self._files_of(pack, tenant).replaced(name, content)
-        await self._change(
-            pack,
-            tenant,
-            name,
-            lambda before: after,
-            lambda tx: versions.cause_of_call(tx, turn_id, call_id),
-            call_id,
-        )
+        after = self.files(pack, tenant).replaced(name, content)
+        cause = _of_call(turn_id, call_id)
+        await self._change(pack, tenant, name, lambda before: after, cause, call_id)
 
     async def edit(
         self,
         pack: str,
         tenant: str,
         name: str,
-        make: Callable[[str], Edited],
+        make: Callable[[str], tuple[str, tuple[Source, ...]]],
         *,
         turn_id: str,
         call_id: str,
     ) -> bool:
         """Make what `make` makes of the file's text, from the journal; False = it is as it was.
-        Otherwise as `append`; what `make` raises changes nothing."""
-        files, found = self._files_of(pack, tenant), list[Source]()
+
+        `make` returns the new text and its sources; what it raises changes nothing. Otherwise as
+        `append`.
+        """
+        files, sources = self.files(pack, tenant), list[Source]()
 
         def change(before: str) -> str:
-            edited = make(before)
-            found[:] = edited.sources
-            return before if edited.text == before else files.replaced(name, edited.text)
+            after, sources[:] = make(before)
+            return before if after == before else files.replaced(name, after)
 
-        return await self._change(
-            pack,
-            tenant,
-            name,
-            change,
-            lambda tx: Cause("consolidate", turn_id, sources=tuple(found)),
-            call_id,
-        )
+        def cause(tx: Tx) -> Cause:
+            return Cause("consolidate", turn_id, sources=tuple(sources))
+
+        return await self._change(pack, tenant, name, change, cause, call_id)
 
     async def empty(self, pack: str, tenant: str, name: str, cause: Cause, *, call_id: str) -> bool:
         """Empty a file for a person; False = it was empty already. Otherwise as `append`."""
@@ -144,7 +110,7 @@ class Keeping:
             ChangedMeanwhile: it holds another text than they read.
             ToolFailed: it cannot be written.
         """
-        files = self._files_of(pack, tenant)
+        files = self.files(pack, tenant)
         after = files.replaced(name, content)
 
         def make(before: str) -> str:
@@ -156,10 +122,15 @@ class Keeping:
 
     async def undo(
         self, pack: str, tenant: str, cause: Cause, *, call_id: str, wanted: int = 0
-    ) -> Undoing:
+    ) -> tuple[str, tuple[str, ...]]:
         """Undo the newest change; idempotent by `call_id`.
 
         `wanted` is the version that the person saw, 0 = whichever is the newest.
+
+        Returns:
+            The file whose change was undone, "" = none was: no version can be undone, or the wanted
+            one is not the newest any more. Then the files that were edited by hand: nothing was
+            undone because of them, and each edit is a version now.
         """
         async with self._alone(pack, tenant):
             return await finish(self._undo(pack, tenant, cause, call_id, wanted))
@@ -178,95 +149,81 @@ class Keeping:
         cause_of: Callable[[Tx], Cause],
         call_id: str,
     ) -> bool:
-        async with self._alone(pack, tenant):
-            return await finish(self._make(pack, tenant, name, make, cause_of, call_id))
-
-    async def _make(
-        self,
-        pack: str,
-        tenant: str,
-        name: str,
-        make: Callable[[str], str],
-        cause_of: Callable[[Tx], Cause],
-        call_id: str,
-    ) -> bool:
         """Return whether this call changed the file, now or before."""
-        files = self._files_of(pack, tenant)
+        files = self.files(pack, tenant)
         file = files.file(name)
-        await self._settle_open(pack, tenant)
-        if await self._database.read(lambda tx: versions.of_call(tx, pack, tenant, call_id)):
-            return True
-        for _ in range(_TRIES):
-            before = files.text(file)
-            after = make(before)
-            if after == before:
-                return False
-            now = stamp(self._clock)
 
-            def intend(tx: Tx, before: str = before, after: str = after, now: str = now) -> int:
-                versions.note_hand(tx, pack, tenant, file, before, now)
-                return versions.intend(
-                    tx, pack, tenant, file, before, after, cause_of(tx), now, call_id=call_id
-                )
-
-            if await self._put(files, file, before, after, intend):
+        async def change() -> bool:
+            await self._settle_open(pack, tenant)
+            if await self._made(pack, tenant, call_id):
                 return True
-        raise ToolFailed(f"{file} is being changed by other hands just now. Call again.")
+            for _ in range(_TRIES):
+                before = files.text(file)
+                after = make(before)
+                if after == before:
+                    return False
+                if await self._put(pack, tenant, file, (before, after), cause_of, call_id):
+                    return True
+            raise ToolFailed(f"{file} is being changed by other hands just now. Call again.")
+
+        async with self._alone(pack, tenant):
+            return await finish(change())
 
     async def _undo(
         self, pack: str, tenant: str, cause: Cause, call_id: str, wanted: int
-    ) -> Undoing:
+    ) -> tuple[str, tuple[str, ...]]:
         await self._settle_open(pack, tenant)
-        files = self._files_of(pack, tenant)
-        if done := await self._database.read(
-            lambda tx: versions.of_call(tx, pack, tenant, call_id)
+        if done := await self._made(pack, tenant, call_id):
+            return done.file, ()
+        if edited := await self._note_hands(pack, tenant):
+            return "", edited
+        last = await self.database.read(lambda tx: versions.undoable(tx, pack, tenant))
+        if last is None or (wanted and last.id != wanted):
+            return "", ()
+        files, file = self.files(pack, tenant), last.file
+        if file not in files.names or not files.is_readable(file):
+            return "", ()
+        if await self._put(
+            pack, tenant, file, (last.after, last.before), lambda tx: cause, call_id, undoes=last.id
         ):
-            return Undone(done.file)
-        if edited := await self._note_hands(pack, tenant, files):
-            return EditedMeanwhile(edited)
-        target = await self._database.read(lambda tx: versions.undoable(tx, pack, tenant))
-        if target is None or (wanted and target.id != wanted):
-            return NothingToUndo()
-        if target.file not in files.names or not files.is_readable(target.file):
-            return NothingToUndo()
-        now = stamp(self._clock)
+            return file, ()
+        return "", await self._note_hands(pack, tenant)
 
-        def intend(tx: Tx) -> int:
-            return versions.intend(
-                tx,
-                pack,
-                tenant,
-                target.file,
-                target.after,
-                target.before,
-                cause,
-                now,
-                call_id=call_id,
-                undoes=target.id,
-            )
-
-        if await self._put(files, target.file, target.after, target.before, intend):
-            return Undone(target.file)
-        return EditedMeanwhile(await self._note_hands(pack, tenant, files))
+    async def _made(self, pack: str, tenant: str, call_id: str) -> Version | None:
+        """Return the change that a call made before."""
+        return await self.database.read(lambda tx: versions.of_call(tx, pack, tenant, call_id))
 
     async def _put(
         self,
-        files: MemoryFiles,
+        pack: str,
+        tenant: str,
         file: str,
-        before: str,
-        after: str,
-        intend: Callable[[Tx], int],
+        texts: tuple[str, str],
+        cause_of: Callable[[Tx], Cause],
+        call_id: str,
+        *,
+        undoes: int = 0,
     ) -> bool:
-        """Store the intent, swap the file, settle: each is on disk before the next."""
-        version = await self._database.transact(intend, durable=True)
+        """Store the intent, swap the file's text before for that after, settle: each is on disk
+        before the next."""
+        files, (before, after), now = self.files(pack, tenant), texts, stamp(self.clock)
+
+        def intend(tx: Tx) -> int:
+            versions.note_hand(tx, pack, tenant, file, before, now)
+            cause = cause_of(tx)
+            return versions.intend(
+                tx, pack, tenant, file, before, after, cause, now, call_id=call_id, undoes=undoes
+            )
+
+        version = await self.database.transact(intend, durable=True)
         swapped = await asyncio.to_thread(files.swap, file, before, after)
         settle = versions.settle if swapped else versions.drop
-        await self._database.transact(lambda tx: settle(tx, version))
+        await self.database.transact(lambda tx: settle(tx, version))
         return swapped
 
-    async def _note_hands(self, pack: str, tenant: str, files: MemoryFiles) -> tuple[str, ...]:
+    async def _note_hands(self, pack: str, tenant: str) -> tuple[str, ...]:
         """Store a version of each file that was edited by hand; return these files."""
-        now = stamp(self._clock)
+        now, files = stamp(self.clock), self.files(pack, tenant)
 
         def note(tx: Tx) -> tuple[str, ...]:
             return tuple(
@@ -276,23 +233,27 @@ class Keeping:
                 and versions.note_hand(tx, pack, tenant, file, files.text(file), now)
             )
 
-        return await self._database.transact(note)
+        return await self.database.transact(note)
 
     async def _settle_open(self, pack: str, tenant: str) -> None:
-        if not await self._database.read(lambda tx: versions.intents(tx, pack, tenant)):
+        if not await self.database.read(lambda tx: versions.intents(tx, pack, tenant)):
             return
-        files = self._files_of(pack, tenant)
+        files = self.files(pack, tenant)
+
+        def holds(version: Version) -> bool:
+            file = version.file
+            there = file in files.names and files.is_readable(file)
+            return there and files.text(file) == version.after
 
         def settle(tx: Tx) -> None:
             for version in versions.intents(tx, pack, tenant):
-                made = _holds(files, version.file, version.after)
-                (versions.settle if made else versions.drop)(tx, version.id)
+                (versions.settle if holds(version) else versions.drop)(tx, version.id)
 
-        await self._database.transact(settle)
+        await self.database.transact(settle)
 
     def _alone(self, pack: str, tenant: str) -> asyncio.Lock:
         return self._locks.setdefault((pack, tenant), asyncio.Lock())
 
 
-def _holds(files: MemoryFiles, file: str, text: str) -> bool:
-    return file in files.names and files.is_readable(file) and files.text(file) == text
+def _of_call(turn_id: str, call_id: str) -> Callable[[Tx], Cause]:
+    return lambda tx: versions.cause_of_call(tx, turn_id, call_id)

@@ -13,6 +13,7 @@ from aouo.markdown.marks import first_heading
 from aouo.markdown.render import Part, render, stable_prefix
 from aouo.outbound.payloads import MAX_CAPTION
 from aouo.words import sentences
+from aouo.words.catalogue import say
 
 _OPENING_UNITS = 1024
 _MORE = "\n\n…"
@@ -30,7 +31,7 @@ def messages_of_answer(
     """
     parts = render(text, tail=tail)
     if not max_parts or len(parts) <= max_parts:
-        return tuple(map(_message, parts or (Part(sentences.NOTHING_TO_SHOW, ()),)))
+        return tuple(map(_message, parts or (Part(say("turns.nothing-to-show").text, ()),)))
     if shown:
         before = parts[: min(shown, max_parts)]
     else:

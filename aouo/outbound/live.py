@@ -30,6 +30,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.words import sentences
+from aouo.words.catalogue import text as sentence
 from aouo.words.saying import below
 
 _TYPING_AFTER_S = 0.3  # an answer that comes sooner needs no announcement
@@ -152,7 +153,9 @@ class LiveView:
         if name in _SPEAKING:
             self._status = ""
         else:
-            self._status = sentences.calling(name) if self._names_tools else sentences.THINKING
+            self._status = (
+                sentences.calling(name) if self._names_tools else sentence("turns.thinking")
+            )
 
     async def show_asking_again(self, asks: AsksAgain) -> None:
         """Show that the same or another service is asked, because one gave no answer."""
@@ -252,7 +255,7 @@ class LiveView:
             if not self._full:
                 await self._show_text(now_s)
         elif self._status_due(now_s):
-            self._line, self._shown_at_s = self._status or sentences.THINKING, now_s
+            self._line, self._shown_at_s = self._status or sentence("turns.thinking"), now_s
             await self._put(below(self._words, self._line), self._words)
 
     def _status_due(self, now_s: float) -> bool:
@@ -261,7 +264,7 @@ class LiveView:
             return False
         due = now_s - self._since_s >= (_TOOL_AFTER_S if self._status else _STATUS_AFTER_S)
         quiet = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
-        return due and quiet and self._line != (self._status or sentences.THINKING)
+        return due and quiet and self._line != (self._status or sentence("turns.thinking"))
 
     def _falls_short(self) -> bool:
         """Whether the new text is still shorter than the old one that is shown."""

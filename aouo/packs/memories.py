@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aouo.memory.files import ALWAYS, MemoryFiles
@@ -10,23 +11,23 @@ from aouo.packs.library import Library
 from aouo.packs.load import Pack
 
 
+@dataclass(slots=True, eq=False)
 class Memories:
     """Opens memory files; `folder_of` tells where those of a pack lie for a tenant."""
 
-    def __init__(
-        self, library: Callable[[], Library], folder_of: Callable[[str, str], Path]
-    ) -> None:
-        self._library = library
-        self._folder_of = folder_of
-        self._open: dict[tuple[str, str], tuple[Pack | None, MemoryFiles]] = {}
+    library: Callable[[], Library]
+    folder_of: Callable[[str, str], Path]
+    _open: dict[tuple[str, str], tuple[Pack | None, MemoryFiles]] = field(
+        init=False, default_factory=dict[tuple[str, str], tuple[Pack | None, MemoryFiles]]
+    )
 
     def files(self, pack: str, tenant: str) -> MemoryFiles:
         """The memory files of a pack ("" = of none) for `tenant`; made from its templates.
 
         They remember what they have read, so they are kept until their pack is another one.
         """
-        found = self._library().get(pack)
-        folder = self._folder_of(pack, tenant)
+        found = self.library().get(pack)
+        folder = self.folder_of(pack, tenant)
         made, files = self._open.get((pack, tenant), (None, None))
         if files is None or made is not found:
             files = self._made(found, folder)

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import structlog
 
+from aouo.facts.attachments import Lack
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
-from aouo.facts.notices_media import Lack
 from aouo.plumbing import children
 from aouo.providers.embedded import child as child_process
 from aouo.speech.audio import VOICE, Audio

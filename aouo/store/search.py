@@ -209,7 +209,7 @@ def hit(tx: Tx, message_id: int, terms: Sequence[str]) -> Hit | None:
     Of a very long one only the beginning is read.
     """
     row = tx.one(
-        "SELECT h.session_id, h.role, substr(h.text, 1, ?) AS text, h.created_at, "
+        "SELECT h.session_id, h.role, substr(h.text, 1, ?) AS text, h.created_at AS at, "
         + sessions.TITLE
         + " FROM messages AS h JOIN sessions AS s ON s.id = h.session_id WHERE h.id = ?",
         _READ_CHARS,

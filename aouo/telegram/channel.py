@@ -272,10 +272,13 @@ class TelegramChannel:
 
     async def _explain_tap(self, arrival: Arrival) -> None:
         from aouo.words import sentences
+        from aouo.words.catalogue import text
 
         if arrival.refused_tap:
             log.info("tg_auth_denied", person=arrival.refused_person)
-            await self._stop_spinner(arrival.refused_tap, sentences.NOT_AUTHORIZED, alert=True)
+            await self._stop_spinner(
+                arrival.refused_tap, text("conversations.not-authorized"), alert=True
+            )
         else:
             await self._stop_spinner(arrival.lost_tap, sentences.TAP_UNKNOWN, alert=True)
 

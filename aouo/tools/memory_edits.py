@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from aouo.facts.errors import ToolFailed
-from aouo.facts.history import Basis
+from aouo.facts.history import Basis, Source
 from aouo.facts.origins import CONSOLIDATE_TOOLS
 from aouo.memory import edits as apply
 from aouo.memory.keeping import Keeping
@@ -14,8 +14,8 @@ from aouo.store import consolidations, journal, memory_versions
 from aouo.store.database import Database
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
-GROUP = "consolidate"
-FILE = "MEMORY.md"
+_GROUP = "consolidate"
+_FILE = "MEMORY.md"
 (NAME,) = CONSOLIDATE_TOOLS
 
 
@@ -44,26 +44,28 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
             lambda tx: journal.oldest(tx, pack, tenant, journal.KEPT, after=asked.upto)
         )
         known: dict[int, Basis] = {line.id: line.basis for line in lines if line.id <= asked.asked}
-        inferred = await database.read(lambda tx: memory_versions.inferred(tx, pack, tenant, FILE))
+        inferred = await database.read(lambda tx: memory_versions.inferred(tx, pack, tenant, _FILE))
         files = keeping.files(pack, tenant)
         stale = False
 
-        def make(before: str) -> apply.Edited:
+        def make(before: str) -> tuple[str, tuple[Source, ...]]:
             nonlocal stale
             if apply.digest(before) != asked.shown:
                 stale = True
-                raise ToolFailed(f"{FILE} was changed meanwhile. Nothing was changed; answer DONE.")
+                raise ToolFailed(
+                    f"{_FILE} was changed meanwhile. Nothing was changed; answer DONE."
+                )
             return apply.edited(
                 before,
                 _edits(wish.edits),
                 known,
                 inferred,
-                lambda text, line: files.appended(FILE, text, line),
+                lambda text, line: files.appended(_FILE, text, line),
             )
 
         try:
             changed = await keeping.edit(
-                pack, tenant, FILE, make, turn_id=context.turn_id, call_id=call_id
+                pack, tenant, _FILE, make, turn_id=context.turn_id, call_id=call_id
             )
         except ToolFailed:
             if stale:
@@ -72,7 +74,7 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
         return "done" if changed else "Nothing was changed: all of it stands there already."
 
     return tool(
-        NAME, f"Change {FILE}, all edits at once.", MemoryEdits, _run, group=GROUP, mutates=True
+        NAME, f"Change {_FILE}, all edits at once.", MemoryEdits, _run, group=_GROUP, mutates=True
     )
 
 

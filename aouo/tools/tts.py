@@ -9,6 +9,7 @@ from pathlib import Path
 
 import structlog
 
+from aouo.facts.attachments import VOICE_INSTALL, Lack
 from aouo.facts.errors import (
     CertificateRefused,
     ContentFiltered,
@@ -26,7 +27,6 @@ from aouo.facts.errors import (
     ToolFailed,
 )
 from aouo.facts.ids import ulid
-from aouo.facts.notices_media import VOICE_INSTALL, Lack
 from aouo.facts.ports import Payload
 from aouo.guard.opening import write_new
 from aouo.speech.audio import Audio

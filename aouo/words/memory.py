@@ -1,14 +1,15 @@
-"""Words the answers to `/memory`: the files, the origin of changes, the buttons to undo."""
+"""Makes the answers to `/memory`: the files, the origin of changes, the buttons to undo."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
-from aouo.facts.notices_memory import MemoryChange, MemoryFile, MemoryFileShown, MemoryShown
+from aouo.facts.history import Version
 from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import encode
 from aouo.markdown.entities import LIMIT, utf16_len
+from aouo.words.catalogue import text
 from aouo.words.saying import cut
 
 _EXCERPT_CHARS = 600
@@ -16,120 +17,123 @@ _LINE_CHARS = 120
 _WORDS_CHARS = 60
 
 
-def shown(notice: MemoryShown) -> Rendered:
-    """Return the card: each file with its size and beginning, the newest changes, the buttons."""
-    whose = f"“{notice.pack}” remembers here" if notice.pack else "I remember here"
-    lines = [*_outcome(notice), f"What {whose}:"]
-    for file in notice.files:
-        lines += ["", f"{file.name}, {_size(file)}", *_excerpt(file)]
-    if notice.edited:
-        lines += ["", f"Edited by hand since: {', '.join(notice.edited)}."]
-    if notice.changes:
-        lines += ["", "Newest changes:", *(_change(change) for change in notice.changes)]
+def card(
+    pack: str,
+    files: Mapping[str, str],
+    changes: Sequence[str],
+    *,
+    undo: int,
+    edited: Sequence[str],
+    outcome: str = "",
+    replies_to: int = 0,
+) -> Rendered:
+    """Return what a pack ("" = none) remembers here: each file, the newest changes, the buttons.
+
+    `files` has the text of each file by name. `undo` is the version that a button undoes, 0 = there
+    is none; `edited` are files changed by hand since their newest version; `outcome` says what was
+    just done, "" = nothing; `replies_to` is the message of the newest change, 0 = none here.
+    """
+    lines = [outcome, ""] if outcome else []
+    lines += [text("memory.title-of-pack", pack=pack) if pack else text("memory.title")]
+    for name, held in files.items():
+        lines += ["", text("memory.file", name=name, size=_size(held)), *_excerpt(held.strip())]
+    if edited:
+        lines += ["", text("memory.edited", names=", ".join(edited))]
+    if changes:
+        lines += ["", text("memory.changes"), *changes]
     show = [
-        ButtonSpec(f"Show {file.name}", encode("command", f"memory show {file.name}"))
-        for file in notice.files
-        if file.text
+        ButtonSpec(text("memory.button-show", name=name), encode("command", f"memory show {name}"))
+        for name, held in files.items()
+        if held
     ]
-    undo = (
-        [ButtonSpec("Undo last change", encode("command", f"memory undo {notice.undo}"))]
-        if notice.undo
-        else []
-    )
-    rows = [tuple(show[n : n + 2]) for n in range(0, len(show), 2)] + (
-        [tuple(undo)] if undo else []
-    )
-    text = "\n".join(lines)
-    text = text.encode("utf-16-le", "replace")[: 2 * LIMIT].decode("utf-16-le", "ignore")
-    return Rendered(text, (), tuple(rows), notice.message_id, preview=False)
+    rows = [tuple(show[n : n + 2]) for n in range(0, len(show), 2)]
+    if undo:
+        rows.append(
+            (ButtonSpec(text("memory.button-undo"), encode("command", f"memory undo {undo}")),)
+        )
+    whole = "\n".join(lines)
+    whole = whole.encode("utf-16-le", "replace")[: 2 * LIMIT].decode("utf-16-le", "ignore")
+    return Rendered(whole, (), tuple(rows), replies_to, preview=False)
 
 
-def whole(notice: MemoryFileShown) -> Rendered:
+def whole(name: str, held: str) -> Rendered:
     """Return a whole memory file: as text if it fits in a message, else as a document."""
-    file = notice.file
-    empty = (
-        ((ButtonSpec("Empty it", encode("command", f"memory empty {file.name}")),),)
-        if file.text
-        else ()
+    if not held:
+        return Rendered(text("memory.is-empty", name=name), preview=False)
+    empty = ((ButtonSpec(text("memory.button-empty"), encode("command", f"memory empty {name}")),),)
+    shown = f"{name}:\n\n{held}"
+    if utf16_len(shown) <= LIMIT:
+        return Rendered(shown, (), empty, preview=False)
+    title = text("memory.file", name=name, size=_size(held))
+    return Rendered(title, (), empty, media=Media("document", "", name, held))
+
+
+def change(version: Version, at: datetime, words: str, reader: str) -> str:
+    """Return a change as a line for the person `reader`; `words` are what it came from, "" =
+    unknown."""
+    cause, words = version.cause, cut(words, _WORDS_CHARS)
+    before, after = version.before.splitlines(), version.after.splitlines()
+    added, removed = _new_in(after, before), _new_in(before, after)
+    verb = "added"
+    if _without_empty(removed):
+        verb = "changed" if added else "removed"
+    other = cause.person not in ("", reader)
+    return text(
+        f"memory.change-{_kind(version, words)}",
+        file=version.file,
+        when=f"{at:%d %b %H:%M}".lstrip("0"),
+        verb=text(f"memory.verb-{verb}"),
+        message=text("memory.message-other" if other else "memory.message-yours"),
+        words=words,
+        source=text("memory.quoted", words=words) if words else text("memory.what-was-said"),
+        by=text("memory.by-other" if other else "memory.by-you"),
+        lines=_lines(_without_empty(added), _without_empty(removed)),
     )
-    text = f"{file.name}:\n\n{file.text}" if file.text else f"{file.name} is empty."
-    if utf16_len(text) <= LIMIT:
-        return Rendered(text, (), empty, preview=False)
-    return Rendered(
-        f"{file.name}, {_size(file)}",
-        (),
-        empty,
-        media=Media("document", "", file.name, file.text),
-    )
 
 
-def _outcome(notice: MemoryShown) -> list[str]:
-    if notice.emptied:
-        return [f"Emptied: {notice.emptied}. “Undo last change” brings it back.", ""]
-    if notice.undone:
-        return [f"Undone: {notice.undone} is as it was before that change.", ""]
-    if notice.nothing_undone and notice.edited:
-        names = ", ".join(notice.edited)
-        return [f"Nothing undone: {names} was edited by hand. Undo again takes that back.", ""]
-    if notice.nothing_undone and notice.undo:
-        return ["Nothing undone: there is a newer change by now, see below.", ""]
-    return ["There is no change to undo.", ""] if notice.nothing_undone else []
-
-
-def _size(file: MemoryFile) -> str:
-    return f"{file.size_bytes:,} bytes" if file.text else "empty"
-
-
-def _excerpt(file: MemoryFile) -> list[str]:
-    text = file.text.strip()
-    if len(text) <= _EXCERPT_CHARS:
-        return [text] if text else []
-    return [f"{text[:_EXCERPT_CHARS].rsplit(maxsplit=1)[0]} …"]
-
-
-def _change(change: MemoryChange) -> str:
-    when = f"{change.at:%d %b %H:%M}".lstrip("0")
-    what = _lines(change.added, change.removed)
-    whose = f"{change.by}'s message" if change.by else "your message"
-    match change.origin:
+def _kind(version: Version, words: str) -> str:
+    """Return how a change came about, as the catalogue names it."""
+    cause = version.cause
+    match cause.origin:
         case "tool":
-            words = cut(change.words, _WORDS_CHARS)
-            source = f", from {whose} “{words}”" if words else ""
-            removed = _told(change.removed)
-            verb = "changed" if removed else "added"
-            if removed and not change.added:
-                verb = "removed"
-            return f"· {change.file}, {verb} {when}{source}: {what}"
-        case "summary":
-            return f"· {change.file}, {when}, kept when older messages were summarised: {what}"
+            return "tool-from" if words else "tool"
         case "consolidate":
-            words = cut(change.words, _WORDS_CHARS)
-            how = "concluded from" if change.inferred else "gathered from"
-            source = f"{how} “{words}”" if words else f"{how} what was said"
-            return f"· {change.file}, {when}, {source}: {what}"
-        case "hand" if change.emptied:
-            return f"· {change.file}, emptied by {change.by or 'you'} {when}: {what}"
-        case "hand" if change.on_page:
-            return (
-                f"· {change.file}, edited by {change.by or 'you'} on the local page {when}: {what}"
-            )
-        case "hand":
-            return f"· {change.file}, edited by hand, seen {when}: {what}"
-        case "undo":
-            return f"· {change.file}, a change undone {when}: {what}"
-        case _:
-            assert_never(change.origin)
+            sources = cause.sources
+            inferred = bool(sources) and all(one.basis == "inferred" for one in sources)
+            return "concluded" if inferred else "gathered"
+        case "hand" if cause.person and not version.after:
+            return "emptied"
+        case "hand" if cause.platform == "web":
+            return "on-page"
+        case "summary" | "hand" | "undo":
+            return cause.origin
+
+
+def _new_in(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    there = set(others)
+    return [line for line in lines if line.strip() and line not in there]
+
+
+def _without_empty(lines: Sequence[str]) -> list[str]:
+    """Return the lines without a template's `(empty)`."""
+    return [line for line in lines if line.strip().casefold() != "(empty)"]
 
 
 def _lines(added: Sequence[str], removed: Sequence[str]) -> str:
-    added, removed = _told(added), _told(removed)
     first = [f"+ {line.lstrip('-* ')}" for line in added[:1]]
     first += [f"− {line.lstrip('-* ')}" for line in removed[:1]]
     more = len(added) + len(removed) - len(first)
-    said = ", ".join(cut(line, _LINE_CHARS) for line in first) or "blank lines"
-    return f"{said} and {more} more" if more else said
+    shown = ", ".join(cut(line, _LINE_CHARS) for line in first) or text("memory.blank-lines")
+    return text("memory.more", lines=shown, more=more) if more else shown
 
 
-def _told(lines: Sequence[str]) -> list[str]:
-    """Return the lines without a template's `(empty)`."""
-    return [line for line in lines if line.strip().casefold() != "(empty)"]
+def _size(held: str) -> str:
+    if not held:
+        return text("memory.empty")
+    return text("memory.bytes", bytes=len(held.encode("utf-8", "replace")))
+
+
+def _excerpt(held: str) -> list[str]:
+    if len(held) <= _EXCERPT_CHARS:
+        return [held] if held else []
+    return [f"{held[:_EXCERPT_CHARS].rsplit(maxsplit=1)[0]} …"]

@@ -1,36 +1,52 @@
-"""Words the failures of model services: what happened, and for the owner what to edit."""
+"""Says how model services failed: what happened, and for the owner what to edit."""
 
 from __future__ import annotations
 
 from aouo.facts import errors
+from aouo.words.catalogue import text
 
 _FAR_S = 20 * 3600.0
-TRY_AGAIN = " Try again in a minute."
-"""The advice that stands last where somebody asked."""
 _SOON_S = 60.0
-_CONFIG = "in config.json"
-_BECAUSE: tuple[tuple[type[errors.ProviderError], str], ...] = (
-    (errors.QuotaUsedUp, "has used up its quota of the day"),
-    (errors.PlanTooSmall, "allows fewer tokens a minute than this takes"),
-    (errors.Stumbled, "wrote a tool call that nobody can read"),
-    (errors.ProviderBusy, "is busy or cannot be reached"),
-    (errors.StillComputing, "may still be computing"),
-    (errors.ProviderTimeout, "was silent for too long or broke off"),
-    (errors.PromptTooLong, "finds this too long"),
-    (errors.ContentFiltered, "declined to answer this"),
-    (errors.ProviderBroke, "cannot run the model now"),
-    (errors.ProviderAuth, "refuses our key"),
-    (errors.ProviderBilling, "has no money of ours left, or may spend no more of it"),
-    (errors.ModelGone, "is not there any more, or not for our key"),
-    (errors.RegionRefused, "does not serve our country"),
-    (errors.ToolsRefused, "takes no tools"),
-    (errors.NoModelService, "is no model service"),
-    (errors.ProxyRefused, "is behind a proxy that refuses us"),
-    (errors.CertificateRefused, "shows a certificate that cannot be trusted"),
-    (errors.ProviderRejected, "does not accept our request"),
-    (errors.UnexplainedRefusal, "does not accept our request"),
+_BOUNDS = frozenset({"service", "budget", "window"})
+_BECAUSE: dict[type[errors.ProviderError], str] = {
+    errors.QuotaUsedUp: "quota",
+    errors.PlanTooSmall: "plan",
+    errors.Stumbled: "stumbled",
+    errors.ProviderBusy: "busy",
+    errors.StillComputing: "computing",
+    errors.ProviderTimeout: "timeout",
+    errors.PromptTooLong: "too-long",
+    errors.ContentFiltered: "filtered",
+    errors.ProviderBroke: "broke",
+    errors.ProviderAuth: "key",
+    errors.ProviderBilling: "money",
+    errors.ModelGone: "gone",
+    errors.RegionRefused: "region",
+    errors.ToolsRefused: "tools",
+    errors.NoModelService: "no-service",
+    errors.ProxyRefused: "proxy",
+    errors.CertificateRefused: "certificate",
+    errors.ProviderRejected: "rejected",
+    errors.UnexplainedRefusal: "rejected",
+}
+_REASONS = {kind.__name__: why for kind, why in _BECAUSE.items()}
+
+
+_SAID = (
+    (errors.StillComputing, "computing"),
+    (errors.ProviderTimeout, "timeout"),
+    (errors.PromptTooLong, "too-long"),
+    (errors.ProviderAuth, "key"),
+    (errors.ProviderBilling, "money"),
+    (errors.ContentFiltered, "filtered"),
+    (errors.RegionRefused, "region"),
+    (errors.ToolsRefused, "tools"),
+    (errors.ProviderRejected, "rejected"),
+    (errors.ProviderBroke, "broke"),
 )
-_NO_ANSWER = {kind.__name__: why for kind, why in _BECAUSE}
+"""What is said of an error: the first kind that it is of."""
+_FOR_OWNER = frozenset({"computing", "region", "tools", "broke"})
+_FOR_OTHERS = frozenset({"region", "tools", "broke"})
 
 
 def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> str:
@@ -38,61 +54,18 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
     match error:
         case errors.ProviderBusy():
             return _busy(error, for_owner=for_owner)
-        case errors.StillComputing():
-            told = (
-                "The machine that the model runs on has not begun to answer and may still be "
-                "computing, so I did not ask it a second time. Give it some minutes, then try "
-                "again."
-            )
-            owners = f" I wait longer with provider.request_timeout_s {_CONFIG}."
-            return told + (owners if for_owner else "")
-        case errors.ProviderTimeout():
-            return "The model service stopped answering. Try again."
-        case errors.PromptTooLong():
-            return "This is too long for the model. /new starts a fresh session, or send less."
         case errors.ModelGone():
             return _gone(error, for_owner=for_owner)
-        case errors.ProviderAuth():
-            return "The model service refuses our key. The owner finds out more with: aouo doctor"
-        case errors.ProviderBilling():
-            return (
-                "The account at the model service has no money left, or its spending limit is "
-                "reached; the owner has to see to it."
-            )
-        case errors.ContentFiltered():
-            return "The model service declined to answer this. Try it in other words."
-        case errors.RegionRefused():
-            told = "The model service does not serve the country that our requests come from."
-            owners = (
-                " Let me run in another one, go through a proxy there (HTTPS_PROXY), or use "
-                "another service. With Gemini an account with billing may be enough."
-            )
-            return told + (owners if for_owner else " The owner has to change that.")
         case errors.NoModelService() | errors.ProxyRefused() | errors.CertificateRefused():
             return _no_way(error, reference, for_owner=for_owner)
-        case errors.ToolsRefused():
-            told = "The model takes no tools, and I work with them."
-            owners = (
-                f" Choose one that does with provider.model {_CONFIG}. A server of your own may "
-                "have to be started with them: llama.cpp with --jinja, vLLM with "
-                "--enable-auto-tool-choice"
-            )
-            return told + (owners if for_owner else " The owner has to choose another one.")
-        case errors.ProviderRejected():
-            return (
-                "The model service does not accept our request or the model's name. "
-                f"The owner finds out more with: aouo doctor, and in the log under {reference}"
-            )
-        case errors.ProviderBroke():
-            told = "The machine that the model runs on says that it cannot run it now."
-            owners = (
-                " Load it there, if it is not. If memory is short, end other programs there, give "
-                "the model a smaller window (in Ollama: OLLAMA_CONTEXT_LENGTH), or choose a "
-                f"smaller one with provider.model {_CONFIG}."
-            )
-            return told + (owners if for_owner else " The owner finds out more with: aouo doctor")
         case _:
-            return f"The model service failed. Try again; the log has details under {reference}."
+            kind = next((name for kind, name in _SAID if isinstance(error, kind)), "else")
+    said = text(f"models.failed-{kind}", reference=reference)
+    if for_owner and kind in _FOR_OWNER:
+        return f"{said} {text(f'models.owner-{kind}')}"
+    if not for_owner and kind in _FOR_OTHERS:
+        return f"{said} {text(f'models.other-{kind}')}"
+    return said
 
 
 def cut_off(bound: errors.Bound, *, for_owner: bool) -> str:
@@ -100,54 +73,39 @@ def cut_off(bound: errors.Bound, *, for_owner: bool) -> str:
 
     `bound` is what limited the room.
     """
-    told = (
-        "The model used up all its room for thoughts and answer before it said a word. Ask for a "
-        "smaller piece; /new starts afresh."
-    )
-    ollama = "A model in Ollama may have a smaller window than I think: OLLAMA_CONTEXT_LENGTH"
-    match bound:
-        case "service":
-            owners = "Its service gave no more room for this, whatever provider.max_tokens says."
-        case "budget":
-            owners = "What is left of a budget of today pays for no more room: /usage"
-        case "window":
-            owners = (
-                "Its window, as far as I know it, has no more beside the conversation. If it is "
-                "larger than `aouo models` says: advanced.context_window "
-                f"{_CONFIG}. {ollama}"
-            )
-        case _:
-            owners = f"More room: provider.max_tokens {_CONFIG}. {ollama}"
-    return f"{told} {owners}" if for_owner else told
+    said = text("models.cut-off")
+    if not for_owner:
+        return said
+    more = text(f"models.cut-off-{bound if bound in _BOUNDS else 'tokens'}")
+    ollama = f" {text('models.cut-off-ollama')}" if bound not in ("service", "budget") else ""
+    return f"{said} {more}{ollama}"
 
 
 def no_answer_because(error: str) -> str:
     """Return why a model did not answer, after its name; `error` is the class of its error."""
-    return _NO_ANSWER.get(error, "failed")
+    return text(f"models.because-{_REASONS.get(error, 'else')}")
+
+
+def try_again() -> str:
+    """Return the advice that stands last where somebody asked."""
+    return text("models.try-again")
 
 
 def _busy(error: errors.ProviderBusy, *, for_owner: bool) -> str:
-    steps_in = f" Another model can step in: provider.fallback {_CONFIG}." if for_owner else ""
+    steps_in = f" {text('models.step-in')}" if for_owner else ""
     match error:
+        case errors.QuotaUsedUp() if error.until:
+            return text("models.quota-until", until=_hour(error)) + steps_in
         case errors.QuotaUsedUp():
-            begins = f"it begins anew at {_hour(error)}" if error.until else "try again tomorrow"
-            return f"The model service's quota for today is used up; {begins}.{steps_in}"
+            return text("models.quota") + steps_in
         case errors.PlanTooSmall():
-            whose = "your" if for_owner else "this bot's"
-            return (
-                f"This takes more than {whose} plan's tokens per minute at the model service, so "
-                f"trying again does not help. /new starts a fresh session, with less to read."
-                f"{steps_in}"
-            )
+            return text("models.plan-yours" if for_owner else "models.plan") + steps_in
         case errors.Stumbled():
-            return (
-                "The model wrote a tool call that nobody can read. Try again, perhaps in other "
-                "words."
-            )
+            return text("models.stumbled")
         case errors.ProviderBusy(retry_after_s=asked_s) if asked_s > _SOON_S and error.until:
-            return f"The model service takes none of our requests before {_hour(error)}.{steps_in}"
+            return text("models.busy-until", until=_hour(error)) + steps_in
         case _:
-            return f"The model service is busy or cannot be reached.{TRY_AGAIN}"
+            return f"{text('models.busy')} {try_again()}"
 
 
 def _hour(error: errors.ProviderBusy) -> str:
@@ -157,12 +115,12 @@ def _hour(error: errors.ProviderBusy) -> str:
 
 
 def _gone(error: errors.ModelGone, *, for_owner: bool) -> str:
-    named = f"no model “{error.model}”" if error.model else "no model of the configured name"
-    told = f"The model service has {named}, or not for our key."
+    said = text("models.gone-named", name=error.model) if error.model else text("models.gone")
     if not for_owner:
-        return f"{told} The owner has to choose another one."
-    others = f" It has: {', '.join(error.living)}." if error.living else ""
-    return f"{told}{others} Choose one with provider.model {_CONFIG}."
+        return f"{said} {text('models.gone-other')}"
+    if error.living:
+        said = f"{said} {text('models.gone-living', names=', '.join(error.living))}"
+    return f"{said} {text('models.gone-owner')}"
 
 
 def _no_way(
@@ -173,18 +131,12 @@ def _no_way(
 ) -> str:
     match error:
         case errors.NoModelService():
-            told = "The model's address is answered by something that is no model service."
+            said = text("models.no-service")
             if for_owner:
-                return (
-                    f"{told} Look at the provider's base_url in config.json (most end in /v1), and "
-                    "whether a login page of this network stands before it. The log has what came, "
-                    f"under {reference}"
-                )
-            cure = ""
-        case errors.ProxyRefused(cure=cure):
-            told = "A proxy before the model service does not let me through."
-        case errors.CertificateRefused(cure=cure):
-            told = "The model service shows a certificate that cannot be trusted."
-    if for_owner and cure:
-        return f"I told the model service nothing: {cure}."
-    return f"{told} The owner finds out more with: aouo doctor"
+                return f"{said} {text('models.no-service-owner', reference=reference)}"
+        case errors.ProxyRefused(cure=cure) | errors.CertificateRefused(cure=cure):
+            if for_owner and cure:
+                return text("models.cure", cure=cure)
+            proxy = isinstance(error, errors.ProxyRefused)
+            said = text("models.proxy" if proxy else "models.certificate")
+    return f"{said} {text('models.doctor')}"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import date
+from typing import TypeAlias
 
 from aouo.facts import errors, notices
 from aouo.facts.ports import Entity, Rendered
 from aouo.markdown.entities import utf16_len
-from aouo.words.saying import say
+from aouo.words.catalogue import message, text
 
+Spent: TypeAlias = tuple[int, int, float, int, int]
+"""Calls, tokens of input and output, US dollars, how many of the tokens were read from a cache, and
+how many of the calls had no known price."""
 _WEEKDAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 _BAR_CHARS = 10
 _EIGHTHS = "▏▎▍▌▋▊▉"
@@ -49,24 +53,28 @@ def raising(notice: notices.RaiseAsked) -> str:
     return f"{whose} {_not_allowed(notice)}. Raise it for today?"
 
 
-def spending(notice: notices.SpendingReport) -> Rendered:
-    """Return the answer to `/usage`; its picture is there once two days can be compared."""
-    lines = [
-        f"You{f', with “{notice.pack}”' if notice.pack else ''}:",
-        f"today {_spent(notice.today)}",
-        f"7 days {_spent(notice.week)}",
-    ]
-    if notice.all_today and notice.all_week:
-        lines += [
-            "",
-            "Everybody, with everything:",
-            f"today {_spent(notice.all_today)}",
-            f"7 days {_spent(notice.all_week)}",
-        ]
-    text = "\n".join(lines)
-    if sum(tokens > 0 for _, tokens in notice.days) < 2:
-        return say(text)
-    picture, before = _picture(notice.days), f"{text}\n\n"
+def spending(
+    pack: str,
+    spent: Sequence[tuple[Spent, Spent]],
+    days: Sequence[tuple[date, int]],
+) -> Rendered:
+    """Return the answer to `/usage`; its picture is there once two days can be compared.
+
+    `spent` has one person's today and week with `pack` ("" = none), and for the owner also what all
+    people spent; `days` are the week's (date, tokens).
+    """
+    titles = (
+        text("usage.yours-with", pack=pack) if pack else text("usage.yours"),
+        text("usage.everybody"),
+    )
+    parts: list[str] = []
+    for title, (today, week) in zip(titles, spent, strict=False):
+        lines = text("usage.today", spent=_spent(*today)), text("usage.week", spent=_spent(*week))
+        parts.append("\n".join((title, *lines)))
+    shown = "\n\n".join(parts)
+    if sum(tokens > 0 for _, tokens in days) < 2:
+        return message(shown)
+    picture, before = _picture(days), f"{shown}\n\n"
     pre = Entity("pre", utf16_len(before), utf16_len(picture))
     return Rendered(before + picture, (pre,), preview=False)
 
@@ -114,7 +122,11 @@ def _not_allowed(refused: errors.BudgetExceeded | notices.RaiseAsked) -> str:
     )
 
 
-def _spent(spending: notices.Spending) -> str:
-    calls = "1 call" if spending.calls == 1 else f"{spending.calls:,} calls"
-    cached = f" ({spending.cached:,} cached)" if spending.cached else ""
-    return f"– {spending.tokens:,} tokens{cached}, {cost(spending.usd, spending.unpriced)}, {calls}"
+def _spent(calls: int, tokens: int, amount: float, cached: int, unpriced: int) -> str:
+    return text(
+        "usage.spent",
+        count=calls,
+        tokens=tokens,
+        cached=text("usage.cached", tokens=cached) if cached else "",
+        cost=cost(amount, unpriced),
+    )

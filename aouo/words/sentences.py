@@ -10,41 +10,23 @@ from typing import TypeAlias, assert_never
 
 from aouo.facts import errors, notices
 from aouo.facts.notices import Notice
-from aouo.facts.notices_commands import CommandNotice
 from aouo.facts.notices_install import InstallNotice
-from aouo.facts.notices_media import MediaNotice, MediaRefused
-from aouo.facts.notices_memory import MemoryFileShown, MemoryShown
-from aouo.facts.people import AT_HOME
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.words import (
-    commands,
-    conversations,
-    install,
-    media,
-    memory,
-    menus,
-    models,
-    money,
-    questions,
-    summaries,
-)
+from aouo.words import install, models, money, questions
+from aouo.words.catalogue import text
 from aouo.words.may import PLATFORMS
-from aouo.words.saying import one_line, say
+from aouo.words.saying import say
 
-THINKING = "Thinking…"
 ABOUT_MODEL = "About my model: "
 CUT_SHORT = "…"
 BUTTONS_OF_ALBUM = "⬆️"
 """The text above the buttons of an album without words."""
-NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
-TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 RUN_TIMED_OUT = "it took too long, so I stopped it."
 ASKS_OWNER = "I am asking them now."
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
-NOT_AUTHORIZED = "You are not authorized to use this bot."
 TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
 TAP_SHOWN = "I have shown it again already."
@@ -65,133 +47,11 @@ def word(notice: Notice | Rendered) -> Rendered:
 def _said(notice: Notice) -> str | Rendered:
     if isinstance(notice, InstallNotice):
         return install.worded(notice)
-    if isinstance(notice, CommandNotice):
-        return commands.worded(notice)
-    if isinstance(notice, notices.SummaryNotice):
-        return summaries.worded(notice)
-    if isinstance(notice, MediaNotice):
-        return (
-            failure(notice.error, "")
-            if isinstance(notice, MediaRefused)
-            else media.sentence(notice)
-        )
     match notice:
-        case notices.Picker():
-            return conversations.picker(notice)
-        case notices.Sessions():
-            return conversations.sessions(notice)
         case notices.ApprovalAsked():
             return questions.approval(notice)
         case notices.RaiseAsked():
             return questions.raising(notice)
-        case notices.MenuPage():
-            return menus.page(notice)
-        case MemoryShown():
-            return memory.shown(notice)
-        case MemoryFileShown():
-            return memory.whole(notice)
-        case notices.EditedTooLate(offer):
-            return say(
-                "You edited a message that I had answered. My answer is to what it said before.",
-                [ButtonSpec("Answer again", encode("edited", offer))],
-            )
-        case notices.Greeting():
-            return conversations.greeting(notice)
-        case notices.Help():
-            return conversations.commands(notice)
-        case notices.Whereabouts():
-            return conversations.whereabouts(notice)
-        case notices.Plain.WAITS_TOO:
-            return "This message waits, too. Choose a pack above, or with /pack."
-        case notices.YourId(person) if person == AT_HOME:
-            return "You are the owner; you have no Telegram id here."
-        case notices.YourId(person):
-            return f"Your Telegram id is {person}."
-        case notices.Plain.NOT_AUTHORIZED:
-            return NOT_AUTHORIZED
-        case notices.NotAPerson("channel"):
-            return (
-                "I answer people who are on my list, and this was written in the name of a "
-                "channel. Write it as yourself."
-            )
-        case notices.NotAPerson():
-            return (
-                "I answer people who are on my list, and who writes in the name of the group I "
-                "cannot see. Switch off “Remain anonymous” among your administrator rights."
-            )
-        case notices.Bound(pack, before, about, skill):
-            when = "already" if pack == before else "now"
-            how = f", beginning with “{skill}”" if skill else ""
-            return f"“{pack}” answers here {when}{how}.\n{about}".rstrip("\n")
-        case notices.StaysWith(pack, wanted):
-            other = f"“{wanted}”" if wanted else "Every other pack"
-            return (
-                f"This is the chat of “{pack}”, and only that answers here. {other} has a chat of "
-                "its own on this page."
-            )
-        case notices.NoSuchPack(name, packs):
-            return conversations.no_such_pack(name, packs)
-        case notices.NoSuchSkill(name, pack, skills):
-            return f"“{pack}” has no skill “{name}”. It has: {', '.join(skills) or 'none'}."
-        case notices.UsageOf(line):
-            return f"Write it like this: {line}"
-        case notices.FreshSession(kept=True):
-            return "Started a fresh session. What we said before is kept: /sessions"
-        case notices.FreshSession():
-            return "Started a fresh session."
-        case notices.SessionOpened(title):
-            return f"Back in “{title}”."
-        case notices.Plain.NO_SUCH_SESSION:
-            return "That session is not there with this pack. /sessions lists what is."
-        case notices.Plain.TOO_MUCH_TO_READ:
-            return (
-                "Looking this up takes too long here. The owner can do it in a terminal, with: "
-                "aouo usage, aouo session list"
-            )
-        case notices.Plain.NOTHING_TO_RETRY:
-            return "There is nothing of yours that I can answer again here. Write me what you need."
-        case notices.OffRecord(on=True):
-            return (
-                "Off the record from now on: I look things up but change nothing, and what we say "
-                "is erased as soon as it is answered. /otr ends it."
-            )
-        case notices.OffRecord():
-            return "On the record again."
-        case notices.Plain.ERASED:
-            return (
-                "I was restarted before I could answer what you said off the record; it is "
-                "erased. Please say it again."
-            )
-        case notices.Stopped():
-            return conversations.stopped(notice)
-        case notices.UnknownCommand(name):
-            return f"I do not know /{name}. /help lists what I know."
-        case notices.OwnersCommand(name):
-            return f"Only the owner of this bot can use /{name}."
-        case notices.SkillOfOtherPack(name, pack):
-            return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
-        case notices.CannotTake(what):
-            return f"I cannot take in {what} yet. Please write it as text."
-        case notices.Plain.CANNOT_READ:
-            return (
-                "I cannot read what you sent me here, and put it aside. Please send it again in "
-                "other words."
-            )
-        case notices.Plain.UNKNOWN_BUTTON:
-            return TAP_UNKNOWN
-        case notices.Plain.ANSWERING_EDITED:
-            return "Answering what you wrote instead."
-        case notices.Plain.EMPTY_MESSAGE:
-            return "That message was empty. Write me what you need."
-        case notices.Plain.SET_ASIDE:
-            return (
-                "I broke down three times on this message and put it aside, so that the rest can "
-                "go on. Send it again in other words if you still need it."
-            )
-        case notices.SetAsideElsewhere():
-            return _set_aside(notice)
-        case notices.Waits():
-            return conversations.waits(notice)
         case notices.Plain.WAITS_FOR_OWNER:
             return "This waits for the yes of this bot's owner. I have asked them."
         case notices.Plain.OWNER_NOT_REACHED:
@@ -199,59 +59,14 @@ def _said(notice: Notice) -> str | Rendered:
                 "This needs the yes of this bot's owner, and I cannot reach them: they have to "
                 "write to me in private first."
             )
-        case notices.Plain.RESUMED:
-            return "I was restarted while answering; continuing."
         case notices.BudgetRaised(usd, again):
             return f"Raised by {money.usd(usd)} for today. {_once_more(again)}"
         case notices.CheaperModel(model, again):
             return f"{model} answers here until midnight. {_once_more(again)}"
         case notices.Plain.BUDGET_STOPPED:
             return "Left unanswered: today's budget did not allow it."
-        case notices.SpendingReport():
-            return money.spending(notice)
-        case notices.Broken(reference):
-            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
-        case notices.ReadsNoSkills(skill):
-            return (
-                f"“{skill}” is a workflow of this pack, and the small model on this machine cannot "
-                "follow those. The owner sets another one: provider.backend in config.json, and "
-                "its key, such as openai.api_key."
-            )
-        case notices.Plain.CANNOT_SUMMARISE:
-            return "The embedded model is too small to summarise. /new starts a fresh session."
-        case notices.NoMenu(""):
-            return "No pack is installed, so there is no menu. Just write, or see /help."
-        case notices.NoMenu(pack):
-            return f"“{pack}” has no menu. Just write, or see /help."
-        case notices.MenuOfOtherPack(pack, current):
-            return f"This menu is of “{pack}”, and “{current}” answers here. Change: /use {pack}"
-        case notices.OnboardingSkipped(now=True):
-            return "Skipped. Just write what you need."
-        case notices.OnboardingSkipped():
-            return "That is over already. Just write what you need."
-        case notices.Plain.NOTHING_APART_OFF_RECORD:
-            return (
-                "Off the record I run nothing beside our conversation, since its answer is kept. "
-                "/otr ends it."
-            )
-        case notices.Plain.NOT_DONE_OFF_RECORD:
-            return (
-                "Off the record I only answer: what this command does with the answer is left "
-                "undone. /otr ends it."
-            )
-        case notices.Plain.NO_UNDO_OFF_RECORD:
-            return "Off the record memory stays as it is, also by hand. /otr ends it."
-        case notices.Plain.NO_SUMMARY_OFF_RECORD:
-            return "Off the record I write no summaries. /otr ends it, then /compact works."
-        case notices.Plain.NO_SUCH_SUMMARY:
-            return "That summary is not there any more."
         case _:
             assert_never(notice)
-
-
-def _elsewhere(error: errors.PlatformRefused) -> str:
-    places = " and ".join(PLATFORMS.get(name, name) for name in error.allowed)
-    return f"“{error.pack}” answers in {places} only (permissions.platforms in its pack.yml)."
 
 
 def failure(error: BaseException, reference: str, *, for_owner: bool = False) -> str:
@@ -264,35 +79,27 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
             return money.quota(error)
         case errors.BudgetExceeded():
             return money.budget(error)
-        case errors.PlatformRefused():
-            return _elsewhere(error)
+        case errors.PlatformRefused(pack=pack):
+            places = " and ".join(PLATFORMS.get(name, name) for name in error.allowed)
+            return text("turns.elsewhere-only", pack=pack, places=places)
         case errors.PriceUnknown():
-            return (
-                f"A budget is set, and I do not know what {error.model} costs, so I did not ask "
-                f"it. The owner sets {error.key}."
-            )
+            return text("turns.price-unknown", model=error.model, key=error.key)
         case errors.DispatchLimitReached():
-            return (
-                f"I worked through {error.dispatches} steps without coming to an answer, so I "
-                "stopped. Ask for a smaller piece, or tell me what matters most."
-            )
+            return text("turns.too-many-steps", steps=error.dispatches)
         case errors.ToolsNotReady():
-            return "The tools for this did not come up in time. Try again in a minute."
+            return text("turns.tools-not-ready")
         case errors.PostActionFailed():
-            return (
-                f"I had an answer, but what was to be done with it (“{error.kind}”) failed, so "
-                f"neither is kept. The log has it under {reference}."
-            )
+            return text("turns.post-action-failed", kind=error.kind, reference=reference)
         case errors.EmptyAnswer() if error.cut_off:
             return models.cut_off(error.cut_off, for_owner=for_owner)
         case errors.EmptyAnswer():
-            return "The model gave no answer, twice. Ask in other words; /new starts afresh."
+            return text("turns.no-answer")
         case errors.ProviderError():
             return models.failed(error, reference, for_owner=for_owner)
         case errors.SetupError():
-            return f"Something is not set up: {error}"
+            return text("turns.not-set-up", why=error)
         case _:
-            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
+            return text("turns.broken", reference=reference)
 
 
 def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
@@ -306,11 +113,6 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
         cheaper_data = encode("budget_cheaper", turn_id)
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", cheaper_data)])
     return tuple(tuple(row) for row in (*rows, last))
-
-
-def skip_onboarding() -> Rows:
-    """Return the button under the first answer of a pack's first conversation."""
-    return ((ButtonSpec("Skip introduction", encode("onboarding_skip")),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
@@ -327,22 +129,26 @@ def taken_back_in_history(effects: Sequence[str]) -> str:
 
 
 def calling(tool: str) -> str:
-    return f"Working: {tool} …"
+    return text("turns.calling", tool=tool)
 
 
 def asking_again(asks: AsksAgain, *, why: bool) -> str:
     """Return the status line while the same or another service is asked; `why` adds the reason."""
     failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
-    reason = f", which {models.no_answer_because(type(asks.error).__name__)}" if why else ""
-    other = f", so I ask {asked}" if asked != failed else ""
-    return (
-        f"No answer yet from {failed}{reason}{other}, attempt {asks.attempt} of {asks.attempts} …"
+    reason = models.no_answer_because(type(asks.error).__name__)
+    return text(
+        "turns.asking-again",
+        failed=failed,
+        why=text("turns.asking-because", reason=reason) if why else "",
+        asked=text("turns.asking-other", asked=asked) if asked != failed else "",
+        attempt=asks.attempt,
+        attempts=asks.attempts,
     )
 
 
 def whole_answer(words: int) -> str:
     """Return the caption of the file that a very long answer is sent as."""
-    return f"The whole answer is in this file: {words:,} words."
+    return text("turns.whole-answer", count=words)
 
 
 def badge(pack_name: str) -> str:
@@ -359,7 +165,8 @@ def run_badge(name: str, pack_name: str, *, by_command: bool = False) -> str:
 
 def run_failed(why: str) -> str:
     """Return what is said of a run without a result."""
-    return f"This did not work: {why.removesuffix(models.TRY_AGAIN)}"
+    advice = models.try_again()
+    return f"This did not work: {why.removesuffix(f' {advice}')}"
 
 
 def run_without_pack(pack_name: str) -> str:
@@ -434,27 +241,5 @@ def _done(effects: Sequence[str]) -> str:
     return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
 
 
-def not_compacted(why: object, reference: str) -> Rendered:
-    """Return the message that `/compact` failed."""
-    said = failure(why, reference) if isinstance(why, errors.AouoError) else TIMED_OUT
-    return say(f"{said} Nothing was changed.")
-
-
 def _once_more(again: bool) -> str:
     return "Answering now." if again else "Please say it again: your words were not kept."
-
-
-def _set_aside(notice: notices.SetAsideElsewhere) -> str:
-    name = f"{one_line(notice.name)}, id {notice.person}" if notice.name else notice.person
-    where = f"the chat {notice.chat_id}" if notice.chat_id else "their private chat"
-    topic = f", topic {notice.thread_id}" if notice.thread_id else ""
-    look = f"aouo trace {notice.turn_id}" if notice.turn_id else "aouo logs"
-    whys = {
-        "broke": "made me break down three times",
-        "unreadable": "cannot be read any more where I keep it",
-        "failed": "could not be answered, and not be ended as it should",
-    }
-    return (
-        f"A message {whys[notice.why]}, so I put it aside and told its sender: {name}, "
-        f"in {where}{topic}. To see what happened there: {look}"
-    )

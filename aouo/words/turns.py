@@ -1,112 +1,171 @@
-"""Words the answer to /why: how the last turn went, in plain sentences."""
+"""Says how a turn went: `/why`, and what became of messages that no turn answered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Literal
 
-from aouo.facts.notices_commands import CalledTool, LastTurn, NoTurnHere, UsedModel
-from aouo.facts.ports import Rendered
+from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.recorded import FailedTry
+from aouo.facts.taps import encode
+from aouo.store.traces import ToolUse, Trace, TracedCall
 from aouo.words import models
+from aouo.words.catalogue import message, say, text
 from aouo.words.money import cost
-from aouo.words.saying import cut, one_line, say
+from aouo.words.saying import cut, one_line
 
 _LISTED = 8
 _SECTIONS = 4
-_BY = {
-    "guard": "nothing spoke against it",
-    "protection": "it is closed to tools",
-    "fence": "the owner's fence",
-    "permissions": "the pack's permissions",
-    "tools": "it is not for this turn",
-    "arguments": "it could not be made as it was written",
-    "owner": "the owner said so",
-    "grant": "the owner allowed it for good",
-    "nobody": "the owner was not there to ask",
-}
-_BEGAN = {
-    "cron": "A schedule began it.",
-    "heartbeat": "The heartbeat began it.",
-    "watch": "A watch began it.",
-}
+_JUDGES = frozenset(
+    [
+        "guard",
+        "protection",
+        "fence",
+        "permissions",
+        "tools",
+        "arguments",
+        "owner",
+        "grant",
+        "nobody",
+    ]
+)
+_BEGIN_BY_THEMSELVES = ("cron", "heartbeat", "watch")
 
 
-def worded(notice: LastTurn | NoTurnHere) -> Rendered:
-    """Return the message for a notice."""
-    if isinstance(notice, NoTurnHere):
-        return say("I have answered nothing here yet that I could tell about.")
-    return say("\n".join(_lines(notice)))
+def why(told: Trace, reason_of: Callable[[ToolUse], str], look: str) -> Rendered:
+    """Return how a turn went, in plain sentences.
+
+    `reason_of` gives the reason of a tool's verdict, "" = it is not told; `look` says where to read
+    on, "" = it is not told.
+    """
+    return message("\n".join(_lines(told, reason_of, look)))
 
 
-def _lines(told: LastTurn) -> Iterator[str]:
-    yield _ending(told)
-    if told.off_record:
-        yield "It was off the record: nothing else is kept of it."
-        return
-    if began := _BEGAN.get(told.origin):
-        yield began
-    if told.models:
-        yield ""
-        yield from _listed([_model(model) for model in told.models])
-    yield from _listed([_failure(one) for one in told.tries])
-    yield ""
-    if told.tools:
-        yield from _listed([_tool(tool) for tool in told.tools])
-    else:
-        yield "No tool was called."
-    yield f"Cost: {cost(told.cost_usd, told.unpriced_calls)}."
-    if told.sections:
-        yield _prompt(told)
-    if told.turn_id:
-        yield ""
-        yield f"Step by step: {told.page or f'aouo trace {told.turn_id}'}"
+def edited_too_late(offer: int) -> Rendered:
+    """Offer to answer again a message that was edited after it had been answered."""
+    button = ButtonSpec(text("turns.answer-again"), encode("edited", offer))
+    return say("turns.edited-too-late", [button])
 
 
-def _ending(told: LastTurn) -> str:
-    if told.status == "open":
-        return "My turn here is still at work. So far:"
-    how = {"nack": "failed after", "aborted": "was ended after"}.get(told.status, "took")
-    what = "My last answer here" if told.status == "ack" else "My last turn here"
-    waited = f", {_span(told.waited_ms)} of it waiting for a person" if told.waited_ms else ""
-    return f"{what} {how} {_span(told.ms)}{waited}."
-
-
-def _model(model: UsedModel) -> str:
-    calls = "1 call" if model.calls == 1 else f"{model.calls:,} calls"
-    cached = f" ({model.cached_tokens:,} cached)" if model.cached_tokens else ""
-    return (
-        f"{one_line(model.name, 80)}: {calls}, {model.input_tokens:,} tokens in{cached}, "
-        f"{model.output_tokens:,} out."
+def set_aside_elsewhere(
+    name: str,
+    person: str,
+    chat_id: str,
+    thread_id: str,
+    turn_id: str,
+    why: Literal["broke", "unreadable", "failed"],
+) -> Rendered:
+    """Tell the owner of a message that was put aside: its sender, the chat ("" = their private one)
+    and topic, and the turn that had begun; "" = none."""
+    sender = text("turns.person", name=one_line(name), id=person) if name else person
+    where = text("turns.chat", chat=chat_id) if chat_id else text("turns.private-chat")
+    return say(
+        "turns.owner-set-aside",
+        why=text(f"turns.set-aside-{why}"),
+        sender=sender,
+        where=text("turns.topic", where=where, topic=thread_id) if thread_id else where,
+        look=f"aouo trace {turn_id}" if turn_id else "aouo logs",
     )
 
 
+def _lines(told: Trace, reason_of: Callable[[ToolUse], str], look: str) -> Iterator[str]:
+    turn, recorded = told.turn, told.recorded
+    yield _ending(told)
+    if turn.off_record:
+        yield text("why.off-record")
+        return
+    if turn.origin in _BEGIN_BY_THEMSELVES:
+        yield text(f"why.began-{turn.origin}")
+    if calls := [entry for entry in told.timeline if isinstance(entry, TracedCall)]:
+        yield ""
+        yield from _listed(_models(calls))
+    yield from _listed(map(_failure, recorded.tries))
+    yield ""
+    yield from _listed(_tools(told, reason_of)) or [text("why.no-tool")]
+    yield text("why.cost", cost=cost(turn.cost_usd, turn.unpriced_calls))
+    if recorded.sections:
+        largest = sorted(recorded.sections, key=lambda section: -section.tokens)[:_SECTIONS]
+        yield text(
+            "why.prompt",
+            tokens=sum(section.tokens for section in recorded.sections),
+            largest=", ".join(f"{section.name} {section.tokens:,}" for section in largest),
+        )
+    if look:
+        yield ""
+        yield text("why.look", where=look)
+
+
+def _ending(told: Trace) -> str:
+    turn = told.turn
+    if turn.status == "open":
+        return text("why.at-work")
+    how = {"ack": "took", "nack": "failed", "aborted": "ended"}.get(turn.status, "took-else")
+    waited = text("why.waited", time=_span(turn.waited_ms)) if turn.waited_ms else ""
+    return text(f"why.how-{how}", time=_span(turn.ms), waited=waited)
+
+
+def _models(calls: Iterable[TracedCall]) -> Iterator[str]:
+    """Return a line for each model or service, with the sums of its calls."""
+    sums: dict[str, tuple[int, ...]] = {}
+    for call in calls:
+        name = "/".join(filter(None, (call.provider, call.model))) or call.scope
+        one = (1, call.input_tokens, call.cached_tokens, call.output_tokens)
+        before = sums.get(name, (0, 0, 0, 0))
+        sums[name] = tuple(map(sum, zip(before, one, strict=True)))
+    for name, (count, read, cached, written) in sums.items():
+        yield text(
+            "why.model",
+            name=one_line(name, 80),
+            count=count,
+            input=read,
+            cached=text("usage.cached", tokens=cached) if cached else "",
+            output=written,
+        )
+
+
 def _failure(one: FailedTry) -> str:
-    times = f" ({one.times} times)" if one.times > 1 else ""
-    then = ": it was asked again" if one.asked == one.failed else f": {one.asked} was asked instead"
-    why = models.no_answer_because(one.error)
-    return f"No answer from {one.failed}, which {why}{times}{then if one.asked else ''}."
+    again = "why.asked-again" if one.asked == one.failed else "why.asked-instead"
+    return text(
+        "why.no-answer",
+        failed=one.failed,
+        why=models.no_answer_because(one.error),
+        times=text("why.times", count=one.times) if one.times > 1 else "",
+        then=text(again, asked=one.asked) if one.asked else "",
+    )
 
 
-def _tool(tool: CalledTool) -> str:
-    times = f" × {tool.times}" if tool.times > 1 else ""
-    by = _BY.get(tool.judge, "")
-    judged = f"{tool.verdict}: {by}" if by else tool.verdict or "not judged"
-    failed = ", and failed" if tool.failed else ""
-    why = f" ({cut(tool.reason, 200)})" if tool.reason else ""
-    return f"{one_line(tool.name, 64)}{times} – {judged}{failed}{why}."
+def _tools(told: Trace, reason_of: Callable[[ToolUse], str]) -> Iterator[str]:
+    """Return a line for each tool, so many times with the same end."""
+    uses = Counter(
+        (use.name, use.verdict, use.judge, reason_of(use), _has_failed(use))
+        for use in told.timeline
+        if isinstance(use, ToolUse)
+    )
+    for (name, verdict, judge, reason, failed), times in uses.items():
+        judged = text(f"why.verdict-{verdict}") if verdict else ""
+        if judge in _JUDGES:
+            judged = text("why.judged", verdict=judged, by=text(f"why.by-{judge}"))
+        yield text(
+            "why.tool",
+            name=one_line(name, 64),
+            times=f" × {times}" if times > 1 else "",
+            judged=judged or text("why.not-judged"),
+            failed=text("why.tool-failed") if failed else "",
+            why=f" ({cut(reason, 200)})" if reason else "",
+        )
 
 
-def _prompt(told: LastTurn) -> str:
-    total = sum(section.tokens for section in told.sections)
-    largest = sorted(told.sections, key=lambda section: -section.tokens)[:_SECTIONS]
-    named = ", ".join(f"{section.name} {section.tokens:,}" for section in largest)
-    return f"It began with about {total:,} tokens to read: {named}."
+def _has_failed(use: ToolUse) -> bool:
+    return use.verdict != "refused" and use.state in ("failed", "unknown")
 
 
-def _listed(lines: list[str]) -> Iterator[str]:
-    yield from lines[:_LISTED]
-    if len(lines) > _LISTED:
-        yield f"… and {len(lines) - _LISTED} more."
+def _listed(lines: Iterable[str]) -> list[str]:
+    rest = iter(lines)
+    shown = list(islice(rest, _LISTED))
+    more = sum(1 for _ in rest)
+    return [*shown, text("why.more", count=more)] if more else shown
 
 
 def _span(ms: int) -> str:

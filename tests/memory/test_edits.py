@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.history import Source
-from aouo.memory.edits import Edit, Edited, edited
+from aouo.memory.edits import Edit, edited
 
 JOURNAL = {1: "said", 2: "inferred", 3: "said"}
 TEXT = "# Notes\n- cat\n- sad\n"
 INFERRED = frozenset({"- sad"})
 
 
-def apply(*edits: Edit, text: str = TEXT) -> Edited:
+def apply(*edits: Edit, text: str = TEXT) -> tuple[str, tuple[Source, ...]]:
     return edited(text, edits, JOURNAL, INFERRED, lambda before, line: f"{before}{line}\n")  # pyright: ignore[reportArgumentType]
 
 
@@ -32,11 +32,11 @@ def apply(*edits: Edit, text: str = TEXT) -> Edited:
 def test_one_edit_changes_one_line_and_says_where_it_is_from(
     edit: Edit, text: str, basis: str
 ) -> None:
-    found = apply(edit)
+    after, sources = apply(edit)
 
-    assert found.text == text
-    assert [source.basis for source in found.sources] == ([basis] if basis else [])
-    assert all(source.journal_ids == edit.sources for source in found.sources)
+    assert after == text
+    assert [source.basis for source in sources] == ([basis] if basis else [])
+    assert all(source.journal_ids == edit.sources for source in sources)
 
 
 def test_all_that_is_wrong_is_named_at_once_and_nothing_is_changed() -> None:
@@ -66,12 +66,12 @@ _EDITS = st.builds(
 @given(st.lists(_EDITS, max_size=4))
 def test_whatever_is_proposed_a_said_line_goes_only_for_something_said(edits: list[Edit]) -> None:
     try:
-        found = apply(*edits)
+        after, sources = apply(*edits)
     except ToolFailed:
         return
 
-    assert "# Notes" in found.text
-    if "- cat\n" not in found.text:
+    assert "# Notes" in after
+    if "- cat\n" not in after:
         (edit,) = [one for one in edits if one.line == 2 and one.do != "add"]
         assert {1, 3} & set(edit.sources)
-    assert all(isinstance(source, Source) for source in found.sources)
+    assert all(isinstance(source, Source) for source in sources)

@@ -16,14 +16,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.facts.history import Cause
 from aouo.memory.edits import digest
 from aouo.memory.files import MAX_BYTES, MemoryFiles
-from aouo.memory.keeping import (
-    ChangedMeanwhile,
-    EditedMeanwhile,
-    Keeping,
-    NothingToUndo,
-    Undoing,
-    Undone,
-)
+from aouo.memory.keeping import ChangedMeanwhile, Keeping
 from aouo.plumbing.clock import SystemClock
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database
@@ -55,7 +48,7 @@ async def keeping(folder: Path, kind: type[MemoryFiles] = MemoryFiles) -> AsyncG
     files = kind(folder / "memory")
     (folder / "memory").mkdir(exist_ok=True)
     try:
-        yield Keeping(database=database, clock=SystemClock(), files_of=lambda pack, owner: files)
+        yield Keeping(database=database, clock=SystemClock(), files=lambda pack, owner: files)
     finally:
         await database.close()
 
@@ -65,7 +58,7 @@ async def append(kept: Keeping, content: str, call_id: str = "") -> None:
 
 
 async def origins(kept: Keeping) -> list[str]:
-    found = await kept._database.read(lambda tx: versions.newest(tx, PACK, OWNER, 100))
+    found = await kept.database.read(lambda tx: versions.newest(tx, PACK, OWNER, 100))
     return [version.cause.origin for version in reversed(found)]
 
 
@@ -87,7 +80,7 @@ async def test_an_edit_that_comes_in_between_an_undo_is_not_undone(tmp_path: Pat
         Contested.edits = 1
         undoing = await kept.undo(PACK, OWNER, HAND, call_id="u")
 
-        assert undoing == EditedMeanwhile(("MEMORY.md",))
+        assert undoing == ("", ("MEMORY.md",))
         assert kept.files(PACK, OWNER).text("memory") == "- by hand\n"
 
 
@@ -108,7 +101,7 @@ async def test_the_same_call_changes_something_once(tmp_path: Path) -> None:
         await append(kept, "- one", "a")
         undone = [await kept.undo(PACK, OWNER, HAND, call_id="u") for _ in range(2)]
 
-        assert undone == [Undone("MEMORY.md")] * 2
+        assert undone == [("MEMORY.md", ())] * 2
         assert kept.files(PACK, OWNER).text("memory") == "- one\n"
 
 
@@ -153,13 +146,13 @@ def test_undoing_everything_leads_back_to_the_beginning(acts: Sequence[Act]) -> 
         with TemporaryDirectory() as folder:
             async with keeping(Path(folder)) as kept:
                 await _act(kept, Path(folder) / "memory" / "MEMORY.md", acts)
-                undoing: Undoing = Undone("")
+                undone, edited = "", ()
                 for number in range(3 * len(acts) + 2):
-                    undoing = await kept.undo(PACK, OWNER, HAND, call_id=f"last {number}")
-                    if isinstance(undoing, NothingToUndo):
+                    undone, edited = await kept.undo(PACK, OWNER, HAND, call_id=f"last {number}")
+                    if not undone and not edited:
                         break
 
-                assert isinstance(undoing, NothingToUndo)
+                assert (undone, edited) == ("", ())
                 assert kept.files(PACK, OWNER).text("memory") in ("", _first_by_hand(acts))
 
     asyncio.run(play())

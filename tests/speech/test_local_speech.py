@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from aouo.facts.attachments import VOICE_INSTALL
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
-from aouo.facts.notices_media import VOICE_INSTALL
 from aouo.speech.audio import opus_of
 from aouo.speech.local import LocalSpeech, Models
 from aouo.speech.services import SpeechCall

@@ -66,7 +66,7 @@ async def test_files_that_cannot_be_reached_hold_up_nobody_elses_notes(
         database=database,
         clock=clock,
         trigger=trigger,
-        keeping=Keeping(database=database, clock=clock, files_of=files_of),
+        keeping=Keeping(database=database, clock=clock, files=files_of),
         may=lambda pack, inbound: True,
         left=lambda tx: -1,
         enabled=lambda: True,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aouo.facts import errors, notices
+from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.work import Route
 from aouo.words import models, sentences
+from aouo.words.conversations import whereabouts
 
-HERE = notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",))
+HERE = Route(1, "notes", "", "s", "", 1)
 
 
 def test_why_a_model_gave_no_answer_has_words_for_each_error() -> None:
@@ -32,16 +37,15 @@ def test_an_approval_counts_what_would_be_written(writes_bytes: int, said: str) 
 
 
 @pytest.mark.parametrize(("platform", "told"), [("tg", True), ("web", False), ("cli", False)])
-def test_whereami_tells_a_topic_only_where_there_are_topics(platform: str, told: bool) -> None:
-    where = sentences.word(notices.Whereabouts(platform, "~", "", "notes", "", "s", ("notes",)))
+def test_whereami_tells_a_topic_only_where_there_are_topics(platform: Platform, told: bool) -> None:
+    where = whereabouts(ConversationAddress(platform, "~"), HERE, ["notes"])
 
     assert ("Topic: none" in where.text) == told
 
 
 def test_whereami_says_what_is_off_the_record_and_how_to_end_it() -> None:
-    on_the_record = sentences.word(HERE).text
-    off = sentences.word(
-        notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",), off_record=True)
-    ).text
+    here = ConversationAddress("tg", "1")
+    on_the_record = whereabouts(here, HERE, ["notes"]).text
+    off = whereabouts(here, replace(HERE, off_record=True), ["notes"]).text
 
     assert off == f"{on_the_record}\nOff the record: nothing is kept. /otr ends it."

@@ -12,8 +12,8 @@ from aouo.app.services import budget_of, own_ears, paid_for
 from aouo.cli.doctoring.check import Check
 from aouo.config.sections import SpeechToText
 from aouo.config.settings import Settings
+from aouo.facts.attachments import VOICE_INSTALL, Lack
 from aouo.facts.errors import SetupError, ToolFailed
-from aouo.facts.notices_media import VOICE_INSTALL, Lack
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs, Nowhere

@@ -18,11 +18,12 @@ from aouo.facts.ids import ulid
 from aouo.memory.difference import difference
 from aouo.memory.edits import digest
 from aouo.memory.files import MemoryFiles
-from aouo.memory.keeping import ChangedMeanwhile, EditedMeanwhile, Undone
+from aouo.memory.keeping import ChangedMeanwhile
 from aouo.packs.memories import Memories
 from aouo.packs.stores import private_folders
 from aouo.plumbing.verbs import Facts
 from aouo.store import memory_history as history
+from aouo.words.catalogue import text
 
 _WORDS_CHARS = 2_000
 _SECRET = "It holds what looks like a secret, which is left out here. Edit it where it lies."
@@ -93,7 +94,7 @@ class _Room:
         async with self._shown.snapshot() as snapshot:
             changes = await snapshot.ask(history.changes(pack, tenant))
             newest = await snapshot.ask(history.newest(pack, tenant))
-        told = await asyncio.to_thread(self._told, files, newest)
+        told = await self._told(files, newest)
         (whose,) = await described(self._shown, [tenant])
         people = await described(
             self._shown, [f"tg_{person}" for person in {one.person for one in changes} if person]
@@ -130,7 +131,7 @@ class _Room:
     async def edit(self, pack: str, tenant: str, file: str, body: Edited) -> Facts:
         files = await self._files_of(pack, tenant)
         name = _file(files, file)
-        there = (await asyncio.to_thread(self._told, files, {}))[files.names.index(name)]
+        (there,) = await self._told(files, {}, name)
         if there["locked"]:
             raise Conflict(f"{name}: {there['locked']}")
         size = len(body.text.encode())
@@ -156,21 +157,16 @@ class _Room:
         await self._files_of(pack, tenant)
         keeping = self._shown.bot.app.shared.keeping
         try:
-            undoing = await keeping.undo(
+            undone, edited = await keeping.undo(
                 pack, tenant, self._cause("undo"), call_id=f"page:{ulid()}", wanted=body.version
             )
         except ToolFailed as error:
             raise Conflict(f"Nothing was undone: {error}") from error
-        match undoing:
-            case Undone(file):
-                return {"undone": file, **await self.files(pack, tenant)}
-            case EditedMeanwhile(names):
-                edited = ", ".join(names)
-                raise Conflict(
-                    f"Nothing was undone: {edited} was edited by hand. Undo again takes that back."
-                )
-            case _:
-                raise Conflict("Nothing was undone: this is not the newest change any more.")
+        if undone:
+            return {"undone": undone, **await self.files(pack, tenant)}
+        if edited:
+            raise Conflict(text("memory.not-undone-edited", names=", ".join(edited)))
+        raise Conflict("Nothing was undone: this is not the newest change any more.")
 
     def _cause(self, origin: Literal["hand", "undo"]) -> Cause:
         return Cause(origin, person=self._shown.owner().id, platform="web")
@@ -208,9 +204,13 @@ class _Room:
         folder = folders.get(tenant, self._shown.home.private_folder(pack, tenant))
         return Memories(self._shown.library, lambda pack, tenant: folder).files(pack, tenant)
 
-    def _told(self, files: MemoryFiles, newest: dict[str, str]) -> list[Facts]:
+    async def _told(self, files: MemoryFiles, newest: dict[str, str], *names: str) -> list[Facts]:
         clean = self._shown.redactor().text
-        return [_told(files, name, newest, clean) for name in files.names]
+
+        def told() -> list[Facts]:
+            return [_told(files, name, newest, clean) for name in names or files.names]
+
+        return await asyncio.to_thread(told)
 
     def _version(self, version: Version, words: str, lines: dict[str, str]) -> Facts:
         redactor, cause = self._shown.redactor(), version.cause
@@ -241,26 +241,20 @@ class _Room:
 def _told(
     files: MemoryFiles, name: str, newest: dict[str, str], clean: Callable[[str], str]
 ) -> Facts:
-    facts: Facts = {"name": name, "max_bytes": files.max_bytes}
+    held, problem = "", ""
     try:
-        text = files.text(name)
+        held = files.text(name)
     except ToolFailed as error:
-        return {
-            **facts,
-            "text": "",
-            "version": "",
-            "bytes": 0,
-            "locked": str(error),
-            "by_hand": False,
-        }
-    safe = clean(text)
+        problem = str(error)
+    safe = clean(held)
     return {
-        **facts,
+        "name": name,
+        "max_bytes": files.max_bytes,
         "text": safe,
-        "version": digest(text),
-        "bytes": len(text.encode("utf-8", "replace")),
-        "locked": "" if safe == text else _SECRET,
-        "by_hand": name in newest and newest[name] != text,
+        "version": "" if problem else digest(held),
+        "bytes": len(held.encode("utf-8", "replace")),
+        "locked": problem or ("" if safe == held else _SECRET),
+        "by_hand": not problem and name in newest and newest[name] != held,
     }
 
 

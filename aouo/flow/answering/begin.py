@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
-from aouo.facts import notices
 from aouo.facts.commands import Carried, TurnHints
 from aouo.facts.errors import ChosenBefore, NothingToRetry
 from aouo.facts.events import Button, Triggered
@@ -21,6 +20,7 @@ from aouo.store.database import Database, Tx
 from aouo.store.sessions import Resolved
 from aouo.store.tenants import tenant_of
 from aouo.words import sentences
+from aouo.words.catalogue import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
         return None
     if job.isolated:
         return Begun(turn, turn.session_id, tenant_of(tx, job.inbound))
-    said = sentences.word(notices.Plain.RESUMED)
+    said = say("turns.resumed")
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )

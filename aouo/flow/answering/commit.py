@@ -9,11 +9,9 @@ from functools import partial
 from typing import TypeAlias
 
 from aouo.commands.post_actions import PostActions
-from aouo.facts import notices
 from aouo.facts.accounts import Refusal
 from aouo.facts.address import Lane
 from aouo.facts.errors import PostActionFailed, ProviderError, StopAsked
-from aouo.facts.notices import Notice
 from aouo.facts.ports import Clock, Rendered, iso, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job
@@ -54,7 +52,8 @@ from aouo.triggers.runs import RunEnd
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.journal import record_all
 from aouo.turn.pipelines import settle
-from aouo.words import sentences
+from aouo.words import menus, sentences, summaries
+from aouo.words.catalogue import say, text
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
@@ -177,7 +176,7 @@ class Commit:
             if answer.shown or _said_already(tx, facts.turn.id, text):
                 return [*_queued(tx, turn, (), filled, now), *rows]
             skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
-            buttons = sentences.skip_onboarding() if skips else ()
+            buttons = menus.skip_introduction() if skips else ()
             return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
         return await self._settle(turn, write, unless_stopped=True)
@@ -187,14 +186,14 @@ class Commit:
         carried, facts = turn.job.carried, turn.ctx.facts
         if carried is None or carried.post_action is None:
             return []
-        notice: Notice | None = notices.Plain.NOT_DONE_OFF_RECORD
+        said: Rendered | None = say("commands.not-done-off-record")
         if not facts.turn.off_record:
             action = jobs.take_post_action(tx, turn.job)
             answered = answered_in(turn.ctx, now, text)
-            notice = self._post_actions.do(tx, action, answered) if action else None
-        if notice is None:
+            said = self._post_actions.do(tx, action, answered) if action else None
+        if said is None:
             return []
-        said, turn_id = sentences.word(notice), facts.turn.id
+        turn_id = facts.turn.id
         key = f"post_action:{turn_id}"
         return [deliveries.add(tx, facts.address, "notice", said, now, turn_id=turn_id, key=key)]
 
@@ -225,7 +224,7 @@ class Commit:
         if asked:
             filled = replace(filled, text=filled.shown)
         if reason is StopReason.TIMEOUT:
-            said = sentences.TIMED_OUT
+            said = text("turns.timed-out")
         else:
             said = sentences.CUT_SHORT if _seen(filled) else ""
         line = partial(sentences.stopped_in_history, why)
@@ -389,7 +388,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
     summary = ctx.summarised
     if summary is None:
         return []
-    said = sentences.word(notices.MadeRoom(summary.messages, summary.id))
+    said = summaries.made_room(summary.messages, summary.id)
     key = f"summary:{summary.id}"
     return [
         deliveries.add(

@@ -9,7 +9,6 @@ import structlog
 
 from aouo.commands.post_actions import Answered, PostActions
 from aouo.commands.summaries import ROTATE, nothing_to_compact
-from aouo.facts import notices
 from aouo.facts.commands import PostAction
 from aouo.facts.errors import (
     PostActionFailed,
@@ -36,7 +35,8 @@ from aouo.store.tenants import tenant_of
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
-from aouo.words import sentences
+from aouo.words import summaries as words
+from aouo.words.catalogue import say
 
 log = structlog.get_logger()
 FEWEST_MESSAGES = 4
@@ -87,14 +87,14 @@ class Compacting:
 
     async def _run(self, job: Job, focus: str, generation: Generation) -> None:
         if job.off_record:
-            await self._replies.answer(job, notices.Plain.NO_SUMMARY_OFF_RECORD)
+            await self._replies.answer(job, say("summaries.off-record"))
             return
         plan = await self._database.read(lambda tx: plan_of(tx, job))
         if plan is None:
             await self._replies.command(job, nothing_to_compact)
             return
         if generation.model.brief:
-            await self._replies.answer(job, notices.Plain.CANNOT_SUMMARISE)
+            await self._replies.answer(job, say("summaries.too-small"))
             return
         ctx = self._turns.open(job, plan.begun, generation, generation.model).ctx
 
@@ -130,10 +130,10 @@ class Compacting:
 
         def write(tx: Tx, now: str) -> list[Rendered]:
             record_all(tx, ctx.spent, now)
-            notice = self._post_actions.do(tx, action, answered_in(ctx, now))
+            said = self._post_actions.do(tx, action, answered_in(ctx, now))
             route = routes.find(tx, job.inbound.address)
             fresh[:] = [route.session_id] if route else []
-            return [sentences.word(notice)] if notice else []
+            return [said] if said else []
 
         await self._replies.settle(job, write)
         ctx.spent = []
@@ -150,7 +150,7 @@ class Compacting:
             record_all(tx, ctx.spent, now)
             if why is StopReason.PERSON:
                 return []
-            return [sentences.not_compacted(why, f"job {job.id}")]
+            return [words.not_compacted(why, f"job {job.id}")]
 
         await self._replies.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 

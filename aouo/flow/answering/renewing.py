@@ -8,7 +8,6 @@ from dataclasses import replace
 import structlog
 
 from aouo.commands.summaries import go_on_afresh
-from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, StopAsked
 from aouo.facts.history import Draft
 from aouo.facts.ports import ChatModel, Clock, stamp
@@ -25,7 +24,7 @@ from aouo.store import deliveries, jobs, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.compaction import KEPT_SHARE, budget_tokens, cut
 from aouo.turn.journal import record_all
-from aouo.words import sentences
+from aouo.words.summaries import renewed
 
 log = structlog.get_logger()
 LEAST_TURNS = 20
@@ -147,6 +146,6 @@ class Renewing:
         jobs.check_claim(tx, job, unless_stopped=True)
         record_all(tx, turn.ctx.spent, now)
         _, summary = go_on_afresh(tx, answered_in(turn.ctx, now), draft)
-        said = sentences.word(notices.Renewed(draft.messages, summary))
+        said = renewed(draft.messages, summary)
         key = f"summary:{summary}"
         return deliveries.add(tx, job.inbound.address, "notice", said, now, key=key)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from aouo.facts import notices
-from aouo.facts.notices import Notice
-from aouo.facts.notices_media import FilesTookTooLong
-from aouo.facts.ports import ChatModel
+from aouo.facts.ports import ChatModel, Rendered
 from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.files.intake import Audience, Intake, has_files
@@ -17,7 +14,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import RunTurn
-from aouo.words import sentences
+from aouo.words.catalogue import say
 
 _MISSED = "a file could not be taken in"
 _READS_NO_SKILLS = "the model reads no skills"
@@ -40,14 +37,16 @@ class Words:
         """What the turn is to answer; None = there will be no turn, and the job is settled or
         given back."""
         if wanted.skill and model.brief:
-            notice = notices.ReadsNoSkills(wanted.skill.rpartition(":")[2])
-            return await self._give_up(job, notice, _READS_NO_SKILLS)
+            skill = wanted.skill.rpartition(":")[2]
+            return await self._give_up(
+                job, say("turns.reads-no-skills", skill=skill), _READS_NO_SKILLS
+            )
         if has_files(job) and not wanted.again:
             return await self._with_files(job, wanted, model, generation)
         if not wanted.said.strip() and not wanted.again:
             if job.isolated:
-                return await self._give_up(job, notices.Plain.EMPTY_MESSAGE, "")
-            await self._replies.answer(job, notices.Plain.EMPTY_MESSAGE)
+                return await self._give_up(job, say("turns.empty-message"), "")
+            await self._replies.answer(job, say("turns.empty-message"))
             return None
         return wanted
 
@@ -70,18 +69,18 @@ class Words:
             case str():
                 return replace(wanted, said=taken)
             case StopReason.TIMEOUT:
-                return await self._give_up(job, FilesTookTooLong(), _MISSED)
+                return await self._give_up(job, say("media.took-too-long"), _MISSED)
             case StopReason():
                 await self._replies.end_early(job, taken)
                 if taken is not StopReason.SHUTDOWN:
                     self._intake.forget(job)
                 return None
-            case notice:
-                return await self._give_up(job, notice, _MISSED)
+            case said:
+                return await self._give_up(job, said, _MISSED)
 
-    async def _give_up(self, job: Job, notice: Notice, why: str) -> None:
+    async def _give_up(self, job: Job, said: Rendered, why: str) -> None:
         if job.isolated:
-            await self._bringing.give_up(job, sentences.word(notice).text)
+            await self._bringing.give_up(job, said.text)
             return
-        await self._replies.give_up(job, notice, state="done", why=why)
+        await self._replies.give_up(job, said, state="done", why=why)
         self._intake.forget(job)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import structlog
 
-from aouo.facts import notices
 from aouo.facts.events import Report, Triggered
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
@@ -23,7 +22,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, jobs, off_record, report_parts, schedule_runs, schedules, turns
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
+from aouo.words.catalogue import say
 
 log = structlog.get_logger()
 PATIENCE_S = 10.0
@@ -51,7 +50,7 @@ async def erase_unanswered(
             address = found.inbound.address
             told += ending.end_dropped(tx, found.job_id, found.inbound, "erased", now)
             if not found.stopped:  # else its person was told, and wants no more of it
-                said, key = sentences.word(notices.Plain.ERASED), f"erased:{found.job_id}"
+                said, key = say("turns.erased"), f"erased:{found.job_id}"
                 told.append(deliveries.add(tx, address, "notice", said, now, key=key))
         return told
 

@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import structlog
 
-from aouo.facts import notices_media as notices
 from aouo.facts.accounts import Spent
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import PICTURES, Attachment
@@ -40,8 +39,7 @@ from aouo.facts.errors import (
     RegionRefused,
 )
 from aouo.facts.events import Album, Attached
-from aouo.facts.notices_media import MediaNotice
-from aouo.facts.ports import ChatModel, Clock, Files, stamp
+from aouo.facts.ports import ChatModel, Clock, Files, Rendered, stamp
 from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile
 from aouo.flow.files import media_files
@@ -55,6 +53,9 @@ from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
 from aouo.store.off_record import is_once
+from aouo.words import media as words
+from aouo.words import sentences
+from aouo.words.catalogue import message, text
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -67,11 +68,7 @@ _ASKED_AT_MOST_S = 10.0
 
 
 class _Missed(Exception):
-    """A file has no value; the notice says why."""
-
-    def __init__(self, notice: MediaNotice) -> None:
-        super().__init__(repr(notice))
-        self.notice = notice
+    """A file has no value; its text is the sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,38 +85,30 @@ class Audience:
     quota: Quota
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Intake:
     """Takes in the files of jobs. `folder` is the home's media folder; `show` an activity;
     `files` fetch what came, by platform."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        folder: Path,
-        files: Mapping[str, Files],
-        show: Callable[[ConversationAddress, str], Awaitable[None]],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._folder = folder
-        self._files = files
-        self._show = show
+    database: Database
+    clock: Clock
+    folder: Path
+    files: Mapping[str, Files]
+    show: Callable[[ConversationAddress, str], Awaitable[None]]
 
-    async def take_in(self, job: Job, said: str, audience: Audience) -> str | MediaNotice:
-        """The words that the turn begins with, or what to tell the person instead.
+    async def take_in(self, job: Job, said: str, audience: Audience) -> str | Rendered:
+        """Return the words that the turn begins with, or what to tell the person instead.
 
         `said` are the words under the files.
         """
         content = job.inbound.content
         assert isinstance(content, Attached | Album)
-        kept = await self._database.read(lambda tx: media.of_job(tx, job.id))
+        kept = await self.database.read(lambda tx: media.of_job(tx, job.id))
         try:
             for position, item in enumerate(content.items):
                 if not (item.referred or (position in kept and kept[position].understood)):
                     _refuse_early(item, audience)
-            async with typing(self._show, self._clock, job.inbound.address):
+            async with typing(self.show, self.clock, job.inbound.address):
                 for position, item in enumerate(content.items):
                     try:
                         kept[position] = await self._one(job, position, item, audience, kept)
@@ -127,8 +116,8 @@ class Intake:
                         if not item.referred:
                             raise
         except _Missed as missed:
-            log.info("media_missed", notice=type(missed.notice).__name__)
-            return missed.notice
+            log.info("media_missed", why=str(missed))
+            return message(str(missed))
         reach = await asyncio.to_thread(self._reach, kept, audience)
         return words_of(content, said, kept, reach)
 
@@ -139,7 +128,7 @@ class Intake:
         return {
             position: (
                 audience.model.sees and _is_picture(one),
-                reach_of(self._folder / one.path, one, audience.openers),
+                reach_of(self.folder / one.path, one, audience.openers),
             )
             for position, one in kept.items()
         }
@@ -162,28 +151,29 @@ class Intake:
         """The pictures of a job, for a model that sees; one that was pruned is left out."""
         if not model.sees:
             return ()
-        kept = await self._database.read(lambda tx: media.of_job(tx, job.id))
+        kept = await self.database.read(lambda tx: media.of_job(tx, job.id))
         return await asyncio.to_thread(self._load, kept)
 
     def forget(self, job: Job) -> None:
         """Remove the files of a job, if it was off the record."""
         if has_files(job) and (job.off_record or is_once(job.inbound)):
-            media_files.remove(self._folder, job.id, job.inbound)
+            media_files.remove(self.folder, job.id, job.inbound)
 
     async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
-        files = self._files.get(job.inbound.address.platform)
+        files = self.files.get(job.inbound.address.platform)
         if files is None:
-            raise _Missed(notices.FileNotReached(item.in_words))
+            raise _Missed(text("media.not-reached", what=item.in_words))
         path = f"{media_files.folder_of(job.inbound.address)}/{job.id}_{position}_{item.file_name}"
         try:
-            size = await files.fetch(item, self._folder / path)
+            size = await files.fetch(item, self.folder / path)
         except FileTooBig as error:
-            notice = notices.FileTooLarge(item.in_words, error.limit_bytes)
-            raise _Missed(notice) from error
+            limit_mb = error.limit_bytes / (1024 * 1024)
+            why = text("media.too-large", what=item.in_words, limit_mb=limit_mb)
+            raise _Missed(why) from error
         except FileGone as error:
-            raise _Missed(notices.FileIsGone(item.in_words)) from error
+            raise _Missed(text("media.gone", what=item.in_words)) from error
         except FileNotFetched as error:
-            raise _Missed(notices.FileNotReached(item.in_words)) from error
+            raise _Missed(text("media.not-reached", what=item.in_words)) from error
         kept = KeptFile(position, item.kind, path, item.mime_type, size)
         await self._write(job, kept, [])
         return kept
@@ -210,16 +200,16 @@ class Intake:
     async def _hear(
         self, item: Attachment, kept: KeptFile, audience: Audience, row: Spent, spent: list[Spent]
     ) -> str:
-        ears, file = audience.senses.ears, self._folder / kept.path
+        ears, file = audience.senses.ears, self.folder / kept.path
         assert not isinstance(ears, str)
         try:
             await audience.quota.check()
             heard: Heard = await self._patiently(lambda: ears.transcribe(file, item.duration_s))
         except Refused as error:
-            raise _Missed(notices.MediaRefused(error)) from error
+            raise _Missed(sentences.failure(error, "")) from error
         except ProviderError as error:
             log.warning("stt_failed", kind=type(error).__name__, error=str(error))
-            raise _Missed(notices.NotHeard(item.in_words, trouble_of(error))) from error
+            raise _Missed(words.not_heard(item.in_words, _trouble_of(error))) from error
         call = heard.call
         spent.append(
             replace(
@@ -233,7 +223,8 @@ class Intake:
             )
         )
         if not heard.text:
-            raise _Missed(notices.NothingHeard(item.in_words, heard.unclear))
+            silent = "media.not-clear" if heard.unclear else "media.no-words"
+            raise _Missed(text(silent, what=item.in_words))
         return heard.text
 
     async def _look(
@@ -243,19 +234,19 @@ class Intake:
         assert eyes is not None
         images = await asyncio.to_thread(self._load, {0: kept})
         if not images:
-            raise _Missed(notices.FileIsGone(item.in_words))
+            raise _Missed(text("media.gone", what=item.in_words))
         row = replace(row, scope="vision")
         try:
             return await self._patiently(
                 lambda: eyes.describe(images[0], item.caption, row, spent.append)
             )
         except EmptyAnswer as error:
-            raise _Missed(notices.NotSeen("silent")) from error
+            raise _Missed(words.not_seen("silent")) from error
         except Refused as error:
-            raise _Missed(notices.MediaRefused(error)) from error
+            raise _Missed(sentences.failure(error, "")) from error
         except (ProviderError, TimeoutError) as error:
             log.warning("vision_failed", kind=type(error).__name__, error=str(error))
-            raise _Missed(notices.NotSeen(trouble_of(error))) from error
+            raise _Missed(words.not_seen(_trouble_of(error))) from error
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask a service, up to three times if its trouble may pass."""
@@ -265,11 +256,11 @@ class Intake:
             except ProviderBusy as error:
                 if error.retry_after_s > _ASKED_AT_MOST_S:
                     raise
-                await self._clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.retry_after_s))
+                await self.clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.retry_after_s))
         return await ask()
 
     async def _write(self, job: Job, kept: KeptFile, spent: list[Spent]) -> None:
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> None:
             jobs.check_claim(tx, job)
@@ -277,7 +268,7 @@ class Intake:
             for row in spent:
                 usage.record(tx, row, now)
 
-        await self._database.transact(write, durable=True)
+        await self.database.transact(write, durable=True)
 
     def _load(self, kept: Mapping[int, KeptFile]) -> tuple[Image, ...]:
         images: list[Image] = []
@@ -285,7 +276,7 @@ class Intake:
             if not _is_picture(one) or one.text:
                 continue
             try:
-                images.append(Image(one.mime_type, (self._folder / one.path).read_bytes()))
+                images.append(Image(one.mime_type, (self.folder / one.path).read_bytes()))
             except OSError as error:
                 log.warning("picture_gone", path=one.path, error=str(error))
         return tuple(images)
@@ -299,9 +290,9 @@ def has_files(job: Job) -> bool:
 def _refuse_early(item: Attachment, audience: Audience) -> None:
     """What is not set up needs no download."""
     if item.is_heard and isinstance(audience.senses.ears, str):
-        raise _Missed(notices.HearingNotSetUp(item.in_words, audience.senses.ears))
+        raise _Missed(words.no_ears(item.in_words, audience.senses.ears))
     if item.kind == "photo" and not audience.model.sees and audience.senses.eyes is None:
-        raise _Missed(notices.SeeingNotSetUp())
+        raise _Missed(text("media.no-eyes"))
 
 
 def _is_picture(one: KeptFile) -> bool:
@@ -310,11 +301,11 @@ def _is_picture(one: KeptFile) -> bool:
     return one.mime_type.lower() in PICTURES and not large
 
 
-def trouble_of(error: BaseException) -> notices.Trouble:
+def _trouble_of(error: BaseException) -> words.Trouble:
     """Why a service gave nothing, as far as a person can do something about it."""
     match error:
         case QuotaUsedUp():
-            return "used up"
+            return "used-up"
         case ProviderBusy():
             return "busy"
         case ProviderTimeout() | TimeoutError():

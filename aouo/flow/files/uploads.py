@@ -12,6 +12,7 @@ import re
 import shutil
 from collections.abc import AsyncIterable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
@@ -40,6 +41,7 @@ _HEAD_BYTES = 64 * 1024
 _CHUNK = 1024 * 1024
 
 
+@dataclass(slots=True, eq=False)
 class Uploads:
     """The uploaded files of all chats, below the home's `media` folder.
 
@@ -47,13 +49,12 @@ class Uploads:
     never said is bounded here; what an earlier process left of it, as all media daily.
     """
 
-    def __init__(self, media: Path) -> None:
-        self._media = media
-        self._unsaid: dict[str, Path] = {}
+    media: Path
+    _unsaid: dict[str, Path] = field(init=False, default_factory=dict[str, Path])
 
     def place(self, address: ConversationAddress) -> Path:
         """Return the folder of a chat's files."""
-        return self._media / folder_of(address)
+        return self.media / folder_of(address)
 
     async def take(
         self, address: ConversationAddress, name: str, content: AsyncIterable[bytes]
@@ -114,7 +115,7 @@ class Uploads:
     async def fetch(self, item: Attachment, to: Path) -> int:
         """See `Files`: the job has the file under a name of its own."""
         try:
-            return await asyncio.to_thread(_share, self._media / item.file_id, to)
+            return await asyncio.to_thread(_share, self.media / item.file_id, to)
         except FileNotFoundError as error:
             raise FileGone(str(error)) from error
         except OSError as error:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import structlog
 
-from aouo.facts import notices
 from aouo.facts.events import Album, Attached, Command, Content, Edited, Inbound, Text
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.taps import Tap
@@ -22,6 +21,8 @@ from aouo.store.database import Database, Tx
 from aouo.turn import heard
 from aouo.turn.context import TurnContext
 from aouo.words import sentences
+from aouo.words.catalogue import say
+from aouo.words.turns import edited_too_late
 
 log = structlog.get_logger()
 
@@ -83,7 +84,7 @@ class Editing:
         def work(tx: Tx, now: str) -> str | list[Delivery]:
             if problem := _take(tx, int(tap.values[0]), job.inbound, now):
                 return problem
-            said = sentences.word(notices.Plain.ANSWERING_EDITED)
+            said = say("turns.answering-edited")
             return [deliveries.add(tx, address, "notice", said, now, edits=edits)]
 
         await self._replies.answer_tap(job, work, "answers an edited message", wakes=True)
@@ -164,7 +165,7 @@ def _offer(tx: Tx, job_id: int, new: Inbound, now: str) -> Delivery | None:
     offer_id, fresh = edits.offer(tx, job_id, new, now)
     if not fresh:
         return None
-    said = sentences.word(notices.EditedTooLate(offer_id))
+    said = edited_too_late(offer_id)
     return deliveries.add(tx, new.address, "notice", said, now, key=f"edited:{offer_id}")
 
 

@@ -9,7 +9,6 @@ from typing import Protocol
 
 import structlog
 
-from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.commands import INSTALL
@@ -36,6 +35,7 @@ from aouo.packs.compare import Difference
 from aouo.packs.summary import Summary
 from aouo.triggers.scheduling import Place
 from aouo.words import sentences
+from aouo.words.catalogue import say
 from aouo.words.packs import install_card
 
 log = structlog.get_logger()
@@ -104,7 +104,7 @@ class Installing:
     async def run(self, job: Job, rest: str) -> None:
         """Look through the pack that is meant, and ask."""
         if not self._owner().is_owner(job.inbound):
-            await self._replies.answer(job, notices.OwnersCommand(INSTALL.name))
+            await self._replies.answer(job, say("commands.owners", name=INSTALL.name))
             return
         try:
             wanted = rest.strip()

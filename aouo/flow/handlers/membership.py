@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import structlog
 
-from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import MayNotWrite, RecipientGone
 from aouo.facts.events import Standing
@@ -19,7 +18,8 @@ from aouo.outbound.outbox import Outbox
 from aouo.routing.decisions import MoveChat, Refuse
 from aouo.store import chats, gone
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
+from aouo.words.catalogue import say
+from aouo.words.conversations import own_id
 
 log = structlog.get_logger()
 
@@ -43,8 +43,10 @@ async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, why: 
     person = job.inbound.person.id
     cure = {} if why.as_chat else {"let_in": let_in(person)}
     log.info("tg_auth_denied", person=person, **cure)
-    notice = notices.YourId(person) if why.tell_id else notices.Plain.NOT_AUTHORIZED
-    said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
+    if why.as_chat:
+        said = say(f"conversations.wrote-as-{why.as_chat}")
+    else:
+        said = own_id(person) if why.tell_id else say("conversations.not-authorized")
     await replies.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
 

@@ -11,10 +11,9 @@ import structlog
 
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import CommandCall
-from aouo.facts import notices
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button
-from aouo.facts.ports import Clock, stamp
+from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
 from aouo.packs.data.storage import PackStore
@@ -23,7 +22,8 @@ from aouo.packs.load import Pack
 from aouo.store import deliveries, turns
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
-from aouo.words import sentences
+from aouo.words import menus
+from aouo.words.catalogue import say
 
 log = structlog.get_logger()
 _COLUMN = re.compile(r"\{([^{}]*)\}")
@@ -41,21 +41,14 @@ class _Place:
     edits: int = 0
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Menus:
     """Shows pages in the person's language; starts no session and asks no model."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        replies: Replies,
-        open_store: Callable[[str, str], PackStore],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._replies = replies
-        self._open_store = open_store
+    database: Database
+    clock: Clock
+    replies: Replies
+    open_store: Callable[[str, str], PackStore]
 
     async def open(self, job: Job, page_id: str = "") -> None:
         """Show the page, "" = the pack's first one.
@@ -64,34 +57,38 @@ class Menus:
         """
         content = job.inbound.content
         if job.lane.bypasses:
-            await self._replies.begin_tap(job)
-        library = self._replies.library
+            await self.replies.begin_tap(job)
+        library = self.replies.library
         place = await self._place(job)
         if place.tapped and place.pack is not None and place.tapped != place.pack:
-            await self._replies.answer(job, notices.MenuOfOtherPack(place.tapped, place.pack))
+            said = say("menus.of-other-pack", pack=place.tapped, current=place.pack)
+            await self.replies.answer(job, said)
             return
         if place.pack is None:
-            await self._replies.command(job, lambda tx, call: pick(tx, call, library))
+            await self.replies.command(job, lambda tx, call: pick(tx, call, library))
             return
         pack = library.get(place.pack)
         if pack is None or pack.menu.first is None:
             gone = isinstance(content, Button)
-            name = place.pack
-            await self._replies.answer(
-                job, notices.Plain.UNKNOWN_BUTTON if gone else notices.NoMenu(name)
-            )
+            said = say("turns.unknown-button") if gone else menus.none(place.pack)
+            await self.replies.answer(job, said)
             return
-        found = pack.menu.page(page_id) if page_id else pack.menu.first
-        shown = await self._shown(pack, found or pack.menu.first, place.tenant, job)
-        await self._say(job, place, _page(pack, shown, gone=found is None))
+        page = pack.menu.page(page_id) if page_id else pack.menu.first
+        said = await self._page(pack, page or pack.menu.first, place.tenant, job, gone=page is None)
+        await self.replies.settle(
+            job,
+            lambda tx, now: [said],
+            in_place=lambda message: place.edits,
+            key=deliveries.menu_key(place.pack),
+        )
 
     async def _place(self, job: Job) -> _Place:
         inbound = job.inbound
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def look(tx: Tx) -> _Place:
             call = CommandCall(inbound, "", now, job.id)
-            here = pack_here(tx, call, self._replies.library), tenant_of(tx, inbound)
+            here = pack_here(tx, call, self.replies.library), tenant_of(tx, inbound)
             if not isinstance(inbound.content, Button) or not inbound.message_id:
                 return _Place(*here)
             pack = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
@@ -102,57 +99,39 @@ class Menus:
             by = turns.pack_of(tx, row.turn_id)
             return _Place(*here, by, inbound.message_id if edits else 0)
 
-        return await self._database.read(look)
+        return await self.database.read(look)
 
-    async def _shown(self, pack: Pack, page: Page, tenant: str, job: Job) -> _Shown:
+    async def _page(self, pack: Pack, page: Page, tenant: str, job: Job, *, gone: bool) -> Rendered:
+        """Return a page in the person's language; `gone`: they wanted another one."""
         language = job.inbound.person.language
+
+        def said(text: str) -> str:
+            return pack.translations.text(language, text) if text else ""
+
+        lines = await self._lines(pack, page, tenant, pack.translations.text(language, page.row))
+        if page.sql and lines == []:
+            lines = [said(page.empty)]
+        return menus.page(
+            said(pack.manifest.display_name),
+            said(page.title),
+            said(page.text),
+            None if lines is None else list(filter(None, lines)),
+            [[ButtonSpec(said(one.text), one.callback) for one in row] for row in page.rows],
+            instead_of_gone=gone,
+        )
+
+    async def _lines(self, pack: Pack, page: Page, tenant: str, template: str) -> list[str] | None:
+        """Return a page's rows as lines, None = they cannot be read."""
         if not page.sql:
-            return _Shown(page, language, ())
+            return []
         try:
             # Opening it the first time runs the pack's schema.
-            store = await asyncio.to_thread(self._open_store, pack.name, tenant)
+            store = await asyncio.to_thread(self.open_store, pack.name, tenant)
             rows = await asyncio.to_thread(store.read, page.sql, limit=LINES_MAX)
         except AouoError as error:
             log.warning("menu_page_failed", pack=pack.name, page=page.id, error=str(error))
-            return _Shown(page, language, None)
-        template = pack.translations.text(language, page.row)
-        return _Shown(page, language, tuple(_filled(template, row) for row in rows))
-
-    async def _say(self, job: Job, place: _Place, page: notices.MenuPage) -> None:
-        await self._replies.settle(
-            job,
-            lambda tx, now: [sentences.word(page)],
-            in_place=lambda message: place.edits,
-            key=deliveries.menu_key(place.pack or ""),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A page with its rows as lines; None = they could not be read."""
-
-    page: Page
-    language: str
-    lines: tuple[str, ...] | None
-
-
-def _page(pack: Pack, shown: _Shown, *, gone: bool) -> notices.MenuPage:
-    def said(text: str) -> str:
-        return pack.translations.text(shown.language, text) if text else ""
-
-    page = shown.page
-    lines = shown.lines or ()
-    if shown.lines == () and page.sql:
-        lines = (said(page.empty),)
-    return notices.MenuPage(
-        said(pack.manifest.display_name),
-        said(page.title),
-        said(page.text),
-        tuple(filter(None, lines)),
-        tuple(tuple((said(button.text), button.callback) for button in row) for row in page.rows),
-        instead_of_gone=gone,
-        unreadable=shown.lines is None,
-    )
+            return None
+        return [_filled(template, row) for row in rows]
 
 
 def _filled(template: str, row: Mapping[str, object]) -> str:

@@ -9,13 +9,10 @@ from typing import TypeAlias, cast
 import structlog
 
 from aouo.commands.registry import AddedCommand, CommandCall, Commands, Handler, Look, Result
-from aouo.facts import notices
 from aouo.facts.commands import STOP, check_handled
 from aouo.facts.errors import DraftOver, PostActionFailed, TooMuchToRead
 from aouo.facts.ids import draft_id
-from aouo.facts.notices import Notice
-from aouo.facts.notices_commands import CommandFailed, CommandTookTooLong, WordsNotSplit
-from aouo.facts.ports import Clock, stamp
+from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job, Route
 from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
@@ -24,6 +21,7 @@ from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import ObeyCommand, RefuseCommand, StopDraft
 from aouo.store import routes, turns
 from aouo.store.database import Database, Tx
+from aouo.words.catalogue import say
 
 log = structlog.get_logger()
 
@@ -79,7 +77,7 @@ class Obeying:
         elif added := self._commands.added().get(said.name):
             await self._obey_added(job, said, added)
         else:  # its file was taken away a moment ago
-            await self._replies.answer(job, notices.UnknownCommand(said.name))
+            await self._replies.answer(job, say("commands.unknown", name=said.name))
 
     def _handler(self, said: ObeyCommand) -> Handler | None:
         """Return what obeys a command in one transaction, None = it is another kind."""
@@ -102,7 +100,7 @@ class Obeying:
         elif isinstance(ended, Exception):
             await self._failed(job, said, ended)
         elif ended is StopReason.TIMEOUT:
-            await self._replies.answer(job, CommandTookTooLong(said.name))
+            await self._replies.answer(job, say("commands.took-too-long", name=said.name))
         else:
             await self._replies.end_early(job, ended)
 
@@ -114,16 +112,18 @@ class Obeying:
 
     async def _failed(self, job: Job, said: ObeyCommand, error: Exception) -> None:
         log.error("command_failed", command=said.name, error=repr(error))
-        await self._replies.answer(job, CommandFailed(said.name, f"job {job.id}"))
+        failed = say("commands.failed", name=said.name, reference=f"job {job.id}")
+        await self._replies.answer(job, failed)
 
     async def refuse(self, job: Job, why: RefuseCommand) -> None:
         """Say that nobody knows the command, or which pack's it is, or what is wrong with it."""
-        notice: Notice = notices.UnknownCommand(why.name)
         if why.why:
-            notice = WordsNotSplit(why.name, why.why)
+            said = say("commands.not-split", name=why.name, why=why.why)
         elif why.pack:
-            notice = notices.SkillOfOtherPack(why.name, why.pack)
-        await self._replies.answer(job, notice)
+            said = say("commands.of-other-pack", name=why.name, pack=why.pack)
+        else:
+            said = say("commands.unknown", name=why.name)
+        await self._replies.answer(job, said)
 
     async def stop_draft(self, job: Job, stopped: StopDraft) -> None:
         """Do as /stop does, if the answer that was growing as this draft still is; one that is
@@ -147,7 +147,7 @@ class Obeying:
                 return await look(snapshot, call, route)
         except TooMuchToRead as error:
             log.warning("too_much_to_read", error=str(error))
-            return Result(notices.Plain.TOO_MUCH_TO_READ)
+            return Result(say("commands.too-much-to-read"))
 
     async def _called(self, job: Job, said: ObeyCommand) -> tuple[CommandCall, Route | None]:
         """The call of a command that runs before its transaction, and where it was sent."""
@@ -168,4 +168,4 @@ async def _guarded(name: str, added: AddedCommand, call: CommandCall) -> Result 
     if not isinstance(result, Result):
         return TypeError(f"{result!r} is no Result")
     output = cast("object", result.output)
-    return result if isinstance(output, Notice | None) else TypeError(f"{output!r} is no notice")
+    return result if isinstance(output, Rendered | None) else TypeError(f"{output!r} is no message")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from aouo.facts import notices
 from aouo.facts.ports import ChatModel
 from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
@@ -11,7 +10,7 @@ from aouo.outbound import choices
 from aouo.store import deliveries, onboarding, routes, turns
 from aouo.store.database import Tx
 from aouo.store.tenants import tenant_of
-from aouo.words import sentences
+from aouo.words.catalogue import say
 
 
 def may_begin(pack: str, model: ChatModel, generation: Generation) -> bool:
@@ -59,6 +58,7 @@ async def skip(replies: Replies, job: Job) -> None:
             rows += [
                 deliveries.add(tx, inbound.address, "chosen", message, now, key=key, edits=edits)
             ]
-        return [sentences.word(notices.OnboardingSkipped(skipped)), *rows]
+        said = say("menus.introduction-skipped" if skipped else "menus.introduction-over")
+        return [said, *rows]
 
     await replies.settle(job, work)

@@ -1,45 +1,40 @@
-"""Obeys /memory and its buttons: shows whole files, and takes changes back."""
+"""Obeys /memory and its buttons: shows what a pack remembers here, and takes changes back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import tzinfo
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
 
-from aouo.commands import memory
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import CommandCall, Result
-from aouo.facts import notices
 from aouo.facts.commands import Words
 from aouo.facts.errors import ToolFailed
-from aouo.facts.history import Cause
-from aouo.facts.notices_memory import MemoryFileShown
-from aouo.facts.ports import Clock, stamp
+from aouo.facts.history import Cause, Version
+from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
-from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undoing, Undone
+from aouo.memory.keeping import Keeping
+from aouo.store import memory_versions as versions
 from aouo.store.database import Database, Tx
 from aouo.store.tenants import tenant_of
+from aouo.words import memory
+from aouo.words.catalogue import say, text
 
-_USAGE = notices.UsageOf("/memory, /memory undo, or /memory empty USER.md")
+_CHANGES = 3
+_USAGE = "/memory, /memory undo, or /memory empty USER.md"
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Remembering:
     """Acts on the memory of the pack that a conversation is with; `zone` is for times."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        replies: Replies,
-        keeping: Keeping,
-        zone: Callable[[], tzinfo | None],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._replies = replies
-        self._keeping = keeping
-        self._zone = zone
+    database: Database
+    clock: Clock
+    replies: Replies
+    keeping: Keeping
+    zone: Callable[[], tzinfo | None]
 
     async def run(self, job: Job, words: Words) -> None:
         """`/memory`, `/memory undo [id]`, `/memory show <file>` and `/memory empty <file>`."""
@@ -48,107 +43,139 @@ class Remembering:
                 await self._undo(job, 0)
             case ("undo", number) if number.isdecimal():
                 await self._undo(job, int(number[:18]))
-            case ("show", _):
-                await self._show(job, words.args[1])
+            case ("show", name):
+                await self._show(job, name)
             case ():
-                await self._settle_open(job)
-                await self._replies.command(job, self._card)
-            case ("empty", _):
-                await self._empty(job, words.args[1])
+                if where := await self._where(job):
+                    await self.keeping.settle_open(*where)
+                    await self._answer(job, lambda tx, call: self._card(tx, call, *where))
+            case ("empty", name):
+                await self._empty(job, name)
             case _:
-                await self._replies.answer(job, _USAGE)
-
-    def _card(self, tx: Tx, call: CommandCall) -> Result:
-        pack = pack_here(tx, call, self._replies.library)
-        if pack is None:
-            return pick(tx, call, self._replies.library)
-        files = self._keeping.files(pack, tenant_of(tx, call.inbound))
-        return Result(memory.card(tx, call, pack, files, self._zone()))
+                await self.replies.answer(job, say("commands.usage", line=_USAGE))
 
     async def _show(self, job: Job, name: str) -> None:
         """Show a whole file."""
+        if not (where := await self._where(job)):
+            return
+        files = self.keeping.files(*where)
 
-        def show(tx: Tx, call: CommandCall) -> Result:
-            pack = pack_here(tx, call, self._replies.library)
-            if pack is None:
-                return pick(tx, call, self._replies.library)
-            files = self._keeping.files(pack, tenant_of(tx, call.inbound))
+        def show(tx: Tx, call: CommandCall) -> Rendered:
             try:
-                return Result(MemoryFileShown(memory.kept(files, name)), beside=True)
+                return memory.whole(files.file(name), files.shown(name))
             except ToolFailed:
-                return Result(notices.Plain.UNKNOWN_BUTTON, beside=True)
+                return say("turns.unknown-button")
 
-        await self._replies.command(job, show)
+        await self._answer(job, show)
 
     async def _undo(self, job: Job, wanted: int) -> None:
         """Take the change `wanted` back, 0 = the newest that can be."""
-        pack, tenant = await self._where(job)
-        undoing: Undoing = NothingToUndo()
-        off_record = job.off_record
-        if pack is not None and not off_record:
-            cause = Cause("undo", person=job.inbound.person.id)
-            undoing = await self._keeping.undo(
-                pack, tenant, cause, call_id=f"undo:{job.id}", wanted=wanted
-            )
+        if not (where := await self._where(job, changes=True)):
+            return
+        cause = Cause("undo", person=job.inbound.person.id)
+        undone, edited = await self.keeping.undo(
+            *where, cause, call_id=f"undo:{job.id}", wanted=wanted
+        )
 
-        def show(tx: Tx, call: CommandCall) -> Result:
-            if pack is None:
-                return pick(tx, call, self._replies.library)
-            if off_record:
-                return Result(notices.Plain.NO_UNDO_OFF_RECORD)
-            return Result(
-                memory.card(
-                    tx,
-                    call,
-                    pack,
-                    self._keeping.files(pack, tenant),
-                    self._zone(),
-                    undone=undoing.file if isinstance(undoing, Undone) else "",
-                    nothing_undone=not isinstance(undoing, Undone),
-                    edited=undoing.files if isinstance(undoing, EditedMeanwhile) else (),
-                ),
-                beside=not isinstance(undoing, Undone),
-            )
+        def show(tx: Tx, call: CommandCall) -> Rendered:
+            if undone:
+                return self._card(tx, call, *where, text("memory.undone", name=undone))
+            by_hand = edited or self._edited(tx, *where)
+            if by_hand:
+                said = text("memory.not-undone-edited", names=", ".join(by_hand))
+            elif versions.undoable(tx, *where):
+                said = text("memory.not-undone-newer")
+            else:
+                said = text("memory.nothing-to-undo")
+            return self._card(tx, call, *where, said, by_hand)
 
-        await self._replies.command(job, show)
+        await self._answer(job, show, beside=not undone)
 
     async def _empty(self, job: Job, name: str) -> None:
         """Take everything out of a file."""
-        pack, tenant = await self._where(job)
-        file, emptied, off_record = "", False, job.off_record
-        if pack is not None and not off_record:
-            cause = Cause("hand", person=job.inbound.person.id)
-            try:
-                file = self._keeping.files(pack, tenant).file(name)
-                emptied = await self._keeping.empty(
-                    pack, tenant, file, cause, call_id=f"empty:{job.id}"
-                )
-            except ToolFailed:  # no such file, or one that cannot be written, as the card shows
-                pass
+        if not (where := await self._where(job, changes=True)):
+            return
+        cause, emptied = Cause("hand", person=job.inbound.person.id), False
+        try:
+            file = self.keeping.files(*where).file(name)
+        except ToolFailed:
+            await self.replies.answer(job, say("commands.usage", line=_USAGE))
+            return
+        with suppress(ToolFailed):  # it cannot be written, as the card shows
+            emptied = await self.keeping.empty(*where, file, cause, call_id=f"empty:{job.id}")
+        done = text("memory.emptied", name=file) if emptied else ""
+        await self._answer(job, lambda tx, call: self._card(tx, call, *where, done))
 
-        def show(tx: Tx, call: CommandCall) -> Result:
-            if pack is None:
-                return pick(tx, call, self._replies.library)
-            if off_record:
-                return Result(notices.Plain.NO_UNDO_OFF_RECORD)
-            if not file:
-                return Result(_USAGE)
-            files, done = self._keeping.files(pack, tenant), file if emptied else ""
-            card = memory.card(tx, call, pack, files, self._zone(), emptied=done)
-            return Result(card, beside=True)
-
-        await self._replies.command(job, show)
-
-    async def _settle_open(self, job: Job) -> None:
-        pack, tenant = await self._where(job)
-        if pack is not None:
-            await self._keeping.settle_open(pack, tenant)
-
-    async def _where(self, job: Job) -> tuple[str | None, str]:
-        now = stamp(self._clock)
+    async def _where(self, job: Job, *, changes: bool = False) -> tuple[str, str] | None:
+        """Return the pack here, and whose memory of it is meant; None = there is none to show or,
+        off the record, to change, and the job is settled."""
+        now, library = stamp(self.clock), self.replies.library
 
         def look(tx: Tx) -> tuple[str | None, str]:
             call = CommandCall(job.inbound, "", now, job.id)
-            return pack_here(tx, call, self._replies.library), tenant_of(tx, job.inbound)
+            return pack_here(tx, call, library), tenant_of(tx, job.inbound)
 
-        return await self._database.read(look)
+        pack, tenant = await self.database.read(look)
+        if pack is None:
+            await self.replies.command(job, lambda tx, call: pick(tx, call, library))
+        elif changes and job.off_record:
+            await self.replies.answer(job, say("memory.no-undo-off-record"))
+        else:
+            return pack, tenant
+        return None
+
+    async def _answer(
+        self, job: Job, show: Callable[[Tx, CommandCall], Rendered], *, beside: bool = True
+    ) -> None:
+        """Answer with what `show` returns, `beside` the message whose button was tapped or in its
+        place."""
+        await self.replies.command(job, lambda tx, call: Result(show(tx, call), beside=beside))
+
+    def _card(
+        self,
+        tx: Tx,
+        call: CommandCall,
+        pack: str,
+        tenant: str,
+        outcome: str = "",
+        edited: Sequence[str] = (),
+    ) -> Rendered:
+        """Return what the files hold now, the newest changes, and the one that can be undone."""
+        files, zone, reader = self.keeping.files(pack, tenant), self.zone(), call.inbound.person.id
+        newest = versions.newest(tx, pack, tenant, _CHANGES)
+        undo = versions.undoable(tx, pack, tenant)
+        changes = [
+            memory.change(
+                version,
+                datetime.fromisoformat(version.at).astimezone(zone),
+                versions.words_of(tx, version),
+                reader,
+            )
+            for version in newest
+        ]
+        return memory.card(
+            pack,
+            {name: files.shown(name) for name in files.names},
+            changes,
+            undo=undo.id if undo else 0,
+            edited=edited or self._edited(tx, pack, tenant),
+            outcome=outcome,
+            replies_to=_message_here(call, newest[0]) if newest else 0,
+        )
+
+    def _edited(self, tx: Tx, pack: str, tenant: str) -> list[str]:
+        """Return the files that were edited by hand since their newest version."""
+        files = self.keeping.files(pack, tenant)
+        return [
+            name
+            for name in files.names
+            if files.is_readable(name)
+            and versions.is_edited(tx, pack, tenant, name, files.text(name))
+        ]
+
+
+def _message_here(call: CommandCall, version: Version) -> int:
+    """Return the message of this chat that the change came from, 0 = none, for the card's reply."""
+    address, cause = call.inbound.address, version.cause
+    here = (cause.platform, cause.chat_id) == (address.platform, address.chat_id)
+    return cause.message_id if here and cause.origin == "tool" else 0

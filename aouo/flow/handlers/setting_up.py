@@ -19,7 +19,6 @@ from aouo.facts.errors import (
     NotSent,
 )
 from aouo.facts.events import ChatKind
-from aouo.facts.notices import Bound
 from aouo.facts.ports import Clock, Rights, Topics, stamp
 from aouo.facts.work import Delivery, Job, Route
 from aouo.flow.replies import Replies
@@ -27,7 +26,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.plumbing.backoff import Backoff
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
+from aouo.words import conversations
 from aouo.words import topics as words
 
 log = structlog.get_logger()
@@ -50,39 +49,31 @@ class _Report:
     none_here: str = ""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class SettingUp:
     """Runs the one command that changes a chat. No call is made inside a transaction: an intent
     is on disk before a topic is created, its route right after, and what a killed process left is
     found by the service message that its topic brings."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        replies: Replies,
-        platform: Topics | None,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._replies = replies
-        self._platform = platform
-        self._at_work: dict[str, asyncio.Lock] = {}
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    platform: Topics | None
+    _at_work: dict[str, asyncio.Lock] = field(init=False, default_factory=dict[str, asyncio.Lock])
 
     async def run(self, job: Job) -> None:
         """Set up the chat and say what came of it; one at a time in each chat."""
         address = job.inbound.address
-        if self._platform is None or address.platform != "tg":
-            await self._replies.answer(job, words.none_here("elsewhere"))
+        if self.platform is None or address.platform != "tg":
+            await self.replies.answer(job, words.none_here("elsewhere"))
             return
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
-            report = await self._set_up(job, self._platform, self._replies.library.names)
+            report = await self._set_up(job, self.platform, self.replies.library.names)
         if report.none_here:
-            await self._replies.answer(job, words.none_here(report.none_here))
+            await self.replies.answer(job, words.none_here(report.none_here))
             return
-        await self._replies.answer(
+        await self.replies.answer(
             job, words.set_up(report.created, report.bound, report.failed, hidden=report.hidden)
         )
 
@@ -90,14 +81,14 @@ class SettingUp:
         """The topic that one pack has here from now on; None: there are none, or it could not be
         made."""
         address = job.inbound.address
-        if self._platform is None or address.platform != "tg" or job.inbound.chat_kind != "forum":
+        if self.platform is None or address.platform != "tg" or job.inbound.chat_kind != "forum":
             return None
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
-            report = await self._set_up(job, self._platform, (pack,))
+            report = await self._set_up(job, self.platform, (pack,))
         if report.none_here or report.failed:
             return None
         chat = address.around
-        found = await self._database.read(lambda tx: topics.of_pack(tx, chat, pack))
+        found = await self.database.read(lambda tx: topics.of_pack(tx, chat, pack))
         return found[0][0] if found else None
 
     async def _set_up(self, job: Job, platform: Topics, packs: tuple[str, ...]) -> _Report:
@@ -140,7 +131,7 @@ class SettingUp:
 
     async def _has(self, job: Job, platform: Topics, chat: ConversationAddress, pack: str) -> bool:
         """Whether a topic of the pack is there; routes of topics that are gone let go of it."""
-        found = await self._database.read(
+        found = await self.database.read(
             lambda tx: [*topics.of_pack(tx, chat, pack), *topics.titled(tx, chat, pack)]
         )
         for topic, route in found:
@@ -167,7 +158,7 @@ class SettingUp:
         except DeliveryUnknown:
             return await self._comes_back(chat, pack)
         except DeliveryError:
-            await self._database.transact(lambda tx: topics.settle(tx, chat, pack))
+            await self.database.transact(lambda tx: topics.settle(tx, chat, pack))
             raise
         await self._bind(job, replace(chat, thread_id=thread), pack, job.inbound.chat_kind)
         return True
@@ -176,7 +167,7 @@ class SettingUp:
         self, job: Job, chat: ConversationAddress, pack: str
     ) -> Literal["new", "unfinished", "there"]:
         """Write down that a topic is about to be created, unless it has just been heard of."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> Literal["new", "unfinished", "there"]:
             jobs.check_claim(tx, job)
@@ -184,22 +175,22 @@ class SettingUp:
                 return "there"
             return "new" if topics.intend(tx, chat, pack, now) else "unfinished"
 
-        return await self._database.transact(write, durable=True)
+        return await self.database.transact(write, durable=True)
 
     async def _comes_back(self, chat: ConversationAddress, pack: str) -> bool:
         """Wait for the service message of a topic that may have been created; it binds it."""
-        until_s = self._clock.monotonic_s() + COMES_BACK_S
-        while self._clock.monotonic_s() < until_s:
-            if await self._database.read(lambda tx: topics.of_pack(tx, chat, pack)):
+        until_s = self.clock.monotonic_s() + COMES_BACK_S
+        while self.clock.monotonic_s() < until_s:
+            if await self.database.read(lambda tx: topics.of_pack(tx, chat, pack)):
                 return True
-            await self._clock.sleep(0.1)
+            await self.clock.sleep(0.1)
         return False
 
     async def _bind(
         self, job: Job, topic: ConversationAddress, pack: str, chat_kind: ChatKind
     ) -> None:
         """Bind a topic that is there; whoever does says so in it, this or its service message."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> Delivery | None:
             jobs.check_claim(tx, job)
@@ -211,13 +202,13 @@ class SettingUp:
             if not route.title:
                 routes.set_title(tx, route, pack)
             routes.set_pack(tx, route, pack, now)
-            return deliveries.add(tx, topic, "notice", sentences.word(Bound(pack)), now)
+            return deliveries.add(tx, topic, "notice", conversations.bound(pack), now)
 
-        if told := await self._database.transact(write, durable=True):
-            self._outbox.put(told)
+        if told := await self.database.transact(write, durable=True):
+            self.outbox.put(told)
 
     async def _let_go(self, job: Job, topic: ConversationAddress) -> None:
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> None:
             jobs.check_claim(tx, job)
@@ -227,7 +218,7 @@ class SettingUp:
                 routes.set_paused(tx, topic, "deleted", now)
 
         log.info("topic_let_go", topic=str(topic))
-        await self._database.transact(write)
+        await self.database.transact(write)
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
         """Wait out flood control and passing failures, a few times."""
@@ -240,7 +231,7 @@ class SettingUp:
                     raise
             except NotSent:
                 wait_s = _BACKOFF.pause_s(tried)
-            await self._clock.sleep(wait_s)
+            await self.clock.sleep(wait_s)
         return await call()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from aouo.facts import notices
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
 from aouo.facts.taps import FORMS, Tap
@@ -20,7 +19,7 @@ from aouo.flow.replies import Replies
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 from aouo.words import sentences
-from aouo.words.catalogue import text
+from aouo.words.catalogue import say, text
 
 Taps: TypeAlias = Mapping[str, Callable[[Job, Tap], Awaitable[None]]]
 """By the name of a row of `facts.taps`, what obeys the tap and settles its job."""
@@ -73,7 +72,7 @@ class _Taps:
         row = await self._database.read(lambda tx: _shown_before(tx, delivery_id, inbound))
         if row is None:
             await self._replies.begin_tap(job)
-            await self._replies.answer(job, notices.Plain.UNKNOWN_BUTTON)
+            await self._replies.answer(job, say("turns.unknown-button"))
             return
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
@@ -105,7 +104,7 @@ class _Taps:
     async def explain(self, job: Job, tap: Tap) -> None:
         """Say that the button means nothing any more."""
         del tap
-        await self._replies.answer(job, notices.Plain.UNKNOWN_BUTTON)
+        await self._replies.answer(job, say("turns.unknown-button"))
 
 
 def _shown_before(tx: Tx, delivery_id: int, inbound: Inbound) -> Delivery | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -16,18 +16,17 @@ from aouo.routing.decisions import NameTopic, ShutTopic
 from aouo.routing.installed import pack_of
 from aouo.store import jobs, routes, topics
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
 
 log = structlog.get_logger()
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class TopicEvents:
     """Keeps the routes of topics in step with what Telegram tells of them."""
 
-    def __init__(self, *, database: Database, clock: Clock, replies: Replies) -> None:
-        self._database = database
-        self._clock = clock
-        self._replies = replies
+    database: Database
+    clock: Clock
+    replies: Replies
 
     async def name(self, job: Job, named: NameTopic) -> None:
         """Remember the title; a pack of that name answers here from now on, and says so once.
@@ -44,14 +43,14 @@ class TopicEvents:
             if not named.pack or route.active_pack == named.pack:
                 return []
             bound.append(named.pack)
-            call, library = CommandCall(inbound, "", now), self._replies.library
+            call, library = CommandCall(inbound, "", now), self.replies.library
             said = builtin.bind(tx, call, library, named.pack).output
-            return [sentences.word(said)] if said else []
+            return [said] if isinstance(said, Rendered) else []
 
-        await self._replies.settle(job, work, outcome="topic named")
+        await self.replies.settle(job, work, outcome="topic named")
         if bound:
             log.info("tg_topic_auto_bound", pack=bound[0])
-            self._replies.wake(job.inbound.address.lane)
+            self.replies.wake(job.inbound.address.lane)
 
     async def first_message(self, job: Job) -> Job:
         """Bind a topic that nobody has bound by the title that came with what is said in it.
@@ -61,19 +60,19 @@ class TopicEvents:
         inbound = job.inbound
         if job.active_pack or not inbound.title:
             return job
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> tuple[str, str]:
             jobs.check_claim(tx, job)
             route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
             title = route.title or inbound.title
-            pack = route.active_pack or pack_of(title, self._replies.library.names)
+            pack = route.active_pack or pack_of(title, self.replies.library.names)
             if pack and not route.active_pack:
                 routes.set_pack(tx, route, pack, now)
                 log.info("tg_topic_auto_bound", pack=pack)
             return title, pack
 
-        title, pack = await self._database.transact(write)
+        title, pack = await self.database.transact(write)
         return replace(job, active_pack=pack, inbound=replace(inbound, title=title))
 
     async def shut(self, job: Job, shut: ShutTopic) -> None:
@@ -85,4 +84,4 @@ class TopicEvents:
             routes.set_paused(tx, inbound.address, "closed" if shut.closed else "", now)
             return []
 
-        await self._replies.settle(job, work, outcome="closed" if shut.closed else "opened again")
+        await self.replies.settle(job, work, outcome="closed" if shut.closed else "opened again")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 
-from aouo.facts import notices
 from aouo.facts.address import Lane
 from aouo.facts.events import Album, Attached, Command, Content, Text
 from aouo.facts.origins import PEOPLE
@@ -13,34 +13,36 @@ from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
+from aouo.words import conversations
 
 TOLD_AFTER_S = 0.7
 """What has begun by then needs no words; people are told within a second."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class WaitingNotice:
     """Looks at a lane a moment after something came that its person does not expect to wait."""
 
-    def __init__(self, *, database: Database, clock: Clock, outbox: Outbox) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._lanes: asyncio.Queue[tuple[Lane, float]] = asyncio.Queue()
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    _lanes: asyncio.Queue[tuple[Lane, float]] = field(
+        init=False, default_factory=asyncio.Queue[tuple[Lane, float]]
+    )
 
     def look(self, lane: Lane) -> None:
         """Something was filed there that may have to wait."""
-        self._lanes.put_nowait((lane, self._clock.monotonic_s() + TOLD_AFTER_S))
+        self._lanes.put_nowait((lane, self.clock.monotonic_s() + TOLD_AFTER_S))
 
     async def run(self) -> None:
         """Look and tell, for ever."""
         while True:
             lane, due_s = await self._lanes.get()
-            if (left_s := due_s - self._clock.monotonic_s()) > 0:
-                await self._clock.sleep(left_s)
-            now = stamp(self._clock)
-            self._outbox.put(
-                *await self._database.transact(lambda tx, lane=lane, now=now: _told(tx, lane, now))
+            if (left_s := due_s - self.clock.monotonic_s()) > 0:
+                await self.clock.sleep(left_s)
+            now = stamp(self.clock)
+            self.outbox.put(
+                *await self.database.transact(lambda tx, lane=lane, now=now: _told(tx, lane, now))
             )
 
 
@@ -57,7 +59,7 @@ def _told(tx: Tx, lane: Lane, now: str) -> list[Delivery]:
         if not (name or asked) or isinstance(inbound.content, Text) or deliveries.has_key(tx, key):
             continue
         own = at_work.person.id == inbound.person.id
-        said = sentences.word(notices.Waits(name, question=asked, stops=own))
+        said = conversations.waits(name, question=asked, stops=own)
         rows.append(deliveries.add(tx, inbound.address, "aside", said, now, key=key))
     return rows
 

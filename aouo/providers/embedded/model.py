@@ -24,7 +24,7 @@ from aouo.providers.embedded import child as child_process
 from aouo.providers.embedded import server as local_server
 from aouo.providers.http import Session
 from aouo.providers.printed import read_printed
-from aouo.providers.tiny.answer import Words
+from aouo.providers.tiny.answer import Texts
 from aouo.providers.tiny.conversation import TinyConversation
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class LocalModel:
         self,
         *,
         session: Session,
-        words: Words,
+        texts: Texts,
         model_path: str = "",
         small_below: int = SMALL_BELOW,
         threads: int = 0,
@@ -79,7 +79,7 @@ class LocalModel:
         self._weights = find_weights(model_path)
         self._note = "" if model_path else HONEST_NOTE
         self._session = session
-        self._words = words
+        self._texts = texts
         self._small_below = small_below
         self._threads = threads
         self._context = context
@@ -157,7 +157,7 @@ class LocalModel:
 
     def _converse(self, child: _Child, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         if child.parameters < self._small_below:
-            return TinyConversation(child.endpoint, self._words, self._said_to_nothing).stream(
+            return TinyConversation(child.endpoint, self._texts, self._said_to_nothing).stream(
                 request
             )
         if not child.native_tools:

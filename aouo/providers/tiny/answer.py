@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 from aouo.facts.transcript import ToolCall, ToolReturned
 from aouo.providers.tiny.cuts import one_line
 from aouo.providers.tiny.options import Option
 
 MAX_VALUE_CHARS = 200
+SHOWN_ROWS = 10
 _UNKNOWN = "[outcome unknown"
 """The beginning of the result of a call that was cut off; source: `errors.OutcomeUnknown`."""
 _HOLE = re.compile(r"\{(\w+)\}")
@@ -19,22 +20,12 @@ _MARKS = re.compile(r"([\\`*_\[\]<>~|$&])|(?:^(?=[#+-]))")
 _NUMBER = re.compile(r"^(\d+)([.)])")
 
 
-class Words(Protocol):
-    """The sentences for people, which `words` words."""
-
-    def cannot(self, examples: Sequence[str], *, buttons: bool) -> str: ...
-    def saved(self, what: str) -> str: ...
-    def deleted(self, rows: int) -> str: ...
-    def found(self, rows: Sequence[str]) -> str: ...
-    def nothing(self) -> str: ...
-    def too_long(self) -> str: ...
-    def failed(self) -> str: ...
-    def unknown(self) -> str: ...
-    def done(self, tool: str) -> str: ...
+Texts: TypeAlias = Callable[..., str]
+"""Gives a sentence for people by its name ("small.saved"), with its parts by keyword."""
 
 
 def told(
-    call: ToolCall, result: ToolReturned, option: Option | None, before: Option | None, words: Words
+    call: ToolCall, result: ToolReturned, option: Option | None, before: Option | None, texts: Texts
 ) -> str | dict[str, Any]:
     """Return the answer, or the arguments of a call that reads back what was written.
 
@@ -42,23 +33,25 @@ def told(
     reads back.
     """
     if result.failed:
+        if before:
+            return texts("small.saved")
         unknown = result.text.startswith(_UNKNOWN)
-        return words.saved("") if before else words.unknown() if unknown else words.failed()
+        return texts("small.unknown") if unknown else texts("small.failed")
     if call.name != "persist":
-        return _of_tool(call, result, words)
+        return _of_tool(call, result, texts)
     answer = as_object(result.text)
     rows = list(_rows(answer))
     if before:
-        return _written(rows or _asked_for(call, answer), before, words)
+        return _written(rows or _asked_for(call, answer), before, texts)
     if "deleted" in answer:
-        return words.deleted(_count(answer["deleted"]))
+        return texts("small.deleted", count=_count(answer["deleted"]))
     if any(_count(answer.get(key)) for key in ("saved", "inserted", "updated")):
         data = as_object(call.arguments).get("data")
         return {"action": "recent", "table": answer.get("table"), "where": data, "limit": 1}
     if not answer:
-        return words.too_long()
+        return texts("small.too-long")
     lines = [line for row in rows if (line := _row(row, option.answer if option else ""))]
-    return words.found(lines) if lines else words.nothing()
+    return _found(lines, texts) if lines else texts("small.nothing")
 
 
 def verbatim(text: object) -> str:
@@ -69,20 +62,30 @@ def verbatim(text: object) -> str:
     return _NUMBER.sub(r"\1\\\2", _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
 
 
-def _of_tool(call: ToolCall, result: ToolReturned, words: Words) -> str:
+def _of_tool(call: ToolCall, result: ToolReturned, texts: Texts) -> str:
     if result.text.strip() and not _is_json(result.text):
         return verbatim(result.text)
-    return words.done(call.name.rpartition("__")[2].replace("_", " "))
+    return texts("small.done", tool=call.name.rpartition("__")[2].replace("_", " "))
 
 
-def _written(rows: Sequence[Mapping[str, object]], option: Option, words: Words) -> str:
+def _found(lines: Sequence[str], texts: Texts) -> str:
+    """Return the rows that were found as Markdown."""
+    if len(lines) == 1:
+        return lines[0]
+    shown = [f"- {line}" for line in lines[:SHOWN_ROWS]]
+    more = [texts("small.more", count=SHOWN_ROWS)] if len(lines) > SHOWN_ROWS else []
+    return "\n".join([*shown, *more])
+
+
+def _written(rows: Sequence[Mapping[str, object]], option: Option, texts: Texts) -> str:
     if not rows:
-        return words.saved("")
+        return texts("small.saved")
     if option.answer:
         return _filled(option.answer, rows[0])
     example = option.examples[0]
     column = next((place[-1] for place, _ in example.slots), "")
-    return words.saved(verbatim(rows[0].get(column, "")))
+    saved = verbatim(rows[0].get(column, ""))
+    return texts("small.saved-what", what=saved) if saved else texts("small.saved")
 
 
 def _asked_for(call: ToolCall, answer: Mapping[str, object]) -> list[dict[str, object]]:

@@ -21,7 +21,7 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.providers.chat.wire import encode
-from aouo.providers.tiny.answer import Words, as_object, told
+from aouo.providers.tiny.answer import Texts, as_object, told
 from aouo.providers.tiny.choice import NO_MESSAGE, choice_prompt, choose, label_logprobs
 from aouo.providers.tiny.cuts import cleaned, is_edit, one_line, own_words
 from aouo.providers.tiny.matching import Match, matches
@@ -42,11 +42,11 @@ class TinyConversation:
     def __init__(
         self,
         endpoint: ChatEndpoint,
-        words: Words,
+        texts: Texts,
         said_to_nothing: dict[str, dict[str, float]],
     ) -> None:
         self._endpoint = endpoint
-        self._words = words
+        self._texts = texts
         self._said_to_nothing = said_to_nothing
         self._usage = Usage()
 
@@ -74,10 +74,10 @@ class TinyConversation:
             return _call(chosen.option.tool.name, chosen.arguments)
         shown = [one_line(option.examples[0].message, 100) for option in choices[:BUTTONS]]
         if shown and any(tool.name == "msg" for tool in request.tools):
-            text = self._words.cannot(shown, buttons=True)
+            text = _cannot(self._texts, shown, buttons=True)
             rows = [[f"{say}|{say}"] for say in shown if "|" not in say]
             return _call("msg", {"type": "keyboard", "text": text, "buttons": rows})
-        return self._words.cannot(shown, buttons=False)
+        return _cannot(self._texts, shown)
 
     def _after(
         self, request: ModelRequest, result: ToolReturned, choices: Sequence[Option]
@@ -87,9 +87,9 @@ class TinyConversation:
             ToolCall(result.call_id, result.name, "")
         ]
         if call.name == "msg":  # its words were the answer
-            return self._words.cannot((), buttons=False) if result.failed else ""
+            return _cannot(self._texts, ()) if result.failed else ""
         written = _option_of(choices, before[-1]) if before else None
-        answer = told(call, result, _option_of(choices, call), written, self._words)
+        answer = told(call, result, _option_of(choices, call), written, self._texts)
         return answer if isinstance(answer, str) else _call(call.name, answer)
 
     async def _chosen(self, found: Sequence[Match], message: str) -> Match:
@@ -155,3 +155,11 @@ def _usage_of(answer: Mapping[str, Any]) -> Usage:
         cached_tokens=int(timings.get("cache_n") or 0),
         output_tokens=int(answer.get("tokens_predicted") or 0),
     )
+
+
+def _cannot(texts: Texts, examples: Sequence[str], *, buttons: bool = False) -> str:
+    """Return the answer to a message that matches no example; nothing was changed."""
+    if not examples:
+        return texts("small.cannot")
+    listed = "" if buttons else " " + ", ".join(f"“{say}”" for say in examples)
+    return texts("small.cannot-but", examples=listed)

@@ -25,7 +25,7 @@ from tests.path.world import ADA, Running, World, texts
 CODE = """
 from aouo.commands.registry import AddedCommand, Result
 from aouo.facts.commands import TurnHints, PostAction
-from aouo.facts.notices_commands import CommandOutput
+from aouo.words.commands import output
 
 done = []
 runs = []
@@ -42,7 +42,7 @@ async def mark(call):
 
 
 async def now(call):
-    return Result(CommandOutput("now", "At once."), post_action=PostAction("note"))
+    return Result(output("now", "At once."), post_action=PostAction("note"))
 
 
 async def unknown(call):
@@ -59,7 +59,7 @@ async def nonsense(call):
 
 def note(tx, arguments, answered):
     done.append((dict(arguments), answered.text, answered.pack))
-    return CommandOutput("mark", "Noted.")
+    return output("mark", "Noted.")
 
 
 def breaks(tx, arguments, answered):
@@ -72,7 +72,7 @@ def babbles(tx, arguments, answered):
 
 
 async def babble(call):
-    return Result(CommandOutput("babble", "At once."), post_action=PostAction("babbles"))
+    return Result(output("babble", "At once."), post_action=PostAction("babbles"))
 
 
 async def words(call):

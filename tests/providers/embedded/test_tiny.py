@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aouo.facts.transcript import ToolCall, ToolReturned, ToolSpec
 from aouo.markdown.render import render
 from aouo.providers.tiny import answer, choice, cuts, matching, options
-from aouo.words import small as wording_small
+from aouo.words import catalogue
 
 PROPERTIES: dict[str, Any] = {
     "action": {"type": "string", "enum": ["plant", "list"]},
@@ -192,7 +192,7 @@ def test_a_result_is_told_as_it_is(
 ) -> None:
     call = ToolCall("c", "persist", json.dumps(arguments))
     told = answer.told(
-        call, ToolReturned("c", "persist", result, failed), None, None, wording_small
+        call, ToolReturned("c", "persist", result, failed), None, None, catalogue.text
     )
 
     assert told == expected
@@ -201,7 +201,7 @@ def test_a_result_is_told_as_it_is(
 def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
     wrote = ToolCall("c", "persist", json.dumps(planted("roses")))
     saved = ToolReturned("c", "persist", '{"table": "plants", "id": 7, "saved": 1}')
-    look = answer.told(wrote, saved, CHOICES[0], None, wording_small)
+    look = answer.told(wrote, saved, CHOICES[0], None, catalogue.text)
     again = ToolCall("d", "persist", json.dumps(look))
     row = ToolReturned("d", "persist", '{"rows": [{"id": 7, "name": "red *roses*"}]}')
     gone = ToolReturned("d", "persist", '{"rows": []}')
@@ -212,8 +212,8 @@ def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
         "where": {"name": "roses"},
         "limit": 1,
     }
-    assert answer.told(again, row, None, CHOICES[0], wording_small) == r"There is red \*roses\*."
-    assert answer.told(again, gone, None, CHOICES[0], wording_small) == "Saved."
+    assert answer.told(again, row, None, CHOICES[0], catalogue.text) == r"There is red \*roses\*."
+    assert answer.told(again, gone, None, CHOICES[0], catalogue.text) == "Saved."
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
 def test_another_tools_words_are_told_and_its_data_is_not(result: str, expected: str) -> None:
     call = ToolCall("c", "weather__far_away", "{}")
 
-    told = answer.told(call, ToolReturned("c", call.name, result), None, None, wording_small)
+    told = answer.told(call, ToolReturned("c", call.name, result), None, None, catalogue.text)
 
     assert told == expected
 
