@@ -12,11 +12,10 @@ import structlog
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import MayNotWrite, RecipientGone
-from aouo.facts.events import Standing
+from aouo.facts.events import Intruder, Migrated, Standing
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies, Said
 from aouo.outbound.outbox import Outbox
-from aouo.routing.decisions import MoveChat, Refuse
 from aouo.store import chats, gone
 from aouo.store.database import Database, Tx
 from aouo.words import sentences
@@ -35,21 +34,21 @@ async def leave_chat(
     await replies.done(job, standing.gone)
 
 
-async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, why: Refuse) -> None:
+async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, who: Intruder) -> None:
     """Send this hour's one refusal to a stranger; if it gets lost, nobody is told.
 
     `let_in` says what the owner runs to let that person in; it goes to the log.
     """
     person = job.inbound.person.id
-    cure = {} if why.as_chat else {"let_in": let_in(person)}
+    cure = {} if who.as_chat else {"let_in": let_in(person)}
     log.info("tg_auth_denied", person=person, **cure)
-    notice = notices.YourId(person) if why.tell_id else notices.Plain.NOT_AUTHORIZED
-    said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
+    notice = notices.YourId(person) if who.asked_id else notices.Plain.NOT_AUTHORIZED
+    said = sentences.word(notices.NotAPerson(who.as_chat) if who.as_chat else notice)
     await replies.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
 
 async def move_chat(
-    replies: Replies, moved: Callable[[ConversationAddress, str], None], job: Job, to: MoveChat
+    replies: Replies, moved: Callable[[ConversationAddress, str], None], job: Job, to: Migrated
 ) -> None:
     """Let everything stored follow a group that became a supergroup, in one transaction; `moved`
     is told the new id once its jobs have changed lanes."""
