@@ -20,7 +20,7 @@ from aouo.commands.status import status
 from aouo.commands.summaries import ROTATE, rotate
 from aouo.commands.why import why
 from aouo.commands.working import Jobs
-from aouo.facts import events, notices
+from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices_commands import BotState
@@ -65,6 +65,7 @@ from aouo.triggers.heartbeat import settle_heartbeat
 from aouo.triggers.journaling import settle_journal
 from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.watched import settle_watch
+from aouo.words.catalogue import say
 
 _SHOWS_FILES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
@@ -251,7 +252,8 @@ def flow_of(
                 lambda job, note: leave_chat(database, outbox, replies, job, note),
             ),
             on(
-                events.Unsupported, lambda job, it: replies.answer(job, notices.CannotTake(it.what))
+                events.Unsupported,
+                lambda job, it: replies.answer(job, say("messages.unsupported", what=it.what)),
             ),
             on(events.Illegible, lambda job, _: replies.set_unreadable_aside(job)),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),

@@ -24,14 +24,12 @@ class Plain(Enum):
     NOTHING_TO_RETRY = "nothing of this person can be answered again"
     ERASED = "what was said off the record was erased by a restart before it was answered"
     UNKNOWN_BUTTON = "a button of an earlier version"
-    ANSWERING_EDITED = "the offer of `EditedTooLate` was taken"
     EMPTY_MESSAGE = "a message without words"
     CANNOT_READ = "nothing can be made out of a message"
     SET_ASIDE = "a message ended the process three times"
     RESUMED = "the process was restarted in the middle of this turn"
     WAITS_FOR_OWNER = "this turn waits until the owner has answered in their own chat"
     OWNER_NOT_REACHED = "the owner has no chat with the bot, so that nothing can be asked of them"
-    BUDGET_STOPPED = "the person leaves it at a refusal"
     CANNOT_SUMMARISE = "the embedded model is too small to summarise"
     NO_SUMMARY_OFF_RECORD = "a summary would be kept, and begin another session"
     NO_SUCH_SUMMARY = "a summary that is not there any more"
@@ -199,18 +197,6 @@ class SkillOfOtherPack:
 
 
 @dataclass(frozen=True, slots=True)
-class CannotTake:
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class EditedTooLate:
-    """A message was edited after it had been answered; its button names the offer."""
-
-    offer: int
-
-
-@dataclass(frozen=True, slots=True)
 class SetAsideElsewhere:
     """The same for the owner: the sender, the chat ("" = their private chat) and topic, and the
     turn that had begun; "" = none."""
@@ -263,38 +249,6 @@ class ApprovalAsked:
     writes_bytes: int
     answers: tuple[str, ...]
     waiting: Elsewhere | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RaiseAsked:
-    """The question to the owner whether to raise the budget that stopped a turn elsewhere.
-    The first fields are those of `errors.BudgetExceeded`.
-    """
-
-    kind: str
-    name: str
-    used_usd: float
-    cap_usd: float
-    worst_usd: float
-    raise_usd: float
-    turn_id: str
-    waiting: Elsewhere
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetRaised:
-    """The owner added `usd` USD for today; `again`: the refused message is answered now."""
-
-    usd: float
-    again: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CheaperModel:
-    """`model` answers here for the rest of the day; `again` as in `BudgetRaised`."""
-
-    model: str
-    again: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,14 +405,9 @@ Notice: TypeAlias = (
     | OffRecord
     | UnknownCommand
     | SkillOfOtherPack
-    | CannotTake
-    | EditedTooLate
     | SetAsideElsewhere
     | ApprovalAsked
     | Waits
-    | RaiseAsked
-    | BudgetRaised
-    | CheaperModel
     | SpendingReport
     | Broken
     | ReadsNoSkills

@@ -82,19 +82,12 @@ def _said(notice: Notice) -> str | Rendered:
             return conversations.sessions(notice)
         case notices.ApprovalAsked():
             return questions.approval(notice)
-        case notices.RaiseAsked():
-            return questions.raising(notice)
         case notices.MenuPage():
             return menus.page(notice)
         case MemoryShown():
             return memory.shown(notice)
         case MemoryFileShown():
             return memory.whole(notice)
-        case notices.EditedTooLate(offer):
-            return say(
-                "You edited a message that I had answered. My answer is to what it said before.",
-                [ButtonSpec("Answer again", encode("edited", offer))],
-            )
         case notices.Greeting():
             return conversations.greeting(notice)
         case notices.Help():
@@ -170,8 +163,6 @@ def _said(notice: Notice) -> str | Rendered:
             return f"Only the owner of this bot can use /{name}."
         case notices.SkillOfOtherPack(name, pack):
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
-        case notices.CannotTake(what):
-            return f"I cannot take in {what} yet. Please write it as text."
         case notices.Plain.CANNOT_READ:
             return (
                 "I cannot read what you sent me here, and put it aside. Please send it again in "
@@ -179,8 +170,6 @@ def _said(notice: Notice) -> str | Rendered:
             )
         case notices.Plain.UNKNOWN_BUTTON:
             return TAP_UNKNOWN
-        case notices.Plain.ANSWERING_EDITED:
-            return "Answering what you wrote instead."
         case notices.Plain.EMPTY_MESSAGE:
             return "That message was empty. Write me what you need."
         case notices.Plain.SET_ASIDE:
@@ -201,12 +190,6 @@ def _said(notice: Notice) -> str | Rendered:
             )
         case notices.Plain.RESUMED:
             return "I was restarted while answering; continuing."
-        case notices.BudgetRaised(usd, again):
-            return f"Raised by {money.usd(usd)} for today. {_once_more(again)}"
-        case notices.CheaperModel(model, again):
-            return f"{model} answers here until midnight. {_once_more(again)}"
-        case notices.Plain.BUDGET_STOPPED:
-            return "Left unanswered: today's budget did not allow it."
         case notices.SpendingReport():
             return money.spending(notice)
         case notices.Broken(reference):
@@ -438,10 +421,6 @@ def not_compacted(why: object, reference: str) -> Rendered:
     """Return the message that `/compact` failed."""
     said = failure(why, reference) if isinstance(why, errors.AouoError) else TIMED_OUT
     return say(f"{said} Nothing was changed.")
-
-
-def _once_more(again: bool) -> str:
-    return "Answering now." if again else "Please say it again: your words were not kept."
 
 
 def _set_aside(notice: notices.SetAsideElsewhere) -> str:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.emulator import ADA
-from aouo.facts.notices import EditedTooLate, Plain
-from aouo.words.sentences import word
+from aouo.words.catalogue import text
 from tests.fakes.model_server import Body, Reply, words_of
 from tests.path.killing import START_UP, Scenario, killed_anywhere
 from tests.path.lives import Place
 
 KILLED_AT = range(1 + START_UP, 60, 6)
-OFFER = word(EditedTooLate(1)).text
+OFFER = text("edits.too-late")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class EditedLate(Scenario):
 SCENARIO = EditedLate(
     said=("What is the capital of France?", "What is the capital of Italy?"),
     answers=("Paris.", "Rome."),
-    aside=(OFFER, word(Plain.ANSWERING_EDITED).text),
+    aside=(OFFER, text("edits.answering")),
 )
 
 
