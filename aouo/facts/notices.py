@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from aouo.facts.events import AsChat
 from aouo.facts.notices_commands import CommandNotice
@@ -25,8 +25,6 @@ class Plain(Enum):
     ERASED = "what was said off the record was erased by a restart before it was answered"
     UNKNOWN_BUTTON = "a button of an earlier version"
     EMPTY_MESSAGE = "a message without words"
-    CANNOT_READ = "nothing can be made out of a message"
-    SET_ASIDE = "a message ended the process three times"
     RESUMED = "the process was restarted in the middle of this turn"
     WAITS_FOR_OWNER = "this turn waits until the owner has answered in their own chat"
     OWNER_NOT_REACHED = "the owner has no chat with the bot, so that nothing can be asked of them"
@@ -197,19 +195,6 @@ class SkillOfOtherPack:
 
 
 @dataclass(frozen=True, slots=True)
-class SetAsideElsewhere:
-    """The same for the owner: the sender, the chat ("" = their private chat) and topic, and the
-    turn that had begun; "" = none."""
-
-    name: str
-    person: str
-    chat_id: str
-    thread_id: str
-    turn_id: str
-    why: Literal["broke", "unreadable", "failed"] = "broke"
-
-
-@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """A person's name, and the titles of their group and topic.
 
@@ -277,13 +262,6 @@ class SpendingReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """The runtime failed before a turn could begin."""
-
-    reference: str
-
-
-@dataclass(frozen=True, slots=True)
 class Compacted:
     """A summary replaces so many messages now; its buttons name the id `summary`."""
 
@@ -312,13 +290,6 @@ class NothingToCompact:
     """There is nothing to summarise; `summary` is the id of an existing one, 0 = none."""
 
     summary: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ReadsNoSkills:
-    """A skill was asked for, but the model that answers here reads no skills."""
-
-    skill: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,12 +376,9 @@ Notice: TypeAlias = (
     | OffRecord
     | UnknownCommand
     | SkillOfOtherPack
-    | SetAsideElsewhere
     | ApprovalAsked
     | Waits
     | SpendingReport
-    | Broken
-    | ReadsNoSkills
     | OwnersCommand
     | OnboardingSkipped
     | MenuPage

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import structlog
 
@@ -33,11 +33,19 @@ from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.journal import record_all
-from aouo.words import sentences
+from aouo.words import asides, sentences
+from aouo.words.asides import Aside
+from aouo.words.catalogue import say
 
 log = structlog.get_logger()
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
+_ENDED: Mapping[Aside, str] = {
+    "broke": "the process broke down on it three times",
+    "unreadable": "what came cannot be read",
+    "failed": "something broke",
+}
+"""By why a job was set aside, how its turn ended."""
 
 
 class Replies:
@@ -133,7 +141,7 @@ class Replies:
             await self.done(job, problem)
         return not problem
 
-    async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
+    async def give_up(self, job: Job, notice: Notice | Rendered, *, state: str, why: str) -> None:
         """Say that a job cannot be answered; the turn it had begun ends with it.
 
         What that turn was showing is taken away: half an answer would look like one.
@@ -145,7 +153,9 @@ class Replies:
 
         await self.settle(job, work, state=state)
 
-    async def set_aside(self, job: Job, notice: Notice, why: str, *, broken: bool = False) -> None:
+    async def set_aside(
+        self, job: Job, said: Rendered, why: Aside, *, broken: bool = False
+    ) -> None:
         """Give a job up for good: its person is told, and the owner.
 
         `broken`: what its turn holds cannot be touched either, and stays as it is.
@@ -153,35 +163,26 @@ class Replies:
 
         def work(tx: Tx, now: str) -> Said:
             turn = None if broken else turns.open_of(tx, job.id)
-            ended = ending.end_turn(tx, job.id, job.inbound.address, why, now) if turn else []
-            told = self._tell_owner(tx, job, notice, turn.id if turn else "", now)
-            return [sentences.word(notice), *ended, *told]
+            ended = (
+                ending.end_turn(tx, job.id, job.inbound.address, _ENDED[why], now) if turn else []
+            )
+            told = self._tell_owner(tx, job, why, turn.id if turn else "", now)
+            return [said, *ended, *told]
 
         await self.settle(job, work, state="aside", unless_stopped=not broken)
 
     async def set_unreadable_aside(self, job: Job) -> None:
         """Give up a job of which nobody knows what it asks for."""
         log.error("job_unreadable")
-        await self.set_aside(job, notices.Plain.CANNOT_READ, "what came cannot be read")
+        await self.set_aside(job, say("asides.unreadable"), "unreadable")
 
-    def _tell_owner(self, tx: Tx, job: Job, said: Notice, turn_id: str, now: str) -> list[Delivery]:
+    def _tell_owner(self, tx: Tx, job: Job, why: Aside, turn_id: str, now: str) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
-        there, person = job.inbound.address, job.inbound.person
-        owner = self._owner().chat
+        owner, there = self._owner().chat, job.inbound.address
         if owner is None or there.platform != "tg" or there == owner:
             return []
-        alone = job.inbound.chat_kind == "private"
-        chat = "" if alone else there.chat_id
-        notice = notices.SetAsideElsewhere(
-            person.name,
-            person.id,
-            chat,
-            there.thread_id,
-            turn_id,
-            _why(said),
-        )
-        key = f"aside:{job.id}"
-        return [deliveries.add(tx, owner, "notice", sentences.word(notice), now, key=key)]
+        said = asides.set_aside(job.inbound, why, turn_id)
+        return [deliveries.add(tx, owner, "notice", said, now, key=f"aside:{job.id}")]
 
     async def put_aside(self, job: Job) -> None:
         """Settle a job of which not even that can be said; whatever its turn was stays open."""
@@ -370,13 +371,3 @@ class Replies:
             return rows + [row for row in said if isinstance(row, Delivery)]
 
         self._outbox.put(*await self._database.transact(write))
-
-
-def _why(said: Notice) -> Literal["broke", "unreadable", "failed"]:
-    match said:
-        case notices.Plain.SET_ASIDE:
-            return "broke"
-        case notices.Plain.CANNOT_READ:
-            return "unreadable"
-        case _:
-            return "failed"

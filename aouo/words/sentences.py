@@ -31,7 +31,7 @@ from aouo.words import (
     summaries,
 )
 from aouo.words.may import PLATFORMS
-from aouo.words.saying import one_line, say
+from aouo.words.saying import say
 
 THINKING = "Thinking…"
 ABOUT_MODEL = "About my model: "
@@ -163,22 +163,10 @@ def _said(notice: Notice) -> str | Rendered:
             return f"Only the owner of this bot can use /{name}."
         case notices.SkillOfOtherPack(name, pack):
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
-        case notices.Plain.CANNOT_READ:
-            return (
-                "I cannot read what you sent me here, and put it aside. Please send it again in "
-                "other words."
-            )
         case notices.Plain.UNKNOWN_BUTTON:
             return TAP_UNKNOWN
         case notices.Plain.EMPTY_MESSAGE:
             return "That message was empty. Write me what you need."
-        case notices.Plain.SET_ASIDE:
-            return (
-                "I broke down three times on this message and put it aside, so that the rest can "
-                "go on. Send it again in other words if you still need it."
-            )
-        case notices.SetAsideElsewhere():
-            return _set_aside(notice)
         case notices.Waits():
             return conversations.waits(notice)
         case notices.Plain.WAITS_FOR_OWNER:
@@ -192,14 +180,6 @@ def _said(notice: Notice) -> str | Rendered:
             return "I was restarted while answering; continuing."
         case notices.SpendingReport():
             return money.spending(notice)
-        case notices.Broken(reference):
-            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
-        case notices.ReadsNoSkills(skill):
-            return (
-                f"“{skill}” is a workflow of this pack, and the small model on this machine cannot "
-                "follow those. The owner sets another one: provider.backend in config.json, and "
-                "its key, such as openai.api_key."
-            )
         case notices.Plain.CANNOT_SUMMARISE:
             return "The embedded model is too small to summarise. /new starts a fresh session."
         case notices.NoMenu(""):
@@ -275,7 +255,12 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
         case errors.SetupError():
             return f"Something is not set up: {error}"
         case _:
-            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
+            return broke(reference)
+
+
+def broke(reference: str) -> str:
+    """Return what is said where something of ours failed; `reference` is in the log."""
+    return f"Something broke inside me; nothing is lost. The log has it under {reference}."
 
 
 def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
@@ -421,19 +406,3 @@ def not_compacted(why: object, reference: str) -> Rendered:
     """Return the message that `/compact` failed."""
     said = failure(why, reference) if isinstance(why, errors.AouoError) else TIMED_OUT
     return say(f"{said} Nothing was changed.")
-
-
-def _set_aside(notice: notices.SetAsideElsewhere) -> str:
-    name = f"{one_line(notice.name)}, id {notice.person}" if notice.name else notice.person
-    where = f"the chat {notice.chat_id}" if notice.chat_id else "their private chat"
-    topic = f", topic {notice.thread_id}" if notice.thread_id else ""
-    look = f"aouo trace {notice.turn_id}" if notice.turn_id else "aouo logs"
-    whys = {
-        "broke": "made me break down three times",
-        "unreadable": "cannot be read any more where I keep it",
-        "failed": "could not be answered, and not be ended as it should",
-    }
-    return (
-        f"A message {whys[notice.why]}, so I put it aside and told its sender: {name}, "
-        f"in {where}{topic}. To see what happened there: {look}"
-    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from aouo.facts import notices
 from aouo.facts.notices import Notice
 from aouo.facts.notices_media import FilesTookTooLong
-from aouo.facts.ports import ChatModel
+from aouo.facts.ports import ChatModel, Rendered
 from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.files.intake import Audience, Intake, has_files
@@ -18,6 +18,7 @@ from aouo.flow.replies import Replies
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import RunTurn
 from aouo.words import sentences
+from aouo.words.catalogue import say
 
 _MISSED = "a file could not be taken in"
 _READS_NO_SKILLS = "the model reads no skills"
@@ -40,8 +41,8 @@ class Words:
         """What the turn is to answer; None = there will be no turn, and the job is settled or
         given back."""
         if wanted.skill and model.brief:
-            notice = notices.ReadsNoSkills(wanted.skill.rpartition(":")[2])
-            return await self._give_up(job, notice, _READS_NO_SKILLS)
+            said = say("messages.no-skills", skill=wanted.skill.rpartition(":")[2])
+            return await self._give_up(job, said, _READS_NO_SKILLS)
         if has_files(job) and not wanted.again:
             return await self._with_files(job, wanted, model, generation)
         if not wanted.said.strip() and not wanted.again:
@@ -79,7 +80,7 @@ class Words:
             case notice:
                 return await self._give_up(job, notice, _MISSED)
 
-    async def _give_up(self, job: Job, notice: Notice, why: str) -> None:
+    async def _give_up(self, job: Job, notice: Notice | Rendered, why: str) -> None:
         if job.isolated:
             await self._bringing.give_up(job, sentences.word(notice).text)
             return
