@@ -20,6 +20,7 @@ from aouo.commands.status import status
 from aouo.commands.summaries import ROTATE, rotate
 from aouo.commands.why import why
 from aouo.commands.working import Jobs
+from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Files
@@ -232,28 +233,28 @@ def flow_of(
         handlers=table(
             to.Decision,
             on(to.RunTurn, answering.answer),
-            on(to.BringIn, bringing.bring_in),
+            on(events.Report, bringing.bring_in),
             on(to.PickPack, lambda job, why: replies.park(job, why.gone)),
             on(to.ObeyCommand, obeying.obey),
             on(to.RefuseCommand, obeying.refuse),
             on(to.NameTopic, topics.name),
-            on(to.ShutTopic, topics.shut),
+            on(events.TopicShut, topics.shut),
             on(to.AnswerGate, answer_gate),
             on(to.ObeyTap, lambda job, tapped: taps[tapped.tap.name](job, tapped.tap)),
-            on(to.Refuse, partial(refuse, replies, let_in)),
-            on(to.MoveChat, partial(move_chat, replies, moved)),
-            on(to.ApplyEdit, lambda job, _: editing.apply(job)),
-            on(to.NoteReaction, lambda job, _: note_reaction(database, clock, job)),
-            on(to.StopDraft, obeying.stop_draft),
+            on(events.Intruder, partial(refuse, replies, let_in)),
+            on(events.Migrated, partial(move_chat, replies, moved)),
+            on(events.Edited, lambda job, _: editing.apply(job)),
+            on(events.Reacted, lambda job, _: note_reaction(database, clock, job)),
+            on(events.DraftStopped, obeying.stop_draft),
             on(
-                to.NoteStanding,
-                lambda job, note: leave_chat(database, outbox, replies, job, note.standing),
+                events.Standing,
+                lambda job, note: leave_chat(database, outbox, replies, job, note),
             ),
             on(
-                to.Explain,
-                lambda job, it: replies.answer(job, say("turns.cannot-take", what=it.what)),
+                events.Unsupported,
+                lambda job, it: replies.answer(job, say("messages.unsupported", what=it.what)),
             ),
-            on(to.PutAside, lambda job, _: replies.set_unreadable_aside(job)),
+            on(events.Illegible, lambda job, _: replies.set_unreadable_aside(job)),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
         ),
         bringing=bringing,

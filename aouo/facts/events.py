@@ -254,25 +254,21 @@ class Report:
         return replace(self, prompt="", text="")
 
 
-Content: TypeAlias = (
-    Text
-    | Command
-    | Button
-    | Attached
-    | Album
-    | Shown
-    | Unsupported
-    | Illegible
-    | TopicNamed
-    | TopicShut
+Noted: TypeAlias = (
+    Intruder
     | Migrated
+    | TopicShut
     | Edited
     | Reacted
     | DraftStopped
     | Standing
-    | Intruder
-    | Triggered
+    | Unsupported
+    | Illegible
     | Report
+)
+"""Facts about which nothing is decided: each has its one handler."""
+Content: TypeAlias = (
+    Text | Command | Button | Attached | Album | Shown | TopicNamed | Triggered | Noted
 )
 
 

@@ -14,7 +14,6 @@ class Plain(Enum):
 
     WAITS_FOR_OWNER = "this turn waits until the owner has answered in their own chat"
     OWNER_NOT_REACHED = "the owner has no chat with the bot, so that nothing can be asked of them"
-    BUDGET_STOPPED = "the person leaves it at a refusal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +46,4 @@ class ApprovalAsked:
     waiting: Elsewhere | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RaiseAsked:
-    """The question to the owner whether to raise the budget that stopped a turn elsewhere.
-    The first fields are those of `errors.BudgetExceeded`.
-    """
-
-    kind: str
-    name: str
-    used_usd: float
-    cap_usd: float
-    worst_usd: float
-    raise_usd: float
-    turn_id: str
-    waiting: Elsewhere
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetRaised:
-    """The owner added `usd` USD for today; `again`: the refused message is answered now."""
-
-    usd: float
-    again: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CheaperModel:
-    """`model` answers here for the rest of the day; `again` as in `BudgetRaised`."""
-
-    model: str
-    again: bool
-
-
-Notice: TypeAlias = Plain | InstallNotice | ApprovalAsked | RaiseAsked | BudgetRaised | CheaperModel
+Notice: TypeAlias = Plain | InstallNotice | ApprovalAsked

@@ -90,11 +90,10 @@ class Flow:
             raise StopAsked(f"job {job.id}")
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
-            why = "the process broke down on it three times"
             if job.isolated:
                 await self._bringing.give_up(job, sentences.run_broke(f"job {job.id}"))
                 return
-            await self._replies.set_aside(job, say("turns.set-aside"), "broke", why)
+            await self._replies.set_aside(job, say("asides.broke"), "broke")
             return
         job = await self._topics.first_message(job)
         installed = self._replies.installed(job.active_pack)
@@ -127,22 +126,21 @@ class Flow:
         Where even that fails its rows are broken: it is put aside without touching them, at last
         without a word, or it would end every process that takes it up.
         """
-        reference, why = f"job {job.id}", "something broke"
+        reference, replies = f"job {job.id}", self._replies
         said = say("turns.broken", reference=reference)
-        replies = self._replies
 
         async def give_up() -> None:
             if job.isolated:
                 await self._bringing.give_up(job, sentences.run_broke(reference))
                 return
             try:
-                await replies.give_up(job, said, state="done", why=why)
+                await replies.give_up(job, said, state="done", why="something broke")
             except StopAsked:
                 await self._end_stopped(job)
 
         ways: tuple[Callable[[], Awaitable[None]], ...] = (
             give_up,
-            lambda: replies.set_aside(job, said, "failed", why, broken=True),
+            lambda: replies.set_aside(job, said, "failed", broken=True),
             lambda: replies.put_aside(job),
         )
         with suppress(LostClaim):

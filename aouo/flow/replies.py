@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import structlog
 
@@ -32,14 +32,19 @@ from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.journal import record_all
-from aouo.words import conversations, sentences
+from aouo.words import asides, conversations, sentences
+from aouo.words.asides import Aside
 from aouo.words.catalogue import say
-from aouo.words.turns import set_aside_elsewhere
 
 log = structlog.get_logger()
-_Aside: TypeAlias = Literal["broke", "unreadable", "failed"]
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
+_ENDED: Mapping[Aside, str] = {
+    "broke": "the process broke down on it three times",
+    "unreadable": "what came cannot be read",
+    "failed": "something broke",
+}
+"""By why a job was set aside, how its turn ended."""
 
 
 class Replies:
@@ -148,7 +153,7 @@ class Replies:
         await self.settle(job, work, state=state)
 
     async def set_aside(
-        self, job: Job, said: Rendered, what: _Aside, why: str, *, broken: bool = False
+        self, job: Job, said: Rendered, why: Aside, *, broken: bool = False
     ) -> None:
         """Give a job up for good: its person is told, and the owner.
 
@@ -157,8 +162,10 @@ class Replies:
 
         def work(tx: Tx, now: str) -> Said:
             turn = None if broken else turns.open_of(tx, job.id)
-            ended = ending.end_turn(tx, job.id, job.inbound.address, why, now) if turn else []
-            told = self._tell_owner(tx, job, what, turn.id if turn else "", now)
+            ended = (
+                ending.end_turn(tx, job.id, job.inbound.address, _ENDED[why], now) if turn else []
+            )
+            told = self._tell_owner(tx, job, why, turn.id if turn else "", now)
             return [said, *ended, *told]
 
         await self.settle(job, work, state="aside", unless_stopped=not broken)
@@ -166,18 +173,14 @@ class Replies:
     async def set_unreadable_aside(self, job: Job) -> None:
         """Give up a job of which nobody knows what it asks for."""
         log.error("job_unreadable")
-        said = say("turns.cannot-read")
-        await self.set_aside(job, said, "unreadable", "what came cannot be read")
+        await self.set_aside(job, say("asides.unreadable"), "unreadable")
 
-    def _tell_owner(self, tx: Tx, job: Job, what: _Aside, turn_id: str, now: str) -> list[Delivery]:
+    def _tell_owner(self, tx: Tx, job: Job, why: Aside, turn_id: str, now: str) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
-        there, person = job.inbound.address, job.inbound.person
-        owner = self._owner().chat
+        owner, there = self._owner().chat, job.inbound.address
         if owner is None or there.platform != "tg" or there == owner:
             return []
-        alone = job.inbound.chat_kind == "private"
-        chat = "" if alone else there.chat_id
-        said = set_aside_elsewhere(person.name, person.id, chat, there.thread_id, turn_id, what)
+        said = asides.set_aside(job.inbound, why, turn_id)
         return [deliveries.add(tx, owner, "notice", said, now, key=f"aside:{job.id}")]
 
     async def put_aside(self, job: Job) -> None:

@@ -21,44 +21,25 @@ from aouo.facts.events import (
     Attached,
     Button,
     Command,
-    DraftStopped,
-    Edited,
-    Illegible,
     Inbound,
-    Intruder,
-    Migrated,
+    Noted,
     Part,
-    Reacted,
-    Report,
     Shown,
-    Standing,
     Text,
     TopicNamed,
-    TopicShut,
     Triggered,
-    Unsupported,
 )
 from aouo.routing import lexer
 from aouo.routing.decisions import (
     AnswerGate,
-    ApplyEdit,
-    BringIn,
     Decision,
-    Explain,
     Ignore,
-    MoveChat,
     NameTopic,
-    NoteReaction,
-    NoteStanding,
     ObeyCommand,
     ObeyTap,
     PickPack,
-    PutAside,
-    Refuse,
     RefuseCommand,
     RunTurn,
-    ShutTopic,
-    StopDraft,
 )
 from aouo.routing.installed import Installed
 from aouo.web.envelope import forwarded
@@ -81,29 +62,13 @@ def decide(
     if hints is not None and not hints.isolated:
         return _hinted(hints, active_pack, installed)
     said = lexer.said(inbound.content)
+    if isinstance(said, Noted):
+        return said
     match said:
-        case Intruder(asked_id, as_chat):
-            return Refuse(asked_id, as_chat)
-        case Migrated(new_chat_id):
-            return MoveChat(new_chat_id)
         case TopicNamed() if not inbound.address.thread_id:
             return Ignore("General is the forum itself, whatever it is called")
         case TopicNamed(title):
             return NameTopic(title, installed.named(title))
-        case TopicShut(closed):
-            return ShutTopic(closed)
-        case Edited():
-            return ApplyEdit()
-        case Reacted():
-            return NoteReaction()
-        case DraftStopped(draft_id):
-            return StopDraft(draft_id)
-        case Standing() as standing:
-            return NoteStanding(standing)
-        case Unsupported(what):
-            return Explain(what)
-        case Illegible():
-            return PutAside()
         case (
             Command(name, rest)
             | Attached(command=Command(name, rest))
@@ -124,8 +89,6 @@ def decide(
             return _tap(button, active_pack, installed)
         case Triggered() as run:
             return RunTurn(run.pack, "\n".join((*run.about, run.prompt)), run.skill)
-        case Report() as report:
-            return BringIn(report)
         case Text(text) as content:
             if answers_gate or content.answers:
                 return AnswerGate(text, content.answers)

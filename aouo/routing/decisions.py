@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aouo.facts.commands import Words
-from aouo.facts.events import AsChat, Report, Standing
+from aouo.facts.events import Noted
 from aouo.facts.taps import Tap
 
 
@@ -26,13 +26,6 @@ class RunTurn:
     again: bool = False
     off_record: bool = False
     fresh: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BringIn:
-    """Bring the result of a triggered turn into its conversation."""
-
-    report: Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +64,6 @@ class NameTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class ShutTopic:
-    """Remember that a topic was closed; or, not `closed`, opened again."""
-
-    closed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerGate:
     """Answer a gate with these words, "" = the person's open question here."""
 
@@ -93,76 +79,19 @@ class ObeyTap:
 
 
 @dataclass(frozen=True, slots=True)
-class Refuse:
-    """Refuse a person who is not on the list; `as_chat` as in `Intruder`."""
-
-    tell_id: bool
-    as_chat: AsChat = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MoveChat:
-    new_chat_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApplyEdit:
-    """Apply a person's edit of an earlier message."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoteReaction:
-    """Store a reaction to a message, or its removal."""
-
-
-@dataclass(frozen=True, slots=True)
-class StopDraft:
-    """Stop the answer that is shown as this draft, as `/stop` does."""
-
-    draft_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class NoteStanding:
-    """Note that the bot was blocked, removed or muted in this chat, or is back."""
-
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True)
-class Explain:
-    """Tell the person that this kind of message cannot be taken in."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class PutAside:
-    """Put aside a job whose content cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
 class Ignore:
     reason: str
 
 
 Decision: TypeAlias = (
     RunTurn
-    | BringIn
     | PickPack
     | ObeyCommand
     | RefuseCommand
     | NameTopic
-    | ShutTopic
     | AnswerGate
     | ObeyTap
-    | Refuse
-    | MoveChat
-    | ApplyEdit
-    | NoteReaction
-    | StopDraft
-    | NoteStanding
-    | Explain
-    | PutAside
     | Ignore
+    | Noted
 )
+"""What is only noted leads to its handler as it is."""

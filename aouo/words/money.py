@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TypeAlias
 
-from aouo.facts import errors, notices
+from aouo.facts import errors
 from aouo.facts.ports import Entity, Rendered
 from aouo.markdown.entities import utf16_len
 from aouo.words.catalogue import message, text
@@ -44,13 +44,13 @@ def budget(error: errors.BudgetExceeded) -> str:
     )
 
 
-def raising(notice: notices.RaiseAsked) -> str:
+def raising(error: errors.BudgetExceeded) -> str:
     """Return the question to the owner whether to raise the budget for another person's turn."""
     whose = "their budget of today"
-    if notice.kind != "person":
-        whose = _whose(notice.kind, notice.name)
+    if error.kind != "person":
+        whose = _whose(error.kind, error.name)
         whose = f"{whose[0].lower()}{whose[1:]}"
-    return f"{whose} {_not_allowed(notice)}. Raise it for today?"
+    return f"{whose} {_not_allowed(error)}. Raise it for today?"
 
 
 def spending(
@@ -115,7 +115,7 @@ def _whose(kind: str, name: str) -> str:
     return f"Today's budget of “{name}”" if kind == "pack" else "Today's budget"
 
 
-def _not_allowed(refused: errors.BudgetExceeded | notices.RaiseAsked) -> str:
+def _not_allowed(refused: errors.BudgetExceeded) -> str:
     return (
         f"does not allow this: {usd(refused.used_usd)} of {usd(refused.cap_usd)} are spent, and "
         f"this answer may cost up to {usd(refused.worst_usd)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aouo.facts import notices
-from aouo.facts.notices import Notice
+from aouo.facts.errors import BudgetExceeded
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.words import money
@@ -62,22 +62,11 @@ def approval(notice: notices.ApprovalAsked) -> Rendered:
     )
 
 
-def raising(notice: notices.RaiseAsked) -> Rendered:
-    """Return the card that asks the owner to raise a budget for somebody elsewhere."""
-    who = _elsewhere_in_words(notice.waiting)
-    asks = f"{who} is not answered: {money.raising(notice)}"
-    return say(asks, [raise_button(notice.turn_id, notice.raise_usd)])
-
-
-def raise_decided(decided: Notice) -> str:
-    """Return the outcome below the card that asked the owner to raise a budget."""
-    match decided:
-        case notices.BudgetRaised(usd):
-            return f"raised by {money.usd(usd)}"
-        case notices.CheaperModel(model):
-            return f"{model} answers there until midnight"
-        case _:
-            return "left unanswered"
+def raising(error: BudgetExceeded, turn_id: str, waiting: notices.Elsewhere) -> Rendered:
+    """Return the card that asks the owner to raise the budget that stopped a turn elsewhere."""
+    who = _elsewhere_in_words(waiting)
+    asks = f"{who} is not answered: {money.raising(error)}"
+    return say(asks, [raise_button(turn_id, error.raise_usd)])
 
 
 def raise_button(turn_id: str, usd: float) -> ButtonSpec:

@@ -50,8 +50,6 @@ def _said(notice: Notice) -> str | Rendered:
     match notice:
         case notices.ApprovalAsked():
             return questions.approval(notice)
-        case notices.RaiseAsked():
-            return questions.raising(notice)
         case notices.Plain.WAITS_FOR_OWNER:
             return "This waits for the yes of this bot's owner. I have asked them."
         case notices.Plain.OWNER_NOT_REACHED:
@@ -59,12 +57,6 @@ def _said(notice: Notice) -> str | Rendered:
                 "This needs the yes of this bot's owner, and I cannot reach them: they have to "
                 "write to me in private first."
             )
-        case notices.BudgetRaised(usd, again):
-            return f"Raised by {money.usd(usd)} for today. {_once_more(again)}"
-        case notices.CheaperModel(model, again):
-            return f"{model} answers here until midnight. {_once_more(again)}"
-        case notices.Plain.BUDGET_STOPPED:
-            return "Left unanswered: today's budget did not allow it."
         case _:
             assert_never(notice)
 
@@ -239,7 +231,3 @@ def model_concern(what: str, fix: str) -> str:
 
 def _done(effects: Sequence[str]) -> str:
     return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
-
-
-def _once_more(again: bool) -> str:
-    return "Answering now." if again else "Please say it again: your words were not kept."

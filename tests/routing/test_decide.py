@@ -32,21 +32,14 @@ from aouo.routing.bypass import LanePolicy
 from aouo.routing.decide import decide
 from aouo.routing.decisions import (
     AnswerGate,
-    ApplyEdit,
     Decision,
-    Explain,
     Ignore,
-    MoveChat,
     NameTopic,
-    NoteReaction,
-    NoteStanding,
     ObeyCommand,
     ObeyTap,
     PickPack,
-    Refuse,
     RefuseCommand,
     RunTurn,
-    ShutTopic,
 )
 from aouo.routing.installed import Installed
 
@@ -200,12 +193,12 @@ def made(data: str) -> Button:
         (tap("vocab:study"), "notes", TWO, RefuseCommand("study", "vocab")),
         (tap("notes:review"), "gone", TWO, PickPack(BOTH, gone="gone")),
         (Command("stu-dy", "", "/stu-dy"), "notes", TWO, RefuseCommand("stu-dy")),
-        (Standing("kicked"), "notes", TWO, NoteStanding(Standing("kicked"))),
+        (Standing("kicked"), "notes", TWO, Standing("kicked")),
         (TopicNamed("Vocab "), "", TWO, NameTopic("Vocab ", "vocab")),
         (TopicNamed("kitchen"), "", TWO, NameTopic("kitchen", "")),
-        (TopicShut(closed=True), "notes", TWO, ShutTopic(closed=True)),
-        (Migrated("-100"), "notes", TWO, MoveChat("-100")),
-        (Unsupported("games"), "notes", TWO, Explain("games")),
+        (TopicShut(closed=True), "notes", TWO, TopicShut(closed=True)),
+        (Migrated("-100"), "notes", TWO, Migrated("-100")),
+        (Unsupported("games"), "notes", TWO, Unsupported("games")),
         (
             Shown("[dice 🎲: 4]", ("[to Eve]",)),
             "notes",
@@ -222,10 +215,10 @@ def made(data: str) -> Button:
             TWO,
             RunTurn("notes", "look"),
         ),
-        (Edited("/new"), "notes", TWO, ApplyEdit()),
-        (Reacted("👍"), "", NONE, NoteReaction()),
-        (Intruder(), "notes", TWO, Refuse(tell_id=False)),
-        (Intruder(asked_id=True), "notes", TWO, Refuse(tell_id=True)),
+        (Edited("/new"), "notes", TWO, Edited("/new")),
+        (Reacted("👍"), "", NONE, Reacted("👍")),
+        (Intruder(), "notes", TWO, Intruder()),
+        (Intruder(asked_id=True), "notes", TWO, Intruder(asked_id=True)),
     ],
 )
 def test_what_is_done_with_a_fact(

@@ -24,7 +24,6 @@ from aouo.flow.replies import Replies
 from aouo.outbound.answers import is_among, messages_of_answer, with_tail
 from aouo.outbound.clean import without_secrets
 from aouo.queue import reports
-from aouo.routing.decisions import BringIn
 from aouo.store import jobs, report_parts, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.triggers.runs import RunEnd, Settle
@@ -88,10 +87,10 @@ class Bringing:
 
         self.wake(await self._database.transact(write))
 
-    async def bring_in(self, job: Job, wanted: BringIn) -> None:
+    async def bring_in(self, job: Job, report: Report) -> None:
         """Make a report history and send it, in one transaction, or only send it now, when the
         conversation's turn waits for a person; then it becomes history after that turn."""
-        report, generation = wanted.report, self._now()
+        generation = self._now()
         job = replace(job, off_record=False)  # what runs by itself is on the record
 
         def work(tx: Tx, now: str) -> list[Rendered]:

@@ -37,10 +37,8 @@ class Words:
         """What the turn is to answer; None = there will be no turn, and the job is settled or
         given back."""
         if wanted.skill and model.brief:
-            skill = wanted.skill.rpartition(":")[2]
-            return await self._give_up(
-                job, say("turns.reads-no-skills", skill=skill), _READS_NO_SKILLS
-            )
+            said = say("messages.no-skills", skill=wanted.skill.rpartition(":")[2])
+            return await self._give_up(job, said, _READS_NO_SKILLS)
         if has_files(job) and not wanted.again:
             return await self._with_files(job, wanted, model, generation)
         if not wanted.said.strip() and not wanted.again:

@@ -7,13 +7,11 @@ from datetime import timedelta
 
 import structlog
 
-from aouo.facts import notices
 from aouo.facts.accounts import Refusal
 from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import RETRY, Carried, TurnHints
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Album, Attached, Command, Inbound, Text
-from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso
 from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Job
@@ -24,7 +22,8 @@ from aouo.flow.questions.approving import elsewhere
 from aouo.flow.replies import Replies
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.database import Database, Tx
-from aouo.words import questions, sentences
+from aouo.words import money, questions, sentences
+from aouo.words.catalogue import message, text
 
 log = structlog.get_logger()
 _HOUR = timedelta(hours=1)
@@ -86,19 +85,8 @@ class BudgetRefusals:
             asked = deliveries.raises_asked_since(tx, hour_ago)
             return asked < generation.approvals.per_hour and not gone.is_closed(tx, chat)
 
-        card = notices.RaiseAsked(
-            error.kind,
-            error.name,
-            error.used_usd,
-            error.cap_usd,
-            error.worst_usd,
-            error.raise_usd,
-            turn_id,
-            elsewhere(inbound),
-        )
-        return (
-            Asking(chat, sentences.word(card), turn_id) if await self._database.read(may) else None
-        )
+        card = questions.raising(error, turn_id, elsewhere(inbound))
+        return Asking(chat, card, turn_id) if await self._database.read(may) else None
 
     async def model_for(self, address: ConversationAddress, generation: Generation) -> ChatModel:
         """The model that was chosen here for today, or the usual one."""
@@ -133,7 +121,7 @@ class BudgetRefusals:
             if objection := self._objection(tap.name, refusal, asked, inbound):
                 return objection
             decided = self._decide(tx, tap.name, refusal, asked, day, now)
-            return _shown(tx, turn_id, decided, inbound, asked.address, now)
+            return _shown(tx, turn_id, *decided, inbound, asked.address, now)
 
         await self._replies.answer_tap(job, work, "a budget's button", wakes=True)
 
@@ -158,27 +146,32 @@ class BudgetRefusals:
 
     def _decide(
         self, tx: Tx, tap: str, refusal: Refusal, asked: Inbound, day: str, now: str
-    ) -> Notice:
+    ) -> tuple[str, str]:
+        """Do what was tapped; returns what the refusal and what the owner's card say then."""
         if tap == "budget_stop":
             budgets.decide(tx, refusal, "stopped")
-            return notices.Plain.BUDGET_STOPPED
+            return text("budgets.stopped"), text("budgets.card-stopped")
         again = _ask_again(tx, refusal.turn_id, asked, now)
+        then = text(f"budgets.then-{'answered' if again else 'lost'}")
         if tap == "budget_raise":
             budgets.decide(tx, refusal, "raised")
             budgets.allow(tx, refusal, day, now)
             log.info("budget_raised", scope=refusal.kind, name=refusal.name, usd=refusal.raise_usd)
-            return notices.BudgetRaised(refusal.raise_usd, again)
+            usd = money.usd(refusal.raise_usd)
+            return text("budgets.raised", usd=usd, then=then), text("budgets.card-raised", usd=usd)
         budgets.decide(tx, refusal, "cheaper")
         route = routes.get_or_create(tx, asked.address, asked.chat_kind, now)
         budgets.choose_model(tx, route.id, refusal, day)
         log.info("cheaper_model_chosen", model=refusal.model)
-        return notices.CheaperModel(refusal.model, again)
+        shown = text("budgets.cheaper", model=refusal.model, then=then)
+        return shown, text("budgets.card-cheaper", model=refusal.model)
 
 
 def _shown(
     tx: Tx,
     turn_id: str,
-    decided: Notice,
+    said: str,
+    on_card: str,
     tapped: Inbound,
     asked_at: ConversationAddress,
     now: str,
@@ -189,9 +182,9 @@ def _shown(
     edits = reply.message_id if reply else 0
     if tapped.address == asked_at:
         edits = tapped.message_id
-    rows = [deliveries.add(tx, asked_at, "notice", sentences.word(decided), now, edits=edits)]
+    rows = [deliveries.add(tx, asked_at, "notice", message(said), now, edits=edits)]
     if card:
-        rows += settled_cards.become(tx, card, questions.raise_decided(decided), now)
+        rows += settled_cards.become(tx, card, on_card, now)
     return rows
 
 

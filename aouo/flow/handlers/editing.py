@@ -7,8 +7,8 @@ from dataclasses import replace
 import structlog
 
 from aouo.facts.events import Album, Attached, Command, Content, Edited, Inbound, Text
-from aouo.facts.ports import Clock, stamp
-from aouo.facts.taps import Tap
+from aouo.facts.ports import ButtonSpec, Clock, stamp
+from aouo.facts.taps import Tap, encode
 from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
 from aouo.flow.replies import Replies
@@ -21,8 +21,7 @@ from aouo.store.database import Database, Tx
 from aouo.turn import heard
 from aouo.turn.context import TurnContext
 from aouo.words import sentences
-from aouo.words.catalogue import say
-from aouo.words.turns import edited_too_late
+from aouo.words.catalogue import say, text
 
 log = structlog.get_logger()
 
@@ -84,7 +83,7 @@ class Editing:
         def work(tx: Tx, now: str) -> str | list[Delivery]:
             if problem := _take(tx, int(tap.values[0]), job.inbound, now):
                 return problem
-            said = say("turns.answering-edited")
+            said = say("edits.answering")
             return [deliveries.add(tx, address, "notice", said, now, edits=edits)]
 
         await self._replies.answer_tap(job, work, "answers an edited message", wakes=True)
@@ -165,7 +164,8 @@ def _offer(tx: Tx, job_id: int, new: Inbound, now: str) -> Delivery | None:
     offer_id, fresh = edits.offer(tx, job_id, new, now)
     if not fresh:
         return None
-    said = edited_too_late(offer_id)
+    button = ButtonSpec(text("edits.again"), encode("edited", offer_id))
+    said = say("edits.too-late", [button])
     return deliveries.add(tx, new.address, "notice", said, now, key=f"edited:{offer_id}")
 
 

@@ -11,11 +11,10 @@ import structlog
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import MayNotWrite, RecipientGone
-from aouo.facts.events import Standing
+from aouo.facts.events import Intruder, Migrated, Standing
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies, Said
 from aouo.outbound.outbox import Outbox
-from aouo.routing.decisions import MoveChat, Refuse
 from aouo.store import chats, gone
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import say
@@ -35,23 +34,23 @@ async def leave_chat(
     await replies.done(job, standing.gone)
 
 
-async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, why: Refuse) -> None:
+async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, who: Intruder) -> None:
     """Send this hour's one refusal to a stranger; if it gets lost, nobody is told.
 
     `let_in` says what the owner runs to let that person in; it goes to the log.
     """
     person = job.inbound.person.id
-    cure = {} if why.as_chat else {"let_in": let_in(person)}
+    cure = {} if who.as_chat else {"let_in": let_in(person)}
     log.info("tg_auth_denied", person=person, **cure)
-    if why.as_chat:
-        said = say(f"conversations.wrote-as-{why.as_chat}")
+    if who.as_chat:
+        said = say(f"conversations.wrote-as-{who.as_chat}")
     else:
-        said = own_id(person) if why.tell_id else say("conversations.not-authorized")
+        said = own_id(person) if who.asked_id else say("conversations.not-authorized")
     await replies.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
 
 async def move_chat(
-    replies: Replies, moved: Callable[[ConversationAddress, str], None], job: Job, to: MoveChat
+    replies: Replies, moved: Callable[[ConversationAddress, str], None], job: Job, to: Migrated
 ) -> None:
     """Let everything stored follow a group that became a supergroup, in one transaction; `moved`
     is told the new id once its jobs have changed lanes."""

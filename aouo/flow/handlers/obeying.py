@@ -11,6 +11,7 @@ import structlog
 from aouo.commands.registry import AddedCommand, CommandCall, Commands, Handler, Look, Result
 from aouo.facts.commands import STOP, check_handled
 from aouo.facts.errors import DraftOver, PostActionFailed, TooMuchToRead
+from aouo.facts.events import DraftStopped
 from aouo.facts.ids import draft_id
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job, Route
@@ -18,7 +19,7 @@ from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.queue.running import Running, StopReason
-from aouo.routing.decisions import ObeyCommand, RefuseCommand, StopDraft
+from aouo.routing.decisions import ObeyCommand, RefuseCommand
 from aouo.store import routes, turns
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import say
@@ -125,7 +126,7 @@ class Obeying:
             said = say("commands.unknown", name=why.name)
         await self._replies.answer(job, said)
 
-    async def stop_draft(self, job: Job, stopped: StopDraft) -> None:
+    async def stop_draft(self, job: Job, stopped: DraftStopped) -> None:
         """Do as /stop does, if the answer that was growing as this draft still is; one that is
         over says enough by being there, and what is at work since is another one."""
         stop = self._commands.handlers[STOP.name]

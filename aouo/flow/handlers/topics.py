@@ -9,10 +9,11 @@ import structlog
 
 from aouo.commands import builtin
 from aouo.commands.registry import CommandCall
+from aouo.facts.events import TopicShut
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies
-from aouo.routing.decisions import NameTopic, ShutTopic
+from aouo.routing.decisions import NameTopic
 from aouo.routing.installed import pack_of
 from aouo.store import jobs, routes, topics
 from aouo.store.database import Database, Tx
@@ -75,7 +76,7 @@ class TopicEvents:
         title, pack = await self.database.transact(write)
         return replace(job, active_pack=pack, inbound=replace(inbound, title=title))
 
-    async def shut(self, job: Job, shut: ShutTopic) -> None:
+    async def shut(self, job: Job, shut: TopicShut) -> None:
         """Remember that a topic was closed or opened again: `routes.is_paused` tells of it."""
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:

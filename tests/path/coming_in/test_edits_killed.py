@@ -15,7 +15,7 @@ from tests.path.killing import START_UP, Scenario, killed_anywhere
 from tests.path.lives import Place
 
 KILLED_AT = range(1 + START_UP, 60, 6)
-OFFER = text("turns.edited-too-late")
+OFFER = text("edits.too-late")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class EditedLate(Scenario):
 SCENARIO = EditedLate(
     said=("What is the capital of France?", "What is the capital of Italy?"),
     answers=("Paris.", "Rome."),
-    aside=(OFFER, text("turns.answering-edited")),
+    aside=(OFFER, text("edits.answering")),
 )
 
 
