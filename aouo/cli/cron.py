@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -82,7 +82,7 @@ def list_(every: bool, as_json: bool) -> None:
 @click.option("--tokens-max", metavar="N", type=int, default=0, help="Tokens that a run may use.")
 @click.option("--retries", metavar="N", type=int, default=0, help="How often a run is tried again.")
 @json_option
-def add(chat: str | None, person: str, as_json: bool, **wish: str | int) -> None:
+def add(chat: str | None, person: str, as_json: bool, **wish: Any) -> None:
     """Make a schedule: at SCHEDULE, such as "every day at 9:00", do what PROMPT says."""
     settings = _settings()
     owner = Owner.of(settings.telegram.owner)

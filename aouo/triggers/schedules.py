@@ -78,7 +78,7 @@ class Schedules:
             return there
         if schedules.count_made(tx, place.address) >= _MADE_HERE:
             raise ScheduleRefused(text("schedule-refused.too-many", most=_MADE_HERE))
-        row = blank(place, pack, now, origin=origin, enabled=True)
+        row = blank(place, pack, origin, now)
         row = replace(row, id=schedule_id or row.id)
         wanted = replace(wish, text=wish.text or "", prompt=wish.prompt or "", name=wish.name or "")
         row = self.wished(row, wanted, now)

@@ -159,27 +159,31 @@ def _of_backup(pack: str, kept: _Kept) -> Scheduled:
     )
 
 
-def blank(place: Place, pack: str, now: datetime, **fields: Any) -> Scheduled:
-    """Return a schedule of a place that says nothing but `fields`."""
-    empty = dict.fromkeys(("key", "skill", "prompt", "text", "paused", "next_due"), "")
-    given = {
-        "id": schedules.new_id(),
-        "address": replace(place.address, user_id=""),
-        "chat_kind": place.chat_kind,
-        "person": place.person,
-        "zone": place.zone,
-        "since": iso(now),
-    }
-    return Scheduled(**{**empty, **given, "pack": pack, **fields})
+def blank(place: Place, pack: str, origin: ScheduleOrigin, now: datetime) -> Scheduled:
+    """Return a schedule of a place that is on and says nothing yet."""
+    return Scheduled(
+        id=schedules.new_id(),
+        pack=pack,
+        key="",
+        origin=origin,
+        address=replace(place.address, user_id=""),
+        chat_kind=place.chat_kind,
+        person=place.person,
+        skill="",
+        prompt="",
+        text="",
+        zone=place.zone,
+        since=iso(now),
+        enabled=True,
+        paused="",
+        next_due="",
+    )
 
 
 def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Scheduled:
-    return blank(
-        place,
-        pack,
-        now,
+    return replace(
+        blank(place, pack, "default", now),
         key=default.id,
-        origin="default",
         skill=_qualified(pack, default),
         prompt=default.prompt,
         text=default.schedule,
