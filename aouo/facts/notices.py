@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from aouo.facts.notices_install import InstallNotice
-
 
 class Plain(Enum):
     """A notice without details; the value says what happened."""
@@ -79,4 +77,4 @@ class CheaperModel:
     again: bool
 
 
-Notice: TypeAlias = Plain | InstallNotice | ApprovalAsked | RaiseAsked | BudgetRaised | CheaperModel
+Notice: TypeAlias = Plain | ApprovalAsked | RaiseAsked | BudgetRaised | CheaperModel

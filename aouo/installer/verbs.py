@@ -140,7 +140,7 @@ class _HomeVerbs:
 
     async def offer(self, request: OfferPack) -> Facts:
         ours = request.source in map(str, sample_packs())
-        made = await self.packs.offer(request.source, TERMINAL, upgrade=request.upgrade)
+        made = await self.packs.offers.offer(request.source, TERMINAL, upgrade=request.upgrade)
         change = made.change
         return {
             "id": change.id,
@@ -158,7 +158,7 @@ class _HomeVerbs:
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
     async def decline(self, request: AnswerOffer) -> Facts:
-        return {"pack": (await self.packs.decline(request.id)).pack}
+        return {"pack": (await self.packs.offers.decline(request.id)).pack}
 
     async def remove(self, request: RemovePack) -> Facts:
         change = await self.packs.remove(request.pack, TERMINAL, purge=request.purge)

@@ -27,7 +27,6 @@ from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.errors import FileNotFetched, FileTooBig, ToolFailed
 from aouo.facts.ports import Media
-from aouo.flow.files.media_files import folder_of
 from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
 from aouo.flow.web_chat import NotSaid, WebChat
 from aouo.guard.opening import opened
@@ -217,7 +216,7 @@ class _Room:
             return _text(media)
         if not _is_here(media):
             raise NotFound("This file is not on this machine.")
-        folder = self._shown.home.media / folder_of(address)
+        folder = self._shown.home.media / address.folder
         return await asyncio.to_thread(_opened, folder / Path(media.source).name, media)
 
     def _now(self, address: ConversationAddress, row: WebMessage) -> WebMessage:
