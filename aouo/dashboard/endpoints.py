@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from aouo.facts.errors import Refused
 from aouo.plumbing.verbs import Facts
@@ -181,9 +181,9 @@ Answered: TypeAlias = Facts | Answer | Download | Frames
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Something that can be asked. `answer` takes by name the names in the braces of `path`, the
-    values of `query`, and as `body` an instance of the dataclass `body`: texts, whole numbers,
-    booleans, and objects that it checks itself. What is uploaded comes as `content`, in pieces, if
-    it `takes_file`.
+    values of `query` and, with `body`, whatever else it names from the JSON object that the request
+    brings: see `plumbing.verbs.fields_of`. What is uploaded comes as `content`, in pieces, if it
+    `takes_file`.
 
     One that gives frames is asked for those after the last id that a browser has seen, if it has
     the parameter `after`.
@@ -194,7 +194,7 @@ class Endpoint:
     about: str
     answer: Callable[..., Awaitable[Answered]]
     query: tuple[Parameter, ...] = ()
-    body: type[Any] | None = None
+    body: bool = False
     needs_token: bool = True
     gives: Literal["facts", "file", "frames"] = "facts"
     takes_file: bool = False
@@ -203,3 +203,8 @@ class Endpoint:
     def names(self) -> tuple[str, ...]:
         """The names in the braces of the path."""
         return tuple(_IN_PATH.findall(self.path))
+
+    @property
+    def in_address(self) -> tuple[str, ...]:
+        """The names of the values that stand in the address."""
+        return (*self.names, *(one.name for one in self.query))

@@ -29,7 +29,7 @@ from aouo.dashboard.openapi import document
 from aouo.dashboard.streaming import downloaded, streamed, without_secrets
 from aouo.facts.errors import Refused, SetupError, TooMuchToRead
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import BadRequest, Facts, parsed
+from aouo.plumbing.verbs import BadRequest, Facts, arguments
 
 log = structlog.get_logger()
 _PAGE = Path(__file__).with_name("page")
@@ -177,7 +177,8 @@ class Site:
             except ValueError as error:
                 return problem(request, 400, str(error))
             if endpoint.body:
-                values["body"] = parsed(endpoint.body, await _body(request))
+                sent = await _body(request)
+                values |= arguments(endpoint.answer, sent, endpoint.in_address)
             if endpoint.takes_file:
                 values["content"] = request.content.iter_any()
             return await self._response(request, await endpoint.answer(**values))

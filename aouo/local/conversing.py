@@ -20,7 +20,7 @@ from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, is_locked
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts, Stream, Verb, Verbs
+from aouo.plumbing.verbs import Facts, Verbs
 from aouo.web.session import secrets_of
 
 CHAT = "local"
@@ -49,13 +49,13 @@ def _inside(verbs: Verbs) -> Ask:
     """Ask a runtime of this process."""
 
     async def ask(verb: str, **arguments: Any) -> AsyncGenerator[Facts]:
-        match verbs[verb]:
-            case Verb() as one:
-                yield await one(arguments)
-            case Stream() as many:
-                async with aclosing(many(arguments)) as found:
-                    async for answer in found:
-                        yield answer
+        found = verbs[verb](**arguments)
+        if not isinstance(found, AsyncGenerator):
+            yield await found
+            return
+        async with aclosing(found) as answers:
+            async for answer in answers:
+                yield answer
 
     return ask
 

@@ -20,7 +20,7 @@ import structlog
 from aouo.facts.errors import SetupError, TurnFailed
 from aouo.plumbing.home import Home, reachable
 from aouo.plumbing.trees import discard, remove
-from aouo.plumbing.verbs import Facts, Stream, Verb, Verbs
+from aouo.plumbing.verbs import Facts, Verbs, arguments
 
 log = structlog.get_logger()
 
@@ -119,16 +119,15 @@ class Control:
         name = str(known.get("verb", ""))
         verb = self._verbs.get(name)
         try:
-            match verb:
-                case None:
-                    last: Facts = {"ok": False, "error": f"There is no verb {name!r}."}
-                case Verb():
-                    last = {"ok": True, **await verb(known)}
-                case Stream():
-                    async with aclosing(verb(known)) as items:
-                        async for item in items:
-                            await _send(writer, item)
-                    last = {"done": True}
+            if verb is None:
+                last: Facts = {"ok": False, "error": f"There is no verb {name!r}."}
+            elif isinstance(answer := verb(**arguments(verb, known)), AsyncGenerator):
+                async with aclosing(answer) as items:
+                    async for item in items:
+                        await _send(writer, item)
+                last = {"done": True}
+            else:
+                last = {"ok": True, **await answer}
         except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
             if writer.is_closing():  # the client has gone
                 return

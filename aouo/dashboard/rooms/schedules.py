@@ -33,13 +33,6 @@ PAGE = 100
 _ASKED_CHARS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """Switch a schedule on or off."""
-
-    on: bool
-
-
 def schedules(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about what begins by itself."""
     room = _Room(shown)
@@ -69,7 +62,7 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "/api/schedules/{schedule}/switch",
             "Switch a schedule on or off.",
             room.switch,
-            body=Switch,
+            body=True,
         ),
         Endpoint(
             "POST",
@@ -127,8 +120,8 @@ class _Room:
 
         return await asyncio.to_thread(told)
 
-    async def switch(self, schedule: str, body: Switch) -> Facts:
-        return await self._do("cron_switch", id=schedule, on=body.on)
+    async def switch(self, schedule: str, on: bool) -> Facts:
+        return await self._do("cron_switch", id=schedule, on=on)
 
     async def run(self, schedule: str) -> Facts:
         return {**await self._do("cron_run", id=schedule), "off": self._why_off}
@@ -140,7 +133,7 @@ class _Room:
         """Do what `aouo cron` does. Raises: NotFound, and what the verb raises."""
         app = self.shown.bot.app
         verbs = home_verbs(app.packs, app.schedules, app.shared.database, app.shared.clock)
-        facts = await verbs[name](arguments)
+        facts = await verbs[name](**arguments)
         if facts["schedule"] is None:
             raise _gone()
         return facts
