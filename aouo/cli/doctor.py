@@ -262,9 +262,9 @@ def _commands(home: Home) -> Iterator[Check]:
 
 
 def _unfinished(home: Home) -> Iterator[Check]:
-    from aouo.installer.unfinished import at_rest
+    from aouo.installer.unfinished import unfinished
 
-    for item in at_rest(home):
+    for item in unfinished(home):
         yield Check("unfinished", "warn", f"{item.what}: {item.why}", f"{item.fix}.")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, TypeAlias
@@ -44,101 +45,75 @@ class TooLarge(NotShown):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A whole number in an address, from `least` to `most`; without a default it may be absent."""
+class Parameter:
+    """A value in an address. `read` returns it from a query, or raises a ValueError with a
+    sentence; `schema` is that of OpenAPI."""
 
     name: str
-    least: int
-    most: int
-    default: int | None
     about: str
+    schema: Facts
+    read: Callable[[Mapping[str, str]], object]
 
-    def of(self, query: Mapping[str, str]) -> int | None:
-        """Return its value. Raises: ValueError, with a sentence."""
-        if self.default is None and self.name not in query:
+
+def number(name: str, least: int, most: int, default: int | None, about: str) -> Parameter:
+    """Return a whole number from `least` to `most`; without a default it may be absent."""
+
+    def read(query: Mapping[str, str]) -> int | None:
+        if default is None and name not in query:
             return None
-        written = query.get(self.name, str(self.default))
-        number = int(written) if _WHOLE.fullmatch(written) else -1
-        if not self.least <= number <= self.most:
-            raise ValueError(f"{self.name} has to be a number from {self.least} to {self.most}.")
-        return number
+        written = query.get(name, str(default))
+        found = int(written) if _WHOLE.fullmatch(written) else -1
+        if not least <= found <= most:
+            raise ValueError(f"{name} has to be a number from {least} to {most}.")
+        return found
 
-    @property
-    def schema(self) -> Facts:
-        bounds = {"type": "integer", "minimum": self.least, "maximum": self.most}
-        return bounds if self.default is None else bounds | {"default": self.default}
+    schema: Facts = {"type": "integer", "minimum": least, "maximum": most}
+    return Parameter(name, about, schema | ({} if default is None else {"default": default}), read)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A text in an address, "" without it."""
+def phrase(name: str, about: str, longest: int = NAME_MAX) -> Parameter:
+    """Return a text, "" without it."""
 
-    name: str
-    about: str
-    longest: int = NAME_MAX
-
-    def of(self, query: Mapping[str, str]) -> str:
-        """Return its value. Raises: ValueError, with a sentence."""
-        written = query.get(self.name, "")
-        if len(written) > self.longest or not is_text(written):
-            raise ValueError(f"{self.name} has to be a text of {self.longest} characters at most.")
+    def read(query: Mapping[str, str]) -> str:
+        written = query.get(name, "")
+        if len(written) > longest or not is_text(written):
+            raise ValueError(f"{name} has to be a text of {longest} characters at most.")
         return written
 
-    @property
-    def schema(self) -> Facts:
-        return {"type": "string", "maxLength": self.longest, "default": ""}
+    return Parameter(name, about, {"type": "string", "maxLength": longest, "default": ""}, read)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of some words in an address; the first is meant without it."""
+def option(name: str, options: Sequence[str], about: str) -> Parameter:
+    """Return one of some words; the first is meant without it."""
 
-    name: str
-    options: tuple[str, ...]
-    about: str
-
-    def of(self, query: Mapping[str, str]) -> str:
-        """Return its value. Raises: ValueError, with a sentence."""
-        written = query.get(self.name, self.options[0])
-        if written not in self.options:
-            raise ValueError(f"{self.name} has to be one of {', '.join(self.options)}.")
+    def read(query: Mapping[str, str]) -> str:
+        written = query.get(name, options[0])
+        if written not in options:
+            raise ValueError(f"{name} has to be one of {', '.join(options)}.")
         return written
 
-    @property
-    def schema(self) -> Facts:
-        return {"type": "string", "enum": list(self.options), "default": self.options[0]}
+    schema: Facts = {"type": "string", "enum": list(options), "default": options[0]}
+    return Parameter(name, about, schema, read)
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
-    """A date in an address, None without it."""
+def day(name: str, about: str) -> Parameter:
+    """Return a date, None without it."""
 
-    name: str
-    about: str
-
-    def of(self, query: Mapping[str, str]) -> date | None:
-        """Return its value. Raises: ValueError, with a sentence."""
-        written = query.get(self.name, "")
+    def read(query: Mapping[str, str]) -> date | None:
+        written = query.get(name, "")
         if not written:
             return None
-        try:
+        with suppress(ValueError):
             if _DAY.fullmatch(written):
                 return date.fromisoformat(written)
-        except ValueError:
-            pass
-        raise ValueError(f"{self.name} has to be a date such as 2026-03-31.")
+        raise ValueError(f"{name} has to be a date such as 2026-03-31.")
 
-    @property
-    def schema(self) -> Facts:
-        return {"type": "string", "format": "date"}
+    return Parameter(name, about, {"type": "string", "format": "date"}, read)
 
 
 def is_text(value: str) -> bool:
     """Whether every store takes it: there is no NUL in it, and no half of a sign."""
     return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
-
-
-Parameter: TypeAlias = Number | Words | Choice | Day
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class Site:
                 return problem(request, 404, "There is nothing of that name.")
             try:
                 query = _seen(request) if endpoint.gives == "frames" else request.query
-                values |= {one.name: one.of(query) for one in endpoint.query}
+                values |= {one.name: one.read(query) for one in endpoint.query}
             except ValueError as error:
                 return problem(request, 400, str(error))
             if endpoint.body:

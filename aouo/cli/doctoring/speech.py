@@ -5,7 +5,6 @@ A service bills least for these. `aouo doctor` and `aouo models test` use it.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import wave
 from collections.abc import Awaitable, Callable
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from aouo.app.services import speech_of
-from aouo.cli.doctoring.check import Check
+from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.settings import Settings
 from aouo.facts.errors import (
     CertificateRefused,
@@ -24,11 +23,9 @@ from aouo.facts.errors import (
     ProviderError,
     ProxyRefused,
 )
-from aouo.plumbing.logs import Logs, Nowhere
-from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
 from aouo.speech.services import Speaker, TermsAsked, Transcriber
-from aouo.web.session import secrets_of, session_through
+from aouo.web.session import session_through
 
 Part: TypeAlias = Literal["tts", "stt"]
 _RATE_HZ = 16_000
@@ -79,8 +76,7 @@ def tried(settings: Settings, *, asks: bool = True) -> list[Tried]:
                 found.append(await _ears(ears, one) if asks else one)
             return found
 
-    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
-        return asyncio.run(look())
+    return quietly(settings, look())
 
 
 def _check(one: Tried) -> Check:

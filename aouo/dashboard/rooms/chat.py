@@ -19,9 +19,9 @@ from aouo.dashboard.endpoints import (
     Frames,
     NotFound,
     NotShown,
-    Number,
     TooLarge,
-    Words,
+    number,
+    phrase,
 )
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
@@ -47,9 +47,9 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def chat(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints of the chats: of each pack by its name, and of no pack by `~`."""
     room = _Room(shown)
-    before = Number("before", 0, _HIGHEST, 0, "The id that all have to be below, 0 = the newest.")
-    after = Number("after", 0, _HIGHEST, 0, "The number of the last change that is known.")
-    name = Words("name", "What the file is called.")
+    before = number("before", 0, _HIGHEST, 0, "The id that all have to be below, 0 = the newest.")
+    after = number("after", 0, _HIGHEST, 0, "The number of the last change that is known.")
+    name = phrase("name", "What the file is called.")
     base = "/api/chats/{chat}"
     return (
         Endpoint("GET", base, "What was said, the oldest first.", room.messages, (before,)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
 from aouo.dashboard.eval_runs import EvalRuns
@@ -74,7 +73,7 @@ class _Room:
             raise Conflict(f"{one.name} has no eval that can be run.")
         if not scripted:
             raise Conflict(f"“{wanted[0].name}” {_REAL}.")
-        return asdict(self._runs.begin(one, scripted, bot))
+        return self._runs.begin(one, scripted, bot)
 
     async def stop(self, pack: str) -> Facts:
         await self._runs.stop(pack)

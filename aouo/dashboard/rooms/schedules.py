@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
-from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
+from aouo.dashboard.endpoints import Endpoint, NotFound, number, phrase
 from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Triggered
@@ -43,8 +43,8 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             f"The schedules, {PAGE} of them: what comes next first; the watches; the heartbeat.",
             room.listed,
             (
-                Words("pack", "Of this pack only."),
-                Number("skip", 0, 1_000_000, 0, "How many to leave out at the beginning."),
+                phrase("pack", "Of this pack only."),
+                number("skip", 0, 1_000_000, 0, "How many to leave out at the beginning."),
             ),
         ),
         Endpoint(
@@ -53,8 +53,8 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "One schedule: when it comes next, what it asks then, and its newest runs.",
             room.one,
             (
-                Number("times", 1, 50, 5, "How many due times."),
-                Number("runs", 1, 500, HISTORY, "How many runs."),
+                number("times", 1, 50, 5, "How many due times."),
+                number("runs", 1, 500, HISTORY, "How many runs."),
             ),
         ),
         Endpoint(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import get_args
 
-from aouo.dashboard.endpoints import Choice, Day, Endpoint, NotFound, Number, Words
+from aouo.dashboard.endpoints import Endpoint, NotFound, day, number, option, phrase
 from aouo.dashboard.excerpts import MARGIN_CHARS, beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Origin
@@ -25,17 +25,17 @@ PROMPT_CHARS = 50_000
 _WHY_CHARS = 500
 """Of a reason, and of what a platform said."""
 _PARAMETERS = (
-    Words("pack", "The pack that answered."),
-    Words("person", "Who asked, as the platform's id."),
-    Choice("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
-    Choice("origin", ("", *get_args(Origin)), "What started it; any without it."),
-    Words("model", "A model that answered in it."),
-    Words("reason", "A part of why it has no answer."),
-    Words("session", "Its session."),
-    Day("since", "The first day on which it may have begun."),
-    Day("until", "The last day on which it may have begun."),
-    Words("older", "The id of the turn before which to go on."),
-    Number("limit", 1, 200, 50, "How many."),
+    phrase("pack", "The pack that answered."),
+    phrase("person", "Who asked, as the platform's id."),
+    option("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
+    option("origin", ("", *get_args(Origin)), "What started it; any without it."),
+    phrase("model", "A model that answered in it."),
+    phrase("reason", "A part of why it has no answer."),
+    phrase("session", "Its session."),
+    day("since", "The first day on which it may have begun."),
+    day("until", "The last day on which it may have begun."),
+    phrase("older", "The id of the turn before which to go on."),
+    number("limit", 1, 200, 50, "How many."),
 )
 
 
