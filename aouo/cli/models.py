@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.config.settings import Settings
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.verbs import Facts
 from aouo.web.session import secrets_of
 
 if TYPE_CHECKING:
     from aouo.cli.doctoring.probing import Reply, Seen
     from aouo.spending.money import Price
 
-Facts: TypeAlias = dict[str, Any]
 _SPEECH = {"tts": "speaks", "stt": "hears"}
 _SOURCES = {"nobody": "assumed: nobody says"}
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.errors import Refused
 from aouo.plumbing.verbs import Facts
 
-Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
+_Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _IN_PATH = re.compile(r"\{([a-z_]+)\}")
@@ -45,7 +45,7 @@ class TooLarge(NotShown):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class _Parameter:
     """A value in an address. `read` returns it from a query, or raises a ValueError with a
     sentence; `schema` is that of OpenAPI."""
 
@@ -55,7 +55,7 @@ class Parameter:
     read: Callable[[Mapping[str, str]], object]
 
 
-def number(name: str, least: int, most: int, default: int | None, about: str) -> Parameter:
+def number(name: str, least: int, most: int, default: int | None, about: str) -> _Parameter:
     """Return a whole number from `least` to `most`; without a default it may be absent."""
 
     def read(query: Mapping[str, str]) -> int | None:
@@ -68,10 +68,10 @@ def number(name: str, least: int, most: int, default: int | None, about: str) ->
         return found
 
     schema: Facts = {"type": "integer", "minimum": least, "maximum": most}
-    return Parameter(name, about, schema | ({} if default is None else {"default": default}), read)
+    return _Parameter(name, about, schema | ({} if default is None else {"default": default}), read)
 
 
-def phrase(name: str, about: str, longest: int = NAME_MAX) -> Parameter:
+def phrase(name: str, about: str, longest: int = NAME_MAX) -> _Parameter:
     """Return a text, "" without it."""
 
     def read(query: Mapping[str, str]) -> str:
@@ -80,10 +80,10 @@ def phrase(name: str, about: str, longest: int = NAME_MAX) -> Parameter:
             raise ValueError(f"{name} has to be a text of {longest} characters at most.")
         return written
 
-    return Parameter(name, about, {"type": "string", "maxLength": longest, "default": ""}, read)
+    return _Parameter(name, about, {"type": "string", "maxLength": longest, "default": ""}, read)
 
 
-def option(name: str, options: Sequence[str], about: str) -> Parameter:
+def option(name: str, options: Sequence[str], about: str) -> _Parameter:
     """Return one of some words; the first is meant without it."""
 
     def read(query: Mapping[str, str]) -> str:
@@ -93,10 +93,10 @@ def option(name: str, options: Sequence[str], about: str) -> Parameter:
         return written
 
     schema: Facts = {"type": "string", "enum": list(options), "default": options[0]}
-    return Parameter(name, about, schema, read)
+    return _Parameter(name, about, schema, read)
 
 
-def day(name: str, about: str) -> Parameter:
+def day(name: str, about: str) -> _Parameter:
     """Return a date, None without it."""
 
     def read(query: Mapping[str, str]) -> date | None:
@@ -108,7 +108,7 @@ def day(name: str, about: str) -> Parameter:
                 return date.fromisoformat(written)
         raise ValueError(f"{name} has to be a date such as 2026-03-31.")
 
-    return Parameter(name, about, {"type": "string", "format": "date"}, read)
+    return _Parameter(name, about, {"type": "string", "format": "date"}, read)
 
 
 def is_text(value: str) -> bool:
@@ -164,11 +164,11 @@ class Endpoint:
     the parameter `after`.
     """
 
-    method: Method
+    method: _Method
     path: str
     about: str
     answer: Callable[..., Awaitable[Answered]]
-    query: tuple[Parameter, ...] = ()
+    query: tuple[_Parameter, ...] = ()
     body: bool = False
     needs_token: bool = True
     gives: Literal["facts", "file", "frames"] = "facts"

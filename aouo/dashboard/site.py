@@ -48,8 +48,8 @@ _IN_WORDS = {
     405: "This address does not take that.",
     413: "The body is too long.",
 }
-Taken: TypeAlias = Callable[[web.Request], None]
-_TAKEN: web.AppKey[Taken] = web.AppKey("taken")
+_Taken: TypeAlias = Callable[[web.Request], None]
+_TAKEN: web.AppKey[_Taken] = web.AppKey("taken")
 _ONCE = (hdrs.HOST, hdrs.ORIGIN, "Sec-Fetch-Site", hdrs.AUTHORIZATION, "X-Aouo-Token", PAGE_HEADER)
 """Headers that say one thing or, sent twice, nothing."""
 AROUND = {
@@ -78,7 +78,7 @@ class Site:
         endpoints: tuple[Endpoint, ...],
         access: Access,
         cookie: str,
-        taken: Taken,
+        taken: _Taken,
         redactor: Callable[[], Redactor],
     ) -> None:
         self._endpoints = endpoints

@@ -26,7 +26,7 @@ from aouo.plumbing.trees import remove
 from aouo.store import installs
 from aouo.store.database import Tx
 
-OFFER_STANDS = timedelta(days=1)
+_OFFER_STANDS = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class PackOffers:
 
     def is_stale(self, change: Change) -> bool:
         """Whether the change was offered longer ago than an offer stands."""
-        return change.created_at < iso(self._kit.clock.now() - OFFER_STANDS)
+        return change.created_at < iso(self._kit.clock.now() - _OFFER_STANDS)
 
     async def _offered(self, change_id: str) -> Change:
         change = await self._kit.database.read(lambda tx: installs.get(tx, change_id))

@@ -39,7 +39,7 @@ from aouo.words.packs import install_card
 _Verbs: TypeAlias = Mapping[str, Callable[..., Awaitable[Facts]]]
 
 
-class NotDone(SetupError):
+class _NotDone(SetupError):
     """A schedule cannot be made or changed; says why."""
 
     exit_code = 1
@@ -132,7 +132,7 @@ class _HomeVerbs:
         """
         if misfire not in get_args(Misfire):
             misfires = ", ".join(get_args(Misfire))
-            raise NotDone(text("schedule-refused.misfire", misfires=misfires))
+            raise _NotDone(text("schedule-refused.misfire", misfires=misfires))
         wish = Wish(
             text=schedule,
             prompt=prompt,
@@ -145,7 +145,7 @@ class _HomeVerbs:
         )
 
         def create(tx: Tx) -> Scheduled:
-            place = place_of(chat, thread, person)
+            place = _place_of(chat, thread, person)
             there, library = place.address.chat_id, self.schedules.library()
             if place.address.platform == "web" and there != GENERAL and library.get(there) is None:
                 raise ScheduleRefused(text("schedule-refused.page-chat", chat=repr(there)))
@@ -177,11 +177,11 @@ class _HomeVerbs:
         try:
             row = await self.database.transact(work)
         except ScheduleRefused as error:
-            raise NotDone(str(error)) from error
+            raise _NotDone(str(error)) from error
         return {"schedule": asdict(row) if row else None}
 
 
-def place_of(chat: str, thread: str, person: str) -> Place:
+def _place_of(chat: str, thread: str, person: str) -> Place:
     """Return the place with these ids: a number is a chat on Telegram, `web:NAME` one of the page,
     a name one of a terminal.
 

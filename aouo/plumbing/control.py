@@ -29,7 +29,7 @@ _KEPT: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13)
 end, and Python would warn about that."""
 
 
-Page: TypeAlias = Callable[[], Awaitable[tuple[int, Facts]]]
+_Page: TypeAlias = Callable[[], Awaitable[tuple[int, Facts]]]
 """Returns a status of HTTP and what is shown with it, as JSON."""
 _HTTP = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.[01]\r?\n")
 _HEADERS_MAX = 100
@@ -39,7 +39,7 @@ class Control:
     """Answers requests by their verb: with one object, or with a stream of them; and `GET` by its
     path, with one of `pages`."""
 
-    def __init__(self, verbs: Verbs, pages: Mapping[str, Page] | None = None) -> None:
+    def __init__(self, verbs: Verbs, pages: Mapping[str, _Page] | None = None) -> None:
         self._verbs = verbs
         self._pages = pages or {}
 

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from aouo.facts.errors import SetupError
 
 Facts: TypeAlias = dict[str, Any]
-Verb: TypeAlias = Callable[..., Awaitable[Facts] | AsyncGenerator[Facts]]
+_Verb: TypeAlias = Callable[..., Awaitable[Facts] | AsyncGenerator[Facts]]
 """Takes the fields of its request by name. Gives one answer, or many until it ends or the client
 has gone."""
-Verbs: TypeAlias = Mapping[str, Verb]
+Verbs: TypeAlias = Mapping[str, _Verb]
 _KINDS: dict[str, type] = {"str": str, "bool": bool, "int": int, "dict": dict}
 _IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", dict: "an object"}
 

@@ -14,7 +14,7 @@ from aouo.web.session import secrets_of
 
 _T = TypeVar("_T")
 
-Mark: TypeAlias = Literal["ok", "warn", "fail", "skip"]
+_Mark: TypeAlias = Literal["ok", "warn", "fail", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Check:
     """One finding: the part, its status with details, and how to mend it."""
 
     name: str
-    status: Mark
+    status: _Mark
     detail: str
     fix: str = ""
 

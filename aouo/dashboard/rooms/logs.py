@@ -14,7 +14,7 @@ from aouo.dashboard.shown import Shown
 from aouo.plumbing.log_reading import Line, Piece, Spot, newer, older
 from aouo.plumbing.verbs import Facts
 
-LINES_MAX = 200
+_LINES_MAX = 200
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 _HEAD = ("event", "level", "timestamp", "exception")
 _BEGUN = re.compile(r'"(event|level|timestamp|pack|turn_id)": "((?:[^"\\]|\\.){0,200})"')
@@ -26,7 +26,7 @@ _PARAMETERS = (
     phrase("text", "Lines that hold this text, in any case."),
     phrase("before", "The spot that the lines end at.", _SPOT_CHARS),
     phrase("after", "The spot that the lines begin at.", _SPOT_CHARS),
-    number("lines", 1, LINES_MAX, 100, "How many at most."),
+    number("lines", 1, _LINES_MAX, 100, "How many at most."),
 )
 
 

@@ -40,23 +40,23 @@ from aouo.plumbing.verbs import Facts
 T = TypeVar("T")
 LOOKS = 2
 """At the same time; others wait, so that reading for the page takes no thread from the bot."""
-NAME_CHARS = 1_000
+_NAME_CHARS = 1_000
 _READ_CHARS = 4_000
 _EXPORT_ROWS = 500
 
 _WHOSE = phrase("tenant", "Whose database: a tenant; without one that of everybody together.")
-_TABLE = phrase("table", "The name of the table.", NAME_CHARS)
+_TABLE = phrase("table", "The name of the table.", _NAME_CHARS)
 _KEPT = (
     _WHOSE,
     _TABLE,
-    phrase("column", "The column that is filtered by.", NAME_CHARS),
+    phrase("column", "The column that is filtered by.", _NAME_CHARS),
     option("how", ("contains", "equals"), "Whether the text is looked for inside, or is all."),
     phrase("text", "The text; without it all rows are there."),
 )
 """Which rows of a table."""
 _PAGE = (
     *_KEPT,
-    phrase("sort", "The column to sort by; without one, as stored.", NAME_CHARS),
+    phrase("sort", "The column to sort by; without one, as stored.", _NAME_CHARS),
     option("order", ("falling", "rising"), "The order."),
     phrase("after", "The key of the row after which the page begins.", KEY_CHARS),
     number("limit", 1, 200, 50, "How many rows."),
@@ -64,7 +64,7 @@ _PAGE = (
 _CELL = (
     _WHOSE,
     _TABLE,
-    phrase("column", "The column.", NAME_CHARS),
+    phrase("column", "The column.", _NAME_CHARS),
     phrase("key", "The key of the row.", KEY_CHARS),
 )
 

@@ -23,9 +23,9 @@ from aouo.store.usage_days import Range
 from aouo.store.usage_report import DAYS_MAX
 from aouo.words.models import no_answer_because
 
-DAYS = 30
+_DAYS = 30
 _RANGE = (
-    number("days", 1, DAYS_MAX, None, f"The last days, today included; {DAYS} without a range."),
+    number("days", 1, DAYS_MAX, None, f"The last days, today included; {_DAYS} without a range."),
     day("from", "The first day, in place of `days`; with `to`."),
     day("to", "The last day; with `from`."),
 )
@@ -123,7 +123,7 @@ class _Room:
         if days is not None and (first or last):
             raise NotShown("Give either days, or from and to.")
         if not first and not last:
-            days = days or DAYS
+            days = days or _DAYS
             return {"days": days}, usage_report.last_days(self._shown.today.isoformat(), days)
         if not (first and last):
             raise NotShown("Give both from and to.")
