@@ -166,7 +166,7 @@ def flow_of(
         database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram
     )
     installing = Installing(
-        shop=packs,
+        packs=packs,
         replies=replies,
         clock=clock,
         outbox=outbox,

@@ -16,7 +16,7 @@ from aouo.config.file import ConfigBroken, Loaded, remember, reread
 from aouo.config.keys import differing, until_restart
 from aouo.config.settings import Settings, does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
-from aouo.installer.refreshing import Refreshing
+from aouo.flow.refreshing import Refreshing
 from aouo.installer.unfinished import Takeover, Unfinished
 from aouo.outbound.owner_notices import OwnerNotices
 from aouo.plumbing import failpoint

@@ -30,11 +30,11 @@ from aouo.flow.deciding import Deciding
 from aouo.flow.files.uploads import Uploads
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.waiting_notice import WaitingNotice
+from aouo.flow.refreshing import Refreshing
 from aouo.flow.replies import Replies
 from aouo.flow.web_chat import WebChat
 from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
-from aouo.installer.refreshing import Refreshing
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox

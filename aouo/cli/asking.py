@@ -43,4 +43,4 @@ async def _done_at_rest(home: Home, verb: str, arguments: Mapping[str, Any]) -> 
     redactor = Redactor(secrets_of(settings.secrets()))
     with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
         async with at_rest(home, settings) as verbs:
-            return await verbs[verb](arguments)
+            return await verbs[verb](**arguments)

@@ -11,7 +11,7 @@ from typing import cast
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.cli.unpriced import tell_unpriced
+from aouo.cli.unpriced import warn_about_missing_prices
 from aouo.config.changing import ChangedMeanwhile, change, replace_text, version_of
 from aouo.config.file import ConfigBroken, dump, parse, read_text
 from aouo.config.keys import Tree, get, names_of, nearest, plain, schema
@@ -75,7 +75,7 @@ def set_(key: str, value: str, as_json: bool) -> None:
         print_json({"key": key, "value": shown})
     else:
         click.echo(f"{key} = {json.dumps(shown, ensure_ascii=False)}")
-        tell_unpriced(load(home).settings, [key])
+        warn_about_missing_prices(load(home).settings, [key])
 
 
 @config.command()
@@ -94,7 +94,7 @@ def edit() -> None:
         else:
             replace_text(home.path, text, version)
             click.echo(f"Saved {home.config}.")
-            tell_unpriced(load(home).settings)
+            warn_about_missing_prices(load(home).settings)
     except ChangedMeanwhile:
         kept = home.path / draft.name
         draft.replace(kept)

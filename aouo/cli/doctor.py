@@ -24,9 +24,9 @@ _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)
 """The first version with `unixepoch()`; STRICT tables and RETURNING are older."""
 
-GROUPS_ASKED = 20
+_GROUPS_ASKED = 20
 
-NO_TOKEN = Check(
+_NO_TOKEN = Check(
     "telegram",
     "warn",
     "there is no bot token",
@@ -67,7 +67,7 @@ def _summary(checks: list[Check]) -> str:
         if (number := sum(check.status == mark for check in checks))
     ]
     summary = f"{', '.join(counted) or 'No failures, no warnings'}."
-    if NO_TOKEN in checks:
+    if _NO_TOKEN in checks:
         summary += " `aouo start` will refuse without a bot token."
     return summary
 
@@ -262,9 +262,9 @@ def _commands(home: Home) -> Iterator[Check]:
 
 
 def _unfinished(home: Home) -> Iterator[Check]:
-    from aouo.installer.unfinished import at_rest
+    from aouo.installer.unfinished import unfinished
 
-    for item in at_rest(home):
+    for item in unfinished(home):
         yield Check("unfinished", "warn", f"{item.what}: {item.why}", f"{item.fix}.")
 
 
@@ -273,7 +273,7 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
         yield Check("telegram", "skip", "telegram.enabled is false: only the local page is used")
         return
     if not settings.telegram.bot_token.get_secret_value():
-        yield NO_TOKEN
+        yield _NO_TOKEN
         return
     if fast:
         yield Check("telegram", "skip", "needs the network")
@@ -292,7 +292,7 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
         all_talk = settings.telegram.groups == "all"
         with reading(home.database) as tx:
             chats = topics.groups(tx, "tg", all_talk=all_talk)
-        yield from reach.groups(settings, chats[:GROUPS_ASKED])
+        yield from reach.groups(settings, chats[:_GROUPS_ASKED])
 
 
 def _network() -> Iterator[Check]:

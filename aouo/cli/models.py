@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.config.settings import Settings
-from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.verbs import Facts
 from aouo.web.session import secrets_of
 
 if TYPE_CHECKING:
     from aouo.cli.doctoring.probing import Reply, Seen
     from aouo.spending.money import Price
 
-Facts: TypeAlias = dict[str, Any]
 _SPEECH = {"tts": "speaks", "stt": "hears"}
 _SOURCES = {"nobody": "assumed: nobody says"}
 
@@ -53,13 +51,14 @@ def test(ctx: click.Context, as_json: bool) -> None:
 
 
 def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> list[Facts]:
+    from aouo.cli.doctoring.check import quietly
     from aouo.cli.doctoring.probing import look, wanted_models
     from aouo.plumbing.clock import SystemClock
 
-    clock = SystemClock()
-    wanted = wanted_models(settings)
-    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
-        seen = asyncio.run(look(settings, wanted, clock, online=online, asks=tests, shows=tests))
+    looking = look(
+        settings, wanted_models(settings), SystemClock(), online=online, asks=tests, shows=tests
+    )
+    seen = quietly(settings, looking)
     rows = [_row(settings, one, tests=tests) for one in seen]
     return rows + _speech(settings, tests=tests)
 

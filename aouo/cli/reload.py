@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.cli.unpriced import tell_unpriced
+from aouo.cli.unpriced import warn_about_missing_prices
 from aouo.plumbing.client import ask
 from aouo.plumbing.verbs import Facts
 
@@ -30,7 +30,7 @@ def reload(as_json: bool) -> None:
         for line in _lines(config, facts["changed"]):
             click.echo(line)
         if config["changed"]:
-            tell_unpriced(load(home).settings, config["changed"])
+            warn_about_missing_prices(load(home).settings, config["changed"])
         for problem in config["problems"]:
             click.echo(f"config.json: {problem}", err=True)
         for name, problems in broken.items():

@@ -1,4 +1,4 @@
-"""Says what has no price although a budget is set, wherever a verb sets or takes up one."""
+"""Warns of models and tools without a price, where a verb sets or takes up a budget."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import click
 
 from aouo.config.settings import Settings
 
-_ABOUT_MONEY = (
+_MONEY_SECTIONS = (
     *("budgets", "provider", "providers", "openai", "groq", "gemini", "deepseek"),
     *("stt", "tts", "tools"),
 )
 """Sections that say what may be asked, and what that may cost."""
 
 
-def tell_unpriced(settings: Settings, changed: Iterable[str] = _ABOUT_MONEY) -> None:
-    """Print a note for each model or tool, if what has `changed`, as keys, is about money."""
+def warn_about_missing_prices(
+    settings: Settings, changed_keys: Iterable[str] = _MONEY_SECTIONS
+) -> None:
+    """Print a note for each model or tool without a price, if a budget is set and a key about money
+    was changed."""
     budgets = settings.budgets
-    ceilings = (
+    limits = (
         *(budgets.daily_usd, budgets.per_person_daily_usd),
         *budgets.per_pack_daily_usd.values(),
     )
-    if not (any(ceilings) and {key.partition(".")[0] for key in changed} & {*_ABOUT_MONEY}):
+    sections = {key.partition(".")[0] for key in changed_keys}
+    if not any(limits) or sections.isdisjoint(_MONEY_SECTIONS):
         return
     from aouo.app.services import budget_of, paid_for  # heavy, and rarely needed
     from aouo.plumbing.clock import SystemClock

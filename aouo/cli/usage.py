@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.verbs import Facts
 from aouo.store import usage_days, usage_report
 from aouo.store.reading import reading
 from aouo.store.usage_days import Asked
 
-Facts: TypeAlias = dict[str, Any]
 _TABLES = (
     ("by_day", "day"),
     ("by_pack", "pack"),

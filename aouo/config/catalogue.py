@@ -16,7 +16,7 @@ from aouo.config.keys import Tree, plain_value
 from aouo.config.settings import Settings
 from aouo.config.values import Harmless
 
-Kind: TypeAlias = Literal["section", "value", "secret", "names"]
+_Kind: TypeAlias = Literal["section", "value", "secret", "names"]
 """A group of keys; a value that may be shown; one that may not; or things that the owner named,
 each with keys of its own or with a secret, of which only the names are shown."""
 
@@ -27,7 +27,7 @@ class Field:
     `default` is None where a value is required; `on_page`: whether the page may change it;
     `adapter` tells whether it takes a value."""
 
-    kind: Kind
+    kind: _Kind
     below: type[BaseModel] | None
     schema: Tree
     about: str
@@ -133,7 +133,7 @@ def _whole(kind: Any, metadata: Sequence[object]) -> Any:
     return Annotated[(kind, *metadata)] if metadata else kind
 
 
-def _shown_as(kind: Any, *, harmless: bool) -> tuple[Kind, type[BaseModel] | None]:
+def _shown_as(kind: Any, *, harmless: bool) -> tuple[_Kind, type[BaseModel] | None]:
     """Return how a field of a type is shown, and the keys that lie below it."""
     if kind is SecretStr:
         return "secret", None

@@ -17,11 +17,11 @@ from aouo.facts.errors import SetupError
 from aouo.plumbing.home import write_atomically
 
 
-class Unset:
+class _Unset:
     """Stands for "take the key out of the file", so that its default holds."""
 
 
-UNSET: Final = Unset()
+UNSET: Final = _Unset()
 
 
 class ChangedMeanwhile(SetupError):
@@ -89,7 +89,7 @@ def change(
         before = read_text(file) if file.exists() else None
         tree = read_tree(home)
         for names, value in changes.items():
-            if isinstance(value, Unset):
+            if isinstance(value, _Unset):
                 drop_at(tree, names)
             else:
                 put_at(tree, names, value)

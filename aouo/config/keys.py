@@ -13,7 +13,7 @@ from aouo.config.settings import AFTER_RESTART, Settings
 Tree: TypeAlias = dict[str, Any]
 """A JSON object as `json.loads` returns it."""
 
-INIT_BATCH_MS = 250
+_INIT_BATCH_MS = 250
 
 
 def plain(settings: Settings, *, masked: bool = False) -> Tree:
@@ -24,7 +24,7 @@ def plain(settings: Settings, *, masked: bool = False) -> Tree:
 def sample() -> Tree:
     """Return the file that `aouo init` writes: all defaults, with text batching switched on."""
     tree = plain(Settings())
-    put(tree, "telegram.message_batch_ms", INIT_BATCH_MS)
+    put(tree, "telegram.message_batch_ms", _INIT_BATCH_MS)
     return tree
 
 

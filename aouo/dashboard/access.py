@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal, TypeAlias
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9.-]{1,253}))(?::[0-9]{1,5})?", re.ASCII)
 _WRONG_MAX, _WRONG_S = 20, 60.0
 _OF_ITSELF = frozenset({"same-origin", "none"})
@@ -76,7 +76,7 @@ class Access:
         return "" if proven else "page"
 
     def _is_ours(self, name: str) -> bool:
-        if name in LOOPBACK or name == self._host.lower():
+        if name in _LOOPBACK or name == self._host.lower():
             return True
         return self._host in ("0.0.0.0", "::") and _is_address(name)  # no name can be rebound then
 

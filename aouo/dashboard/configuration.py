@@ -22,8 +22,8 @@ from aouo.plumbing.logins import secrets_in
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 
-FILE_MAX = 2_000_000
-Why: TypeAlias = Literal["environment", "restart", "problems", "soon"]
+_FILE_MAX = 2_000_000
+_Why: TypeAlias = Literal["environment", "restart", "problems", "soon"]
 """Why something else is in force than the file says: a variable overrides it, it waits for the next
 start, the file has problems, or it has just been saved."""
 
@@ -58,7 +58,7 @@ def configuration(home: Home, now: InForce) -> Facts:
     Raises:
         TooMuchToRead: the file is too large to be shown.
     """
-    if (look := look_of(home.config)) and look[1] > FILE_MAX:
+    if (look := look_of(home.config)) and look[1] > _FILE_MAX:
         raise TooMuchToRead("config.json has more than 2 MB")
     version = _version(home)  # before the rest: who saves over what came in between is refused
     tree, loaded, problems = _read(home.config, now.environ)
@@ -159,7 +159,7 @@ def _wanted(key: Key, compared: _Compared) -> object:
         return written
 
 
-def _why(path: str, variable: str, *, is_broken: bool) -> Why:
+def _why(path: str, variable: str, *, is_broken: bool) -> _Why:
     if variable:
         return "environment"
     if is_broken:

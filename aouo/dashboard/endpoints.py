@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from aouo.facts.errors import Refused
 from aouo.plumbing.verbs import Facts
 
-Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
+_Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _IN_PATH = re.compile(r"\{([a-z_]+)\}")
@@ -44,101 +45,75 @@ class TooLarge(NotShown):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A whole number in an address, from `least` to `most`; without a default it may be absent."""
+class _Parameter:
+    """A value in an address. `read` returns it from a query, or raises a ValueError with a
+    sentence; `schema` is that of OpenAPI."""
 
     name: str
-    least: int
-    most: int
-    default: int | None
     about: str
+    schema: Facts
+    read: Callable[[Mapping[str, str]], object]
 
-    def of(self, query: Mapping[str, str]) -> int | None:
-        """Return its value. Raises: ValueError, with a sentence."""
-        if self.default is None and self.name not in query:
+
+def number(name: str, least: int, most: int, default: int | None, about: str) -> _Parameter:
+    """Return a whole number from `least` to `most`; without a default it may be absent."""
+
+    def read(query: Mapping[str, str]) -> int | None:
+        if default is None and name not in query:
             return None
-        written = query.get(self.name, str(self.default))
-        number = int(written) if _WHOLE.fullmatch(written) else -1
-        if not self.least <= number <= self.most:
-            raise ValueError(f"{self.name} has to be a number from {self.least} to {self.most}.")
-        return number
+        written = query.get(name, str(default))
+        found = int(written) if _WHOLE.fullmatch(written) else -1
+        if not least <= found <= most:
+            raise ValueError(f"{name} has to be a number from {least} to {most}.")
+        return found
 
-    @property
-    def schema(self) -> Facts:
-        bounds = {"type": "integer", "minimum": self.least, "maximum": self.most}
-        return bounds if self.default is None else bounds | {"default": self.default}
+    schema: Facts = {"type": "integer", "minimum": least, "maximum": most}
+    return _Parameter(name, about, schema | ({} if default is None else {"default": default}), read)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A text in an address, "" without it."""
+def phrase(name: str, about: str, longest: int = NAME_MAX) -> _Parameter:
+    """Return a text, "" without it."""
 
-    name: str
-    about: str
-    longest: int = NAME_MAX
-
-    def of(self, query: Mapping[str, str]) -> str:
-        """Return its value. Raises: ValueError, with a sentence."""
-        written = query.get(self.name, "")
-        if len(written) > self.longest or not is_text(written):
-            raise ValueError(f"{self.name} has to be a text of {self.longest} characters at most.")
+    def read(query: Mapping[str, str]) -> str:
+        written = query.get(name, "")
+        if len(written) > longest or not is_text(written):
+            raise ValueError(f"{name} has to be a text of {longest} characters at most.")
         return written
 
-    @property
-    def schema(self) -> Facts:
-        return {"type": "string", "maxLength": self.longest, "default": ""}
+    return _Parameter(name, about, {"type": "string", "maxLength": longest, "default": ""}, read)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of some words in an address; the first is meant without it."""
+def option(name: str, options: Sequence[str], about: str) -> _Parameter:
+    """Return one of some words; the first is meant without it."""
 
-    name: str
-    options: tuple[str, ...]
-    about: str
-
-    def of(self, query: Mapping[str, str]) -> str:
-        """Return its value. Raises: ValueError, with a sentence."""
-        written = query.get(self.name, self.options[0])
-        if written not in self.options:
-            raise ValueError(f"{self.name} has to be one of {', '.join(self.options)}.")
+    def read(query: Mapping[str, str]) -> str:
+        written = query.get(name, options[0])
+        if written not in options:
+            raise ValueError(f"{name} has to be one of {', '.join(options)}.")
         return written
 
-    @property
-    def schema(self) -> Facts:
-        return {"type": "string", "enum": list(self.options), "default": self.options[0]}
+    schema: Facts = {"type": "string", "enum": list(options), "default": options[0]}
+    return _Parameter(name, about, schema, read)
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
-    """A date in an address, None without it."""
+def day(name: str, about: str) -> _Parameter:
+    """Return a date, None without it."""
 
-    name: str
-    about: str
-
-    def of(self, query: Mapping[str, str]) -> date | None:
-        """Return its value. Raises: ValueError, with a sentence."""
-        written = query.get(self.name, "")
+    def read(query: Mapping[str, str]) -> date | None:
+        written = query.get(name, "")
         if not written:
             return None
-        try:
+        with suppress(ValueError):
             if _DAY.fullmatch(written):
                 return date.fromisoformat(written)
-        except ValueError:
-            pass
-        raise ValueError(f"{self.name} has to be a date such as 2026-03-31.")
+        raise ValueError(f"{name} has to be a date such as 2026-03-31.")
 
-    @property
-    def schema(self) -> Facts:
-        return {"type": "string", "format": "date"}
+    return _Parameter(name, about, {"type": "string", "format": "date"}, read)
 
 
 def is_text(value: str) -> bool:
     """Whether every store takes it: there is no NUL in it, and no half of a sign."""
     return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
-
-
-Parameter: TypeAlias = Number | Words | Choice | Day
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +156,20 @@ Answered: TypeAlias = Facts | Answer | Download | Frames
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Something that can be asked. `answer` takes by name the names in the braces of `path`, the
-    values of `query`, and as `body` an instance of the dataclass `body`: texts, whole numbers,
-    booleans, and objects that it checks itself. What is uploaded comes as `content`, in pieces, if
-    it `takes_file`.
+    values of `query` and, with `body`, whatever else it names from the JSON object that the request
+    brings: see `plumbing.verbs.fields_of`. What is uploaded comes as `content`, in pieces, if it
+    `takes_file`.
 
     One that gives frames is asked for those after the last id that a browser has seen, if it has
     the parameter `after`.
     """
 
-    method: Method
+    method: _Method
     path: str
     about: str
     answer: Callable[..., Awaitable[Answered]]
-    query: tuple[Parameter, ...] = ()
-    body: type[Any] | None = None
+    query: tuple[_Parameter, ...] = ()
+    body: bool = False
     needs_token: bool = True
     gives: Literal["facts", "file", "frames"] = "facts"
     takes_file: bool = False
@@ -203,3 +178,8 @@ class Endpoint:
     def names(self) -> tuple[str, ...]:
         """The names in the braces of the path."""
         return tuple(_IN_PATH.findall(self.path))
+
+    @property
+    def in_address(self) -> tuple[str, ...]:
+        """The names of the values that stand in the address."""
+        return (*self.names, *(one.name for one in self.query))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -18,27 +18,11 @@ from aouo.packs.evals.process import run_evals
 from aouo.packs.evals.results import EvalResult, StepResult
 from aouo.packs.load import Pack
 from aouo.plumbing.first import first
+from aouo.plumbing.verbs import Facts
 
 log = structlog.get_logger()
 _CHARS, _TEXTS, _RESULT_CHARS = 1_000, 20, 50_000
 _STOPPED = "It was stopped before its end, so it has no results."
-
-
-@dataclass(frozen=True, slots=True)
-class EvalRun:
-    """A run that goes on: of so many evals of a pack, since then (UTC, as it is stored)."""
-
-    pack: str
-    evals: int
-    since: str
-
-
-@dataclass(frozen=True, slots=True)
-class LastRun:
-    """How the last run of a pack's evals ended: `problem` says why it has no results."""
-
-    at: str
-    problem: str = ""
 
 
 class EvalRuns:
@@ -50,15 +34,19 @@ class EvalRuns:
         self._clock = clock
         self._task: asyncio.Future[None] | None = None
         self._results: dict[tuple[str, str], tuple[str, EvalResult]] = {}
-        self._last: dict[str, LastRun] = {}
+        self._last: dict[str, Facts] = {}
         self._problem = ""
-        self.running: EvalRun | None = None
+        self.running: Facts | None = None
+        """The run that goes on: its pack, how many evals, since when (UTC, as it is stored)."""
 
-    def begin(self, pack: Pack, found: Sequence[Eval], bot: Runtime) -> EvalRun:
+    def begin(self, pack: Pack, found: Sequence[Eval], bot: Runtime) -> Facts:
         """Begin a run, which ends with the bot at the latest. Raises: Conflict, while one runs."""
         if self.running:
-            raise Conflict(f"Evals of {self.running.pack} run already: wait for them or stop them.")
-        self.running = EvalRun(pack.name, len(found), stamp(self._clock))
+            raise Conflict(
+                f"Evals of {self.running['pack']} run already: wait for them or stop them."
+            )
+        since = stamp(self._clock)
+        self.running = {"pack": pack.name, "evals": len(found), "since": since}
         self._problem = _STOPPED
         self._task = asyncio.ensure_future(  # one run outlives the request that began it
             self._run(pack, [each.file for each in found], bot)
@@ -68,13 +56,14 @@ class EvalRuns:
 
     async def stop(self, pack: str) -> None:
         """End the run of a pack's evals. Raises: Conflict, if there is none."""
-        if self._task is None or self.running is None or self.running.pack != pack:
+        if self._task is None or self.running is None or self.running["pack"] != pack:
             raise Conflict(f"No eval of {pack} runs.")
         self._task.cancel()
         await asyncio.wait([self._task])
 
-    def last(self, pack: str) -> LastRun | None:
-        """Return how the last run of a pack's evals ended, None = none has yet."""
+    def last(self, pack: str) -> Facts | None:
+        """Return when the last run of a pack's evals ended, and why it has no results, "" = it has
+        some; None = none has ended yet."""
         return self._last.get(pack)
 
     def result(self, pack: str, file: str) -> tuple[str, EvalResult] | None:
@@ -98,7 +87,7 @@ class EvalRuns:
 
     def _end(self, pack: str) -> None:
         self.running = None
-        self._last[pack] = LastRun(stamp(self._clock), self._problem)
+        self._last[pack] = {"at": stamp(self._clock), "problem": self._problem}
 
 
 def _cut(result: EvalResult) -> EvalResult:

@@ -13,11 +13,11 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import Facts
 
 LIMIT_S = 180.0
-SAID_MAX = 1_000_000
+_SAID_MAX = 1_000_000
 """Bytes of an answer."""
 
 
-class Examined(SetupError):
+class _Examined(SetupError):
     """The checks could not be run."""
 
 
@@ -39,20 +39,20 @@ async def examine(
         async with asyncio.timeout(limit_s):
             said = await _read(process)
     except TimeoutError:
-        raise Examined(f"The checks did not end within {limit_s:g} s.") from None
+        raise _Examined(f"The checks did not end within {limit_s:g} s.") from None
     finally:
         await children.end(process)
     try:
         facts = json.loads(said)
     except ValueError:
-        raise Examined("The checks could not be run.", fix="Run `aouo doctor`.") from None
+        raise _Examined("The checks could not be run.", fix="Run `aouo doctor`.") from None
     return cast("Facts", facts)
 
 
 async def _read(process: asyncio.subprocess.Process) -> bytes:
     assert process.stdout
-    said = await process.stdout.read(SAID_MAX)
-    while more := await process.stdout.read(SAID_MAX):
-        said = (said + more)[:SAID_MAX]
+    said = await process.stdout.read(_SAID_MAX)
+    while more := await process.stdout.read(_SAID_MAX):
+        said = (said + more)[:_SAID_MAX]
     await process.wait()
     return said

@@ -16,7 +16,7 @@ from aouo.dashboard.shown import Shown
 from aouo.plumbing.home import write_atomically
 
 log = structlog.get_logger()
-AGAIN_S = 10.0
+_AGAIN_S = 10.0
 
 
 class Listening:
@@ -72,7 +72,7 @@ class Listening:
             if why != told:
                 log.warning("dashboard_off", host=host, port=port, error=why)
                 told = why
-            await asyncio.sleep(AGAIN_S)
+            await asyncio.sleep(_AGAIN_S)
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
-from typing import Any, get_origin, get_type_hints
 
 from aouo import __version__
 from aouo.dashboard.endpoints import NAME_MAX, Endpoint
-from aouo.plumbing.verbs import Facts
+from aouo.plumbing.verbs import Facts, fields_of
 
 _ANSWERS = {
     "200": "The facts.",
@@ -80,7 +78,7 @@ def _operation(endpoint: Endpoint) -> Facts:
         },
     }
     if endpoint.body:
-        content = {"application/json": {"schema": _body_schema(endpoint.body)}}
+        content = {"application/json": {"schema": _body_schema(endpoint)}}
         facts["requestBody"] = {"required": True, "content": content}
     if endpoint.takes_file:
         any_bytes: Facts = {"application/octet-stream": {"schema": {}}}
@@ -92,15 +90,11 @@ _NAME: Facts = {"type": "string", "minLength": 1, "maxLength": NAME_MAX}
 _OBJECT: Facts = {"type": "object"}
 
 
-def _body_schema(body: type[Any]) -> Facts:
-    """Return the schema of a request's dataclass."""
-    types = get_type_hints(body)
+def _body_schema(endpoint: Endpoint) -> Facts:
+    """Return the schema of the object that a request brings."""
+    fields = fields_of(endpoint.answer, endpoint.in_address)
     return {
         "type": "object",
-        "properties": {one.name: _type(types[one.name]) for one in fields(body)},
-        "required": [one.name for one in fields(body) if one.default is MISSING],
+        "properties": {name: _TYPES[kind] for name, (kind, _) in fields.items()},
+        "required": [name for name, (_, is_required) in fields.items() if is_required],
     }
-
-
-def _type(kind: Any) -> Facts:
-    return _TYPES[get_origin(kind) or kind]

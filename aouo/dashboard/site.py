@@ -29,7 +29,7 @@ from aouo.dashboard.openapi import document
 from aouo.dashboard.streaming import downloaded, streamed, without_secrets
 from aouo.facts.errors import Refused, SetupError, TooMuchToRead
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import BadRequest, Facts, parsed
+from aouo.plumbing.verbs import BadRequest, Facts, arguments
 
 log = structlog.get_logger()
 _PAGE = Path(__file__).with_name("page")
@@ -48,8 +48,8 @@ _IN_WORDS = {
     405: "This address does not take that.",
     413: "The body is too long.",
 }
-Taken: TypeAlias = Callable[[web.Request], None]
-_TAKEN: web.AppKey[Taken] = web.AppKey("taken")
+_Taken: TypeAlias = Callable[[web.Request], None]
+_TAKEN: web.AppKey[_Taken] = web.AppKey("taken")
 _ONCE = (hdrs.HOST, hdrs.ORIGIN, "Sec-Fetch-Site", hdrs.AUTHORIZATION, "X-Aouo-Token", PAGE_HEADER)
 """Headers that say one thing or, sent twice, nothing."""
 AROUND = {
@@ -78,7 +78,7 @@ class Site:
         endpoints: tuple[Endpoint, ...],
         access: Access,
         cookie: str,
-        taken: Taken,
+        taken: _Taken,
         redactor: Callable[[], Redactor],
     ) -> None:
         self._endpoints = endpoints
@@ -173,11 +173,12 @@ class Site:
                 return problem(request, 404, "There is nothing of that name.")
             try:
                 query = _seen(request) if endpoint.gives == "frames" else request.query
-                values |= {one.name: one.of(query) for one in endpoint.query}
+                values |= {one.name: one.read(query) for one in endpoint.query}
             except ValueError as error:
                 return problem(request, 400, str(error))
             if endpoint.body:
-                values["body"] = parsed(endpoint.body, await _body(request))
+                sent = await _body(request)
+                values |= arguments(endpoint.answer, sent, endpoint.in_address)
             if endpoint.takes_file:
                 values["content"] = request.content.iter_any()
             return await self._response(request, await endpoint.answer(**values))

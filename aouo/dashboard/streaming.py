@@ -19,10 +19,10 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 
 log = structlog.get_logger()
-HEARTBEAT_S = 15.0
+_HEARTBEAT_S = 15.0
 PATIENCE_S = 60.0
 """How long somebody may leave unread what is sent: 64 KB here, and what the system holds."""
-Write: TypeAlias = Callable[[bytes], Awaitable[None]]
+_Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 _HARMLESS = re.compile(
     r"(?:(?:image|audio|video)/(?!svg)[a-z0-9.+-]+|text/(?:plain|csv)|application/(?:json|pdf))"
     r"(?:; charset=utf-8)?"
@@ -53,7 +53,7 @@ async def streamed(
         coming = asyncio.ensure_future(anext(frames, None))
         try:
             while True:
-                done, _ = await asyncio.wait([coming], timeout=HEARTBEAT_S)
+                done, _ = await asyncio.wait([coming], timeout=_HEARTBEAT_S)
                 if not done:
                     await write(b": still here\n\n")
                 elif frame := coming.result():
@@ -108,7 +108,7 @@ async def _closed(content: AsyncIterable[bytes]) -> AsyncGenerator[AsyncIterable
 
 
 @asynccontextmanager
-async def _begun(request: web.Request, response: web.StreamResponse) -> AsyncGenerator[Write]:
+async def _begun(request: web.Request, response: web.StreamResponse) -> AsyncGenerator[_Write]:
     """Send the head; yield what sends the rest. What fails from then on can only be cut off.
 
     Raises: ConnectionError.

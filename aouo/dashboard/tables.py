@@ -20,8 +20,8 @@ FORMATS: dict[Format, str] = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json; charset=utf-8",
 }
-SHOWN_CHARS = 400
-WHOLE_CHARS = 1_000_000
+_SHOWN_CHARS = 400
+_WHOLE_CHARS = 1_000_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that a spreadsheet would compute. Source: OWASP, "CSV Injection"."""
 
@@ -31,12 +31,12 @@ def shown_cell(value: Cell, size: int | None, clean: Callable[[str], str]) -> Fa
 
     `size` is that of a cell of which only the beginning was read: characters, of a blob bytes.
     """
-    return _cell(value, size, clean, SHOWN_CHARS)
+    return _cell(value, size, clean, _SHOWN_CHARS)
 
 
 def whole_cell(value: Cell, clean: Callable[[str], str]) -> Facts:
-    """Return a cell as `shown_cell` does, but up to `WHOLE_CHARS`."""
-    return _cell(value, None, clean, WHOLE_CHARS)
+    """Return a cell as `shown_cell` does, but up to `_WHOLE_CHARS`."""
+    return _cell(value, None, clean, _WHOLE_CHARS)
 
 
 def _cell(value: Cell, size: int | None, clean: Callable[[str], str], most: int) -> Facts:

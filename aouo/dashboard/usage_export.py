@@ -15,8 +15,8 @@ from aouo.store.snapshots import Snapshot
 from aouo.store.usage_days import DayRow, Range
 from aouo.store.usage_report import sums
 
-ROWS_AT_ONCE = 1_000
-ROWS_MAX = 1_000_000
+_ROWS_AT_ONCE = 1_000
+_ROWS_MAX = 1_000_000
 _FIELDS = (
     *("day", "pack", "provider", "model", "person", "scope"),
     *("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "unpriced_calls"),
@@ -43,12 +43,12 @@ async def _pieces(
     """Yield the rows in order, each piece of a moment of its own: a reader who is slow keeps no
     connection."""
     after: DayRow | None = None
-    for _ in range(ROWS_MAX // ROWS_AT_ONCE):
+    for _ in range(_ROWS_MAX // _ROWS_AT_ONCE):
         async with snapshot() as now:
-            found = await now.ask(usage_days.rows(days, after, ROWS_AT_ONCE))
+            found = await now.ask(usage_days.rows(days, after, _ROWS_AT_ONCE))
         if found:
             yield found
-        if len(found) < ROWS_AT_ONCE:
+        if len(found) < _ROWS_AT_ONCE:
             return
         after = found[-1]
 

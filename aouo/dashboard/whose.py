@@ -12,7 +12,7 @@ from aouo.plumbing.verbs import Facts
 from aouo.store.people import NAMES, TOPICS
 from aouo.store.tenants import is_tenant
 
-TENANTS_MAX = 1_000
+_TENANTS_MAX = 1_000
 _PERSON = re.compile(r"tg_([0-9]+)")
 _CHAT = re.compile(r"tg_(-[0-9]+)")
 
@@ -32,7 +32,7 @@ async def described(shown: Shown, tenants: Iterable[str]) -> list[Facts]:
         kind, label = _kind(tenant, names, titles)
         return {"tenant": tenant, "kind": kind, "label": label, "is_owner": tenant == owner}
 
-    known = [facts(tenant) for tenant in list(dict.fromkeys(tenants))[:TENANTS_MAX]]
+    known = [facts(tenant) for tenant in list(dict.fromkeys(tenants))[:_TENANTS_MAX]]
     return sorted(known, key=lambda one: (not one["is_owner"], one["kind"] != "person"))
 
 

@@ -12,7 +12,7 @@ from aouo.config.keys import unknown
 from aouo.config.tokens import NO_BOT_TOKEN, is_token, names_variable
 from aouo.plumbing.redact import REDACTED
 
-CHANGES_MAX = 500
+_CHANGES_MAX = 500
 BY_HAND = (
     "Only `aouo config set` or an editor changes this: the page names no programs, paths or "
     "addresses, and nobody to trust."
@@ -38,8 +38,8 @@ def checked(
     """
     if not changes:
         raise NotTaken("nothing is changed")
-    if len(changes) > CHANGES_MAX:
-        raise NotTaken(f"at most {CHANGES_MAX} keys can be changed at a time")
+    if len(changes) > _CHANGES_MAX:
+        raise NotTaken(f"at most {_CHANGES_MAX} keys can be changed at a time")
     found = {path: _why_not(path, value, keys.get(path)) for path, value in changes.items()}
     if problems := [f"{path}: {why}" for path, why in found.items() if why]:
         raise NotTaken(*problems)

@@ -100,6 +100,12 @@ class ConversationAddress:
         apart = self.platform != "tg"
         return Lane(f"{self.platform}:{self.queue_key}" if apart else self.queue_key)
 
+    @property
+    def folder(self) -> str:
+        """The name of its folder among the media, such as `tg_-100123_7`."""
+        parts = filter(None, (self.platform, self.chat_id, self.thread_id))
+        return re.sub(r"[^A-Za-z0-9_-]", "_", "_".join(parts))
+
     def session_key(self, pack: str) -> str:
         """`<platform>:<chat>[:thread:<thread>][:user:<user>][:pack:<pack>]`; no pack = general."""
         key = f"{self.platform}:{self.chat_id}"

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from aouo.facts.notices_install import InstallNotice
-
 
 class Plain(Enum):
     """A notice without details; the value says what happened."""
@@ -46,4 +44,4 @@ class ApprovalAsked:
     waiting: Elsewhere | None = None
 
 
-Notice: TypeAlias = Plain | InstallNotice | ApprovalAsked
+Notice: TypeAlias = Plain | ApprovalAsked

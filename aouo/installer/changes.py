@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import structlog
 
@@ -14,7 +15,6 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
 from aouo.facts.installs import Change, Install
 from aouo.facts.ports import iso, stamp
-from aouo.flow.files.media_files import folder_of
 from aouo.installer.kit import PackKit
 from aouo.packs.databases import MigratedDatabase
 from aouo.packs.format.problems import errors
@@ -44,11 +44,11 @@ TERMINAL = "terminal"
 """The name, as a person, of changes made at a terminal of this machine."""
 
 
+@dataclass(slots=True, eq=False)
 class PackChanges:
     """Installs and removes packs. Precondition: the caller holds `PackKit.alone`."""
 
-    def __init__(self, kit: PackKit) -> None:
-        self._kit = kit
+    _kit: PackKit
 
     async def carry_out(self, change: Change) -> None:
         """Carry out a begun change, or what is left of it after a kill.
@@ -164,7 +164,7 @@ async def clear(home: Home, pack: str, closed: Iterable[str]) -> None:
 def _files_of_chat(pack: str) -> str:
     """Return the folder of the pack's chat on the page among the media, "" = it has no chat: what
     never loaded may be called as no pack can be, and then like another chat's folder."""
-    folder = folder_of(ConversationAddress("web", pack))
+    folder = ConversationAddress("web", pack).folder
     return folder if folder == f"web_{pack}" else ""
 
 

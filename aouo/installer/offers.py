@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,10 +11,9 @@ from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.installs import Change, ChangeKind, ChangeState, Install
 from aouo.facts.ports import iso, stamp
-from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import clear
 from aouo.installer.kit import PackKit
-from aouo.packs.compare import compare
+from aouo.packs.compare import Difference, compare
 from aouo.packs.evals.process import run_evals
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.load import load_pack
@@ -27,14 +26,24 @@ from aouo.plumbing.trees import remove
 from aouo.store import installs
 from aouo.store.database import Tx
 
-OFFER_STANDS = timedelta(days=1)
+_OFFER_STANDS = timedelta(days=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the owner is asked; `same`: this very pack is installed already."""
+
+    change: Change
+    summary: Summary
+    difference: Difference
+    same: bool
+
+
+@dataclass(slots=True, eq=False)
 class PackOffers:
     """Makes and closes offers; it changes no installed pack and keeps nothing that was declined."""
 
-    def __init__(self, kit: PackKit) -> None:
-        self._kit = kit
+    _kit: PackKit
 
     async def offer(
         self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
@@ -227,7 +236,7 @@ class PackOffers:
 
     def is_stale(self, change: Change) -> bool:
         """Whether the change was offered longer ago than an offer stands."""
-        return change.created_at < iso(self._kit.clock.now() - OFFER_STANDS)
+        return change.created_at < iso(self._kit.clock.now() - _OFFER_STANDS)
 
     async def _offered(self, change_id: str) -> Change:
         change = await self._kit.database.read(lambda tx: installs.get(tx, change_id))

@@ -15,7 +15,6 @@ from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.installs import Change
 from aouo.facts.ports import stamp
-from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import PackChanges
 from aouo.installer.installed import changed
 from aouo.installer.kit import PackKit
@@ -37,28 +36,16 @@ log = structlog.get_logger()
 
 
 class Packs:
-    """Changes what is installed, one change at a time."""
+    """Changes what is installed, one change at a time; `offers` makes and closes the questions."""
 
     def __init__(self, kit: PackKit) -> None:
         self._kit = kit
         self.stores = kit.stores
         self.refresh = kit.refresh
-        self._offers = PackOffers(kit)
+        self.offers = PackOffers(kit)
         self._changes = PackChanges(kit)
         self._restoring = PackRestoring(kit)
         self._one_by_one = asyncio.Lock()
-
-    async def offer(
-        self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
-    ) -> Offer:
-        """See `PackOffers.offer`; the next two are also those of `PackOffers`."""
-        return await self._offers.offer(source, person, upgrade=upgrade, lasting=lasting)
-
-    async def look(self, change_id: str) -> Change | None:
-        return await self._offers.look(change_id)
-
-    async def decline(self, change_id: str) -> Change:
-        return await self._offers.decline(change_id)
 
     async def accept(self, change_id: str, person: str) -> Change:
         """Carry out an offered change.
@@ -66,7 +53,7 @@ class Packs:
         Raises:
             PackError: it failed, and what was installed before is as it was.
         """
-        change = await self._offers.agreed(change_id, person)
+        change = await self.offers.agreed(change_id, person)
         async with self._one_by_one:
             await self._end_begun(change.pack)
             begun = await self._kit.database.transact(
@@ -169,9 +156,9 @@ class Packs:
                     )
                     stays = over is not None and over.state == "begun"
                     takeover.add(doing(change), error, fix=AGAIN if stays else UNDONE)
-            elif self._offers.is_stale(change):
+            elif self.offers.is_stale(change):
                 async with takeover.of(f"Forgetting the question about {change.pack}"):
-                    await self.decline(change.id)
+                    await self.offers.decline(change.id)
         # Where an undoing failed too, the old pack lies in such a folder.
         kept = {change.id for change in await self._kit.database.read(installs.unsettled)}
         for folder in leftovers(self._kit.home.packs, frozenset(kept)):

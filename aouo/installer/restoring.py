@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -28,11 +29,11 @@ def known(tx: Tx, pack: str) -> Known:
     return Known(schedules=scheduling.exported(tx, pack), onboarding=begun)
 
 
+@dataclass(slots=True, eq=False)
 class PackRestoring:
     """Restores backups. Precondition: the caller holds `PackKit.alone`."""
 
-    def __init__(self, kit: PackKit) -> None:
-        self._kit = kit
+    _kit: PackKit
 
     def check(self, unpacked: Unpacked) -> None:
         """Check on copies that the installed pack can use the databases of this backup.

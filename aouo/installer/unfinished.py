@@ -81,7 +81,7 @@ def said(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def at_rest(home: Home) -> list[Unfinished]:
+def unfinished(home: Home) -> list[Unfinished]:
     """Return what is unfinished in a home, whether its bot runs or not; raises as `reading`."""
     return [*_changes(home), *(_restores(home) if home.data.is_dir() else ())]
 

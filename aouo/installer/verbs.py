@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TypeAlias, cast, get_args
 
 from aouo.config.settings import Settings
 from aouo.facts.address import GENERAL, ConversationAddress
@@ -26,7 +26,7 @@ from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
-from aouo.plumbing.verbs import Facts, Nothing, Verb
+from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedules as rows
 from aouo.store.database import Database, Tx
@@ -36,98 +36,30 @@ from aouo.triggers.scheduling import Place
 from aouo.words.catalogue import text
 from aouo.words.packs import install_card
 
-
-@dataclass(frozen=True, slots=True)
-class OfferPack:
-    """Offer a pack; `source` "" = from where the pack `upgrade` came, `upgrade` "" = any pack."""
-
-    source: str = ""
-    upgrade: str = ""
+_Verbs: TypeAlias = Mapping[str, Callable[..., Awaitable[Facts]]]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerOffer:
-    """Accept or decline the offer with this id."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class RemovePack:
-    """Remove a pack; `purge`: its data, too."""
-
-    pack: str
-    purge: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RestorePack:
-    """Restore the backup `file`; `passphrase` opens it, "" = it is not sealed."""
-
-    pack: str
-    file: str
-    passphrase: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchSchedule:
-    """Switch the schedule of this id on or off."""
-
-    id: str
-    on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MakeSchedule:
-    """Make a schedule in a conversation; "" and 0 as in `triggers.schedules.Wish`.
-
-    `pack` "" = the one that answers there.
-    """
-
-    schedule: str
-    prompt: str
-    chat: str
-    thread: str = ""
-    person: str = ""
-    pack: str = ""
-    name: str = ""
-    zone: str = ""
-    misfire: str = "run_once"
-    limit_s: int = 0
-    tokens_max: int = 0
-    retries: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class OneSchedule:
-    """Do something with the schedule of this id."""
-
-    id: str
-
-
-class NotDone(SetupError):
+class _NotDone(SetupError):
     """A schedule cannot be made or changed; says why."""
 
     exit_code = 1
 
 
-def home_verbs(
-    packs: Packs, schedules: Schedules, database: Database, clock: Clock
-) -> Mapping[str, Verb[Any]]:
+def home_verbs(packs: Packs, schedules: Schedules, database: Database, clock: Clock) -> _Verbs:
     """Return the verbs about packs and schedules; those about packs raise `PackError`."""
     verbs = _HomeVerbs(packs, schedules, database, clock)
     return {
-        "pack_offer": Verb(OfferPack, verbs.offer),
-        "pack_accept": Verb(AnswerOffer, verbs.accept),
-        "pack_decline": Verb(AnswerOffer, verbs.decline),
-        "pack_remove": Verb(RemovePack, verbs.remove),
-        "pack_restore": Verb(RestorePack, verbs.restore),
-        "pack_unread": Verb(Nothing, verbs.unread),
-        "pack_refresh": Verb(Nothing, verbs.refresh),
-        "cron_add": Verb(MakeSchedule, verbs.make),
-        "cron_switch": Verb(SwitchSchedule, verbs.switch),
-        "cron_run": Verb(OneSchedule, verbs.run),
-        "cron_remove": Verb(OneSchedule, verbs.forget),
+        "pack_offer": verbs.offer,
+        "pack_accept": verbs.accept,
+        "pack_decline": verbs.decline,
+        "pack_remove": verbs.remove,
+        "pack_restore": verbs.restore,
+        "pack_unread": verbs.unread,
+        "pack_refresh": verbs.refresh,
+        "cron_add": verbs.make,
+        "cron_switch": verbs.switch,
+        "cron_run": verbs.run,
+        "cron_remove": verbs.forget,
     }
 
 
@@ -138,9 +70,10 @@ class _HomeVerbs:
     database: Database
     clock: Clock
 
-    async def offer(self, request: OfferPack) -> Facts:
-        ours = request.source in map(str, sample_packs())
-        made = await self.packs.offer(request.source, TERMINAL, upgrade=request.upgrade)
+    async def offer(self, source: str = "", upgrade: str = "") -> Facts:
+        """Offer a pack; `source` "" = from where the pack `upgrade` came, `upgrade` "" = any."""
+        ours = source in map(str, sample_packs())
+        made = await self.packs.offers.offer(source, TERMINAL, upgrade=upgrade)
         change = made.change
         return {
             "id": change.id,
@@ -153,70 +86,85 @@ class _HomeVerbs:
             "asks": [f"{one.topic}: {one.item or one.after}" for one in made.difference.asks],
         }
 
-    async def accept(self, request: AnswerOffer) -> Facts:
-        change = await self.packs.accept(request.id, TERMINAL)
+    async def accept(self, id: str) -> Facts:  # noqa: A002 - requests call it so
+        change = await self.packs.accept(id, TERMINAL)
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
-    async def decline(self, request: AnswerOffer) -> Facts:
-        return {"pack": (await self.packs.decline(request.id)).pack}
+    async def decline(self, id: str) -> Facts:  # noqa: A002 - requests call it so
+        return {"pack": (await self.packs.offers.decline(id)).pack}
 
-    async def remove(self, request: RemovePack) -> Facts:
-        change = await self.packs.remove(request.pack, TERMINAL, purge=request.purge)
-        return {"pack": change.pack, "purged": request.purge}
+    async def remove(self, pack: str, purge: bool = False) -> Facts:
+        """Remove a pack; `purge`: its data, too."""
+        change = await self.packs.remove(pack, TERMINAL, purge=purge)
+        return {"pack": change.pack, "purged": purge}
 
-    async def restore(self, request: RestorePack) -> Facts:
-        before, problem = await self.packs.restore(
-            request.pack, Path(request.file), request.passphrase
-        )
+    async def restore(self, pack: str, file: str, passphrase: str = "") -> Facts:
+        """Restore the backup `file`; `passphrase` opens it, "" = it is not sealed."""
+        before, problem = await self.packs.restore(pack, Path(file), passphrase)
         return {"before": str(before) if before else "", "schedules_problem": problem}
 
-    async def unread(self, request: Nothing) -> Facts:
-        del request
+    async def unread(self) -> Facts:
         return {"unread": await self.packs.unread()}
 
-    async def refresh(self, request: Nothing) -> Facts:
-        del request
+    async def refresh(self) -> Facts:
         before = self.schedules.library()
         await self.packs.refresh()
         return refreshed(before, self.schedules.library())
 
-    async def make(self, request: MakeSchedule) -> Facts:
-        """Make a schedule; return it."""
-        if request.misfire not in get_args(Misfire):
+    async def make(
+        self,
+        schedule: str,
+        prompt: str,
+        chat: str,
+        thread: str = "",
+        person: str = "",
+        pack: str = "",
+        name: str = "",
+        zone: str = "",
+        misfire: str = "run_once",
+        limit_s: int = 0,
+        tokens_max: int = 0,
+        retries: int = 0,
+    ) -> Facts:
+        """Make a schedule in a conversation and return it; "" and 0 as in `Wish`.
+
+        `pack` "" = the one that answers there.
+        """
+        if misfire not in get_args(Misfire):
             misfires = ", ".join(get_args(Misfire))
-            raise NotDone(text("schedule-refused.misfire", misfires=misfires))
+            raise _NotDone(text("schedule-refused.misfire", misfires=misfires))
         wish = Wish(
-            text=request.schedule,
-            prompt=request.prompt,
-            name=request.name,
-            zone=request.zone,
-            misfire=cast("Misfire", request.misfire),
-            timeout_s=request.limit_s,
-            tokens_max=request.tokens_max,
-            retries=request.retries,
+            text=schedule,
+            prompt=prompt,
+            name=name,
+            zone=zone,
+            misfire=cast("Misfire", misfire),
+            timeout_s=limit_s,
+            tokens_max=tokens_max,
+            retries=retries,
         )
 
         def create(tx: Tx) -> Scheduled:
-            place = place_of(request.chat, request.thread, request.person)
-            chat, library = place.address.chat_id, self.schedules.library()
-            if place.address.platform == "web" and chat != GENERAL and library.get(chat) is None:
-                raise ScheduleRefused(text("schedule-refused.page-chat", chat=repr(chat)))
-            pack = self.schedules.pack_at(tx, place.address, request.pack)
-            return self.schedules.create(tx, wish, place, self.clock.now(), pack=pack)
+            place = _place_of(chat, thread, person)
+            there, library = place.address.chat_id, self.schedules.library()
+            if place.address.platform == "web" and there != GENERAL and library.get(there) is None:
+                raise ScheduleRefused(text("schedule-refused.page-chat", chat=repr(there)))
+            answers = self.schedules.pack_at(tx, place.address, pack)
+            return self.schedules.create(tx, wish, place, self.clock.now(), pack=answers)
 
         return await self._changed(create)
 
-    async def switch(self, request: SwitchSchedule) -> Facts:
+    async def switch(self, id: str, on: bool) -> Facts:  # noqa: A002 - requests call it so
         """Switch a schedule; return it as it is now, None = there is none with this id."""
-        return await self._of(request.id, partial(self.schedules.switch, on=request.on))
+        return await self._of(id, partial(self.schedules.switch, on=on))
 
-    async def run(self, request: OneSchedule) -> Facts:
+    async def run(self, id: str) -> Facts:  # noqa: A002 - requests call it so
         """Have a schedule run now; return it, None = there is none with this id."""
-        return await self._of(request.id, self.schedules.run)
+        return await self._of(id, self.schedules.run)
 
-    async def forget(self, request: OneSchedule) -> Facts:
+    async def forget(self, id: str) -> Facts:  # noqa: A002 - requests call it so
         """Remove a schedule; return what it was, None = there is none with this id."""
-        return await self._of(request.id, lambda tx, row, now: self.schedules.remove(tx, row))
+        return await self._of(id, lambda tx, row, now: self.schedules.remove(tx, row))
 
     async def _of(self, wanted: str, work: Callable[[Tx, Scheduled, datetime], Scheduled]) -> Facts:
         def change(tx: Tx) -> Scheduled | None:
@@ -229,11 +177,11 @@ class _HomeVerbs:
         try:
             row = await self.database.transact(work)
         except ScheduleRefused as error:
-            raise NotDone(str(error)) from error
+            raise _NotDone(str(error)) from error
         return {"schedule": asdict(row) if row else None}
 
 
-def place_of(chat: str, thread: str, person: str) -> Place:
+def _place_of(chat: str, thread: str, person: str) -> Place:
     """Return the place with these ids: a number is a chat on Telegram, `web:NAME` one of the page,
     a name one of a terminal.
 
@@ -267,7 +215,7 @@ def refreshed(before: Library, found: Library) -> Facts:
 
 
 @asynccontextmanager
-async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str, Verb[Any]]]:
+async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[_Verbs]:
     """Yield the verbs for a home where no bot runs; the caller holds its lock.
 
     Raises:

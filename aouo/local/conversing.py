@@ -20,11 +20,11 @@ from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, is_locked
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts, Stream, Verb, Verbs
+from aouo.plumbing.verbs import Facts, Verbs
 from aouo.web.session import secrets_of
 
-CHAT = "local"
-ANSWER_S = 120.0
+_CHAT = "local"
+_ANSWER_S = 120.0
 
 Ask: TypeAlias = Callable[..., AsyncGenerator[Facts]]
 """Yields the answers to a verb of the control socket, asked with these arguments."""
@@ -49,13 +49,13 @@ def _inside(verbs: Verbs) -> Ask:
     """Ask a runtime of this process."""
 
     async def ask(verb: str, **arguments: Any) -> AsyncGenerator[Facts]:
-        match verbs[verb]:
-            case Verb() as one:
-                yield await one(arguments)
-            case Stream() as many:
-                async with aclosing(many(arguments)) as found:
-                    async for answer in found:
-                        yield answer
+        found = verbs[verb](**arguments)
+        if not isinstance(found, AsyncGenerator):
+            yield await found
+            return
+        async with aclosing(found) as answers:
+            async for answer in answers:
+                yield answer
 
     return ask
 
@@ -78,7 +78,7 @@ async def converse(
             while line := await asyncio.to_thread(sys.stdin.readline):
                 if text := line.strip():
                     await screen.say(text)
-            await _within(ANSWER_S, screen.answered(), show)
+            await _within(_ANSWER_S, screen.answered(), show)
             hearing.cancel()
 
 
@@ -95,9 +95,9 @@ class _Screen:
         """Tap the button of a number; send any other text as a message."""
         if text.isascii() and text.isdigit() and 1 <= int(text) <= len(self._buttons):
             label, data = self._buttons[int(text) - 1]
-            await self._once("say", chat=CHAT, text=label, data=data)
+            await self._once("say", chat=_CHAT, text=label, data=data)
         else:
-            await self._once("say", chat=CHAT, text=text)
+            await self._once("say", chat=_CHAT, text=text)
 
     async def answered(self) -> None:
         """Wait until everything that was said is answered."""
@@ -108,7 +108,7 @@ class _Screen:
             await anext(answers)
 
     async def hear(self) -> None:
-        async for said in self._ask("chat", chat=CHAT):
+        async for said in self._ask("chat", chat=_CHAT):
             self.ready.set()
             if said.get("kind") == "ready":
                 continue

@@ -16,8 +16,8 @@ from aouo.packs.load import Pack, load_pack
 from aouo.plumbing.changes import changes
 from aouo.plumbing.trees import Found, TooMuch, walk
 
-LOOK_EVERY_S = 1.0
-Looks: TypeAlias = Mapping[str, tuple[int, int]]
+_LOOK_EVERY_S = 1.0
+_Looks: TypeAlias = Mapping[str, tuple[int, int]]
 """The size and modification time of each file of a folder, by its path in it."""
 
 
@@ -35,11 +35,11 @@ async def take_up_edits(
     not load or pass the check stays as it was.
     """
 
-    async def look() -> dict[Path, Looks]:
-        return {folder: await asyncio.to_thread(looks_of, folder) for folder in folders}
+    async def look() -> dict[Path, _Looks]:
+        return {folder: await asyncio.to_thread(_looks_of, folder) for folder in folders}
 
     seen = await look()
-    async with aclosing(changes(look, seen, clock=clock, every_s=LOOK_EVERY_S)) as looks:
+    async with aclosing(changes(look, seen, clock=clock, every_s=_LOOK_EVERY_S)) as looks:
         async for now in looks:
             for folder in [one for one in folders if now[one] != seen[one]]:
                 tell(await _taken_up(folder, check, refresh))
@@ -62,7 +62,7 @@ async def _taken_up(
     return f"{line}; {loaded.problems[0]}" if loaded.problems else line
 
 
-def looks_of(folder: Path) -> Looks:
+def _looks_of(folder: Path) -> _Looks:
     """Return the sizes and times of a folder's files; no file is read."""
     found: dict[str, tuple[int, int]] = {}
     with suppress(TooMuch):  # loading the pack reports that

@@ -35,13 +35,13 @@ from aouo.web.session import secrets_of
 from aouo.words.sentences import ABOUT_MODEL
 
 ADA, BEN = 1001, 1002
-ANSWER_S = 120.0
+_ANSWER_S = 120.0
 _EMULATOR_ENDS_S = 5.0
 _SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class _Local:
     """The local Telegram: its address and token for the bot, and its page for a browser."""
 
     url: str
@@ -141,7 +141,7 @@ async def say(
         await runtime.ended.wait()
     answer = "\n".join(line for message in said for line in _lines(message))
     if status not in ("ack", "") or not answer:
-        raise NoAnswer(answer or "No answer came.", fix=f"(See {home.log_file})")
+        raise _NoAnswer(answer or "No answer came.", fix=f"(See {home.log_file})")
     return answer
 
 
@@ -150,7 +150,7 @@ def _lines(message: ChatMessage) -> list[str]:
     return [message.text, *(f"  [{button.text}]" for button in message.buttons)]
 
 
-class NoAnswer(SetupError):
+class _NoAnswer(SetupError):
     """The message got no answer."""
 
     exit_code = 1
@@ -159,10 +159,10 @@ class NoAnswer(SetupError):
 async def _answered(database: Database, clock: Clock, *, at_least: int) -> str:
     """Wait until so many jobs exist and none is open; return the newest turn's status or ""."""
     try:
-        async with asyncio.timeout(ANSWER_S):
+        async with asyncio.timeout(_ANSWER_S):
             await idle(database, clock, at_least=at_least)
     except TimeoutError:
-        raise NoAnswer(f"No answer came within {ANSWER_S:g} s.") from None
+        raise _NoAnswer(f"No answer came within {_ANSWER_S:g} s.") from None
     return await database.read(turns.newest_status)
 
 
@@ -175,7 +175,7 @@ async def _trial(
     port: int,
     served: Mapping[str, Any],
     language: str = "en",
-) -> AsyncGenerator[tuple[Local, App, Runtime]]:
+) -> AsyncGenerator[tuple[_Local, App, Runtime]]:
     """Start a local Telegram in its own process, and the runtime in a fresh home."""
     home.create()
     with one_setup_error(), home.lock():
@@ -194,7 +194,7 @@ def _furnish(
     home: Home,
     environ: Mapping[str, str],
     packs: Sequence[Path],
-    local: Local,
+    local: _Local,
     served: Mapping[str, Any],
 ) -> Loaded:
     """Empty the home, whose lock we hold, and fill it, so that each trial begins fresh."""
@@ -216,13 +216,13 @@ def _furnish(
     }
     write_atomically(home.config, json.dumps(config, indent=2))
     real = ("TELEGRAM_BOT_TOKEN", "AOUO_TELEGRAM__")  # the owner's Telegram is not this one
-    told = without_services(environ, served)
+    told = _without_services(environ, served)
     own = {key: value for key, value in told.items() if not key.startswith(real)}
     return load_settings(home.path, own)
 
 
 @asynccontextmanager
-async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGenerator[Local]:
+async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGenerator[_Local]:
     """Run the local Telegram as a child process, which ends when its stdin does."""
     process = await children.spawn(
         *children.PYTHON,
@@ -241,7 +241,7 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
         if not line:
             raise SetupError("The local Telegram did not start.", fix="Is its port free?")
         told: dict[str, Any] = json.loads(line)
-        yield Local(told["url"], told["page"], told["token"])
+        yield _Local(told["url"], told["page"], told["token"])
     finally:
         await children.end(process, patience_s=_EMULATOR_ENDS_S)
 
@@ -268,7 +268,7 @@ async def local_service(
         yield service.settings()
 
 
-def without_services(environ: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+def _without_services(environ: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
     """The environment without what would point the trial at a real service instead."""
     real = (*_SERVICES_OWN, *(f"AOUO_{section.upper()}__" for section in settings))
     return {

@@ -20,7 +20,7 @@ import structlog
 from aouo.facts.errors import SetupError, TurnFailed
 from aouo.plumbing.home import Home, reachable
 from aouo.plumbing.trees import discard, remove
-from aouo.plumbing.verbs import Facts, Stream, Verb, Verbs
+from aouo.plumbing.verbs import Facts, Verbs, arguments
 
 log = structlog.get_logger()
 
@@ -29,7 +29,7 @@ _KEPT: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13)
 end, and Python would warn about that."""
 
 
-Page: TypeAlias = Callable[[], Awaitable[tuple[int, Facts]]]
+_Page: TypeAlias = Callable[[], Awaitable[tuple[int, Facts]]]
 """Returns a status of HTTP and what is shown with it, as JSON."""
 _HTTP = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.[01]\r?\n")
 _HEADERS_MAX = 100
@@ -39,7 +39,7 @@ class Control:
     """Answers requests by their verb: with one object, or with a stream of them; and `GET` by its
     path, with one of `pages`."""
 
-    def __init__(self, verbs: Verbs, pages: Mapping[str, Page] | None = None) -> None:
+    def __init__(self, verbs: Verbs, pages: Mapping[str, _Page] | None = None) -> None:
         self._verbs = verbs
         self._pages = pages or {}
 
@@ -119,16 +119,15 @@ class Control:
         name = str(known.get("verb", ""))
         verb = self._verbs.get(name)
         try:
-            match verb:
-                case None:
-                    last: Facts = {"ok": False, "error": f"There is no verb {name!r}."}
-                case Verb():
-                    last = {"ok": True, **await verb(known)}
-                case Stream():
-                    async with aclosing(verb(known)) as items:
-                        async for item in items:
-                            await _send(writer, item)
-                    last = {"done": True}
+            if verb is None:
+                last: Facts = {"ok": False, "error": f"There is no verb {name!r}."}
+            elif isinstance(answer := verb(**arguments(verb, known)), AsyncGenerator):
+                async with aclosing(answer) as items:
+                    async for item in items:
+                        await _send(writer, item)
+                last = {"done": True}
+            else:
+                last = {"ok": True, **await answer}
         except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
             if writer.is_closing():  # the client has gone
                 return

@@ -1,15 +1,19 @@
-"""Verbs of the control socket: the request and the handler of each."""
+"""Verbs of the control socket, and what their requests have to hold."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, Generic, TypeAlias, TypeVar, get_origin, get_type_hints
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from typing import Any, TypeAlias
 
 from aouo.facts.errors import SetupError
 
 Facts: TypeAlias = dict[str, Any]
-_R = TypeVar("_R")
+_Verb: TypeAlias = Callable[..., Awaitable[Facts] | AsyncGenerator[Facts]]
+"""Takes the fields of its request by name. Gives one answer, or many until it ends or the client
+has gone."""
+Verbs: TypeAlias = Mapping[str, _Verb]
+_KINDS: dict[str, type] = {"str": str, "bool": bool, "int": int, "dict": dict}
 _IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", dict: "an object"}
 
 
@@ -17,55 +21,35 @@ class BadRequest(SetupError):
     """A request lacks a field, or a field has another type."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """A request without fields."""
+def fields_of(
+    handler: Callable[..., Any], besides: Collection[str] = ()
+) -> dict[str, tuple[type, bool]]:
+    """Return what a handler takes, but for `besides`: name → (type, whether it is required).
+
+    Types are texts, whole numbers, booleans and objects.
+    """
+    return {
+        one.name: (_KINDS[str(one.annotation).partition("[")[0]], one.default is one.empty)
+        for one in inspect.signature(handler).parameters.values()
+        if one.name not in besides
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class Verb(Generic[_R]):
-    """A verb with one answer. `request` is a dataclass of texts, whole numbers and booleans."""
-
-    request: type[_R]
-    handler: Callable[[_R], Awaitable[Facts]]
-
-    async def __call__(self, raw: Mapping[str, Any]) -> Facts:
-        """Return the handler's answer. Raises: BadRequest, and what the handler raises."""
-        return await self.handler(parsed(self.request, raw))
-
-
-@dataclass(frozen=True, slots=True)
-class Stream(Generic[_R]):
-    """A verb with many answers, until the handler ends or the client has gone."""
-
-    request: type[_R]
-    handler: Callable[[_R], AsyncGenerator[Facts]]
-
-    def __call__(self, raw: Mapping[str, Any]) -> AsyncGenerator[Facts]:
-        """Return the handler's answers. Raises: BadRequest at once; the rest while iterating."""
-        return self.handler(parsed(self.request, raw))
-
-
-Verbs: TypeAlias = Mapping[str, Verb[Any] | Stream[Any]]
-
-
-def parsed(request: type[_R], raw: Mapping[str, Any]) -> _R:
-    """Parse `raw` into the request; unknown keys are ignored, and what is in an object is not
-    looked at.
+def arguments(
+    handler: Callable[..., Any], raw: Mapping[str, Any], besides: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return what a handler takes from `raw`, see `fields_of`; unknown keys are ignored, and what
+    is in an object is not looked at.
 
     Raises:
         BadRequest: a field is missing or of another type; it says which, and quotes no value.
     """
-    types = get_type_hints(request)
     values: dict[str, Any] = {}
-    for field in fields(request):  # pyright: ignore[reportArgumentType]
-        if field.name not in raw:
-            if field.default is MISSING:
-                raise BadRequest(f"The request lacks {field.name!r}.")
-            continue
-        value, kind = raw[field.name], types[field.name]
-        kind = get_origin(kind) or kind
-        if type(value) is not kind:
-            raise BadRequest(f"{field.name!r} has to be {_IN_WORDS[kind]}.")
-        values[field.name] = value
-    return request(**values)
+    for name, (kind, is_required) in fields_of(handler, besides).items():
+        if name in raw:
+            if type(raw[name]) is not kind:
+                raise BadRequest(f"{name!r} has to be {_IN_WORDS[kind]}.")
+            values[name] = raw[name]
+        elif is_required:
+            raise BadRequest(f"The request lacks {name!r}.")
+    return values

@@ -6,16 +6,17 @@ line, without invisible characters, so that none can look like a sentence of our
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC
-from typing import assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from aouo.facts.schedule import NotASchedule
 from aouo.facts.schedule_words import text_in_words
-from aouo.packs.card import FILES, Card, Line, Part, card
-from aouo.packs.compare import Change, Difference, Topic
+from aouo.packs.compare import Change, Difference, Topic, budget_changes
+from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
-from aouo.packs.summary import Planned, Summary
+from aouo.packs.summary import Summary
 from aouo.words.may import (
     everything,
     file_changes,
@@ -32,6 +33,10 @@ from aouo.words.quoting import code, plain, whole
 _TEXT_MAX = 300
 _UNUSED_MAX = 10
 
+_BEHIND = frozenset({"onboarding", "aggregator"})
+"""Skills that nobody asks for: the first conversation, and the one that only a schedule starts."""
+_Part: TypeAlias = Literal["asks", "changes", "gone"]
+"""Of an upgrade: what needs a yes, what is different and needs none, what it gives up."""
 _FILES_OF: Mapping[Topic, str] = {
     "programs": "what it runs",
     "soul": "who it is and how it works",
@@ -64,18 +69,23 @@ def install_card(
     Without `difference` it says what an installed pack may do, and asks nothing. `ours`: the pack
     came with aouo.
     """
-    made = card(summary, difference)
-    sections = [_head(made, asking=difference is not None)]
-    if made.before:
-        sections += _upgrade(made)
+    old = difference.old if difference else None
+    if difference and old:
+        verb, before = "Take back" if difference.older else "Upgrade", plain(old.version)
+        title = f"{verb} {{}} from {before} to {{}}?"
+        sections = [_head(summary, title), *_upgrade(difference, old, summary)]
+        signer_changed = difference.signer_changed
     else:
-        sections += [
-            _FINDS_DATA.format(made.new.name) if made.finds_data else "",
-            _section("It may", made.of("may")),
-            _section("It brings", made.of("brings")),
+        finds_data = difference is not None and difference.finds_data
+        sections = [
+            _head(summary, "Install {} {}?" if difference else "{} {}"),
+            _FINDS_DATA.format(summary.name) if finds_data else "",
+            _section("It may", _may(summary)),
+            _section("It brings", _brings(summary)),
         ]
-    signed = signature_line(summary.signature, changed=made.signer_changed)
-    if ours and summary.signature.state == "none" and not made.signer_changed:
+        signer_changed = False
+    signed = signature_line(summary.signature, changed=signer_changed)
+    if ours and summary.signature.state == "none" and not signer_changed:
         signed = "It comes with aouo."
     sections += [_unused(summary), signed, _size(summary)]
     return "\n\n".join(section for section in sections if section)
@@ -94,49 +104,88 @@ def _unused(summary: Summary) -> str:
 def permissions_card(summary: Summary) -> str:
     """Return what an installed pack may do, as Markdown."""
     title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
-    told = card_sentences(summary, "may")
+    told = list(_may(summary))
     return "\n".join([title, *(f"- {sentence}" for sentence in told)])
 
 
-def card_sentences(summary: Summary, part: Part) -> list[str]:
+def card_sentences(summary: Summary, part: Literal["may", "brings"]) -> list[str]:
     """Return what an installed pack may do, or what it brings, each as Markdown."""
-    return [sentence for line in card(summary).of(part) for sentence in _sentences(line)]
+    return list(_may(summary) if part == "may" else _brings(summary))
 
 
-def _head(made: Card, *, asking: bool) -> str:
-    new = made.new
+def _head(new: Summary, title: str) -> str:
+    """Return the title, with places for name and version, and the description below it."""
     name = f"{plain(new.display_name)} ({code(new.name)})"
-    version = plain(new.version)
-    if made.before:
-        verb = "Take back" if made.older else "Upgrade"
-        title = f"**{verb} {name} from {plain(made.before)} to {version}?**"
-    else:
-        title = f"**Install {name} {version}?**" if asking else f"**{name} {version}**"
+    said = f"**{title.format(name, plain(new.version))}**"
     described = plain(new.description, _TEXT_MAX)
-    return f"{title}\n{described}" if described else title
+    return f"{said}\n{described}" if described else said
 
 
-def _upgrade(made: Card) -> list[str]:
-    asks = made.of("asks")
+def _may(summary: Summary) -> Iterator[str]:
+    """Say what bounds a pack, in the order of what a person would look for first, then what every
+    pack can do, and what narrows it."""
+    if "shell" in summary.tools:
+        yield from tools(("shell",))
+    lists: tuple[tuple[Topic, tuple[str, ...]], ...] = (
+        ("external_commands", summary.external_commands),
+        ("file_paths", summary.file_paths),
+        ("network", summary.network),
+        ("pack_tools", tuple(tool.name for tool in summary.pack_tools)),
+    )
+    for topic, items in lists:
+        if items:
+            yield from _said(topic, items)
+    if summary.may_schedule:
+        yield from _plans(summary) or _said("may_schedule", ())
+        yield from (_looks(f"{watch.every} {watch.target}") for watch in summary.watches)
+    if summary.tables:
+        yield from _said("scope", (summary.scope, *summary.tables))
+    rest = tuple(name for name in summary.tools if name != "shell")
+    if rest or not summary.tools:
+        yield from tools(rest)
+    if summary.platforms:
+        yield from _said("platforms", summary.platforms)
+
+
+def _brings(summary: Summary) -> Iterator[str]:
+    skills = tuple(_title(summary, name) for name in summary.skills if name not in _BEHIND)
+    lists: tuple[tuple[Topic, tuple[str, ...]], ...] = (
+        ("skills", skills),
+        ("commands", summary.commands),
+        ("memory", summary.memory),
+        ("prompt", (str(summary.prompt_bytes),)),
+    )
+    for topic, items in lists:
+        if items:
+            yield from _said(topic, items)
+    yield from map(_changed, budget_changes(Budget(), summary.budget))
+    if summary.depends_on:
+        yield from _said("depends_on", summary.depends_on)
+    if summary.requires_core:
+        yield from _said("requires_core", (summary.requires_core,))
+
+
+def _upgrade(difference: Difference, old: Summary, new: Summary) -> list[str]:
+    parts = _differing(difference)
     return [
-        _ELSEWHERE if made.elsewhere else "",
-        _OLDER if made.older else "",
-        _section("New, and needs your yes", asks) or "It asks for nothing new.",
-        _section("Different", made.of("changes")),
-        _section("Gone", made.of("gone")),
-        "What it has kept so far is rewritten for this version; a copy is made before."
-        if made.migrates
-        else "",
-        _left_behind(made),
+        _ELSEWHERE if difference.elsewhere else "",
+        _OLDER if difference.older else "",
+        _section("New, and needs your yes", parts["asks"]) or "It asks for nothing new.",
+        _section("Different", parts["changes"]),
+        _section("Gone", parts["gone"]),
+        ""
+        if set(new.migrations) <= set(old.migrations)
+        else "What it has kept so far is rewritten for this version; a copy is made before.",
+        _left_behind(difference),
     ]
 
 
-def _left_behind(made: Card) -> str:
+def _left_behind(difference: Difference) -> str:
     """Return a warning that the kept data is hidden after a change of scope, "" = no change."""
-    scopes = [change for line in made.lines for change in line.changes if change.topic == "scope"]
+    scopes = [change for change in difference.changes if change.topic == "scope"]
     if not scopes:
         return ""
-    name = made.new.name
+    name = difference.new.name
     place = f"data/store/{name}.db" if scopes[0].before == "shared" else f"data/store/{name}/"
     return (
         "**What it has kept so far is not seen any more.** Nothing of it is deleted: it stays in "
@@ -144,25 +193,53 @@ def _left_behind(made: Card) -> str:
     )
 
 
-def _section(title: str, lines: Iterable[Line]) -> str:
-    told = [sentence for line in lines for sentence in _sentences(line)]
-    return "\n".join([f"**{title}**", *(f"- {sentence}" for sentence in told)]) if told else ""
+def _differing(difference: Difference) -> dict[_Part, list[str]]:
+    """Word all changes, those of one topic beside each other."""
+    grouped: dict[tuple[_Part, Topic], list[Change]] = {}
+    for change in difference.changes:
+        if change.topic == "size":  # it stands below the card
+            continue
+        part: _Part = "asks" if change.asks else "changes"
+        if change.kind == "removed" and change.topic not in _FILES_OF:
+            part = "gone"
+        if change.topic == "skills":
+            if change.item in _BEHIND:
+                continue
+            summary = difference.old if part == "gone" else difference.new
+            change = replace(change, item=_title(summary or difference.new, change.item))
+        grouped.setdefault((part, change.topic), []).append(change)
+    told: dict[_Part, list[str]] = {"asks": [], "changes": [], "gone": []}
+    for (part, topic), changes in grouped.items():
+        told[part] += _sentences(part, topic, changes)
+    return told
 
 
-def _sentences(line: Line) -> list[str]:
-    if line.topic in FILES:
-        return [f"{_FILES_OF[line.topic]}: {file_changes(line.changes)}"]
-    if line.changes and line.part != "gone":
-        added = tuple(one.item for one in line.changes if one.kind == "added")
-        changed = [_changed(one) for one in line.changes if one.kind == "changed"]
-        return [*(_said(line, added) if added else []), *filter(None, changed)]
-    return _said(line, line.items)
+def _title(summary: Summary, skill: str) -> str:
+    """Return how people read a skill's name, which a schedule may write after its pack's."""
+    return summary.titles.get(skill.removeprefix(f"{summary.name}:"), skill)
 
 
-def _said(line: Line, items: Sequence[str]) -> list[str]:
-    """Return the sentences for a line of names, one per list item."""
-    new = "new " if line.part == "changes" else ""
-    match line.topic:
+def _section(title: str, sentences: Iterable[str]) -> str:
+    told = [f"- {sentence}" for sentence in sentences]
+    return "\n".join([f"**{title}**", *told]) if told else ""
+
+
+def _sentences(part: _Part, topic: Topic, changes: Sequence[Change]) -> list[str]:
+    if topic in _FILES_OF:
+        return [f"{_FILES_OF[topic]}: {file_changes(changes)}"]
+    new = "new " if part == "changes" else ""
+    if part == "gone":
+        return _said(topic, [one.item for one in changes], changes)
+    added = [one.item for one in changes if one.kind == "added"]
+    changed = [_changed(one) for one in changes if one.kind == "changed"]
+    return [*(_said(topic, added, changes, new) if added else []), *filter(None, changed)]
+
+
+def _said(
+    topic: Topic, items: Sequence[str], changes: Sequence[Change] = (), new: str = ""
+) -> list[str]:
+    """Return the sentences for the names of a topic, one per list item."""
+    match topic:
         case "tools":
             return tools(items)
         case "network":
@@ -177,14 +254,12 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "platforms":
             return [f"work only in {platforms(items)}"]
         case "may_schedule":
-            return _plans(line.schedules) or ["write to you by itself, at set times"]
+            return ["write to you by itself, at set times"]
         case "schedules":
-            return [_planned(change) for change in line.changes]
+            return [_planned(change) for change in changes]
         case "watches":
-            told = [f"{watch.every} {watch.target}" for watch in line.watches]
-            changed = [change for change in line.changes if change.item in items]
-            told = told or [change.after or change.before for change in changed]
-            return [_looks(each) for each in told]
+            changed = [change for change in changes if change.item in items]
+            return [_looks(change.after or change.before) for change in changed]
         case "scope":
             return [keeps(items)]
         case "tables":
@@ -204,7 +279,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "signature" | "size" | "budget" | "programs" | "soul" | "skill_texts":
             return []
         case _:
-            assert_never(line.topic)
+            assert_never(topic)
 
 
 def _changed(change: Change) -> str:
@@ -270,11 +345,12 @@ def _ceiling(change: Change) -> str:
     return f"uses at most {plain(change.after)} {of}{was}"
 
 
-def _plans(schedules: Sequence[Planned]) -> list[str]:
+def _plans(summary: Summary) -> list[str]:
     return [
-        f"write to you by itself, {_when(job.schedule)} ({code(job.skill or job.id)})"
+        f"write to you by itself, {_when(job.schedule)} "
+        f"({code(_title(summary, job.skill) or job.id)})"
         + ("" if job.enabled else ", off until you switch it on")
-        for job in schedules
+        for job in summary.schedules
     ]
 
 

@@ -10,11 +10,10 @@ from typing import TypeAlias, assert_never
 
 from aouo.facts import errors, notices
 from aouo.facts.notices import Notice
-from aouo.facts.notices_install import InstallNotice
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.words import install, models, money, questions
+from aouo.words import models, money, questions
 from aouo.words.catalogue import text
 from aouo.words.may import PLATFORMS
 from aouo.words.saying import say
@@ -45,8 +44,6 @@ def word(notice: Notice | Rendered) -> Rendered:
 
 
 def _said(notice: Notice) -> str | Rendered:
-    if isinstance(notice, InstallNotice):
-        return install.worded(notice)
     match notice:
         case notices.ApprovalAsked():
             return questions.approval(notice)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,40 +14,34 @@ from aouo.facts.errors import SetupError
 from aouo.plumbing.client import NoAnswer, answers, ask
 from aouo.plumbing.control import Control
 from aouo.plumbing.home import Home
-from aouo.plumbing.verbs import BadRequest, Facts, Nothing, Stream, Verb, Verbs, parsed
+from aouo.plumbing.verbs import BadRequest, Facts, Verbs, arguments
 
 WAIT_S = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
-    pack: str
-    purge: bool = False
+async def take(pack: str, purge: bool = False) -> Facts:
+    return {"pack": pack, "purge": purge}
 
 
-async def take(request: Take) -> Facts:
-    return {"pack": request.pack, "purge": request.purge}
-
-
-async def breaks(request: Nothing) -> AsyncGenerator[Facts]:
+async def breaks() -> AsyncGenerator[Facts]:
     yield {"kind": "ready"}
     raise ValueError("the disk is gone")
 
 
-async def refuses(request: Nothing) -> AsyncGenerator[Facts]:
+async def refuses() -> AsyncGenerator[Facts]:
     yield {"kind": "ready"}
     raise SetupError("It is over.", fix="Begin anew.")
 
 
-async def counts(request: Take) -> AsyncGenerator[Facts]:
-    yield {"pack": request.pack}
+async def counts(pack: str, purge: bool = False) -> AsyncGenerator[Facts]:
+    yield {"pack": pack, "purge": purge}
 
 
 VERBS: Verbs = {
-    "take": Verb(Take, take),
-    "breaks": Stream(Nothing, breaks),
-    "refuses": Stream(Nothing, refuses),
-    "counts": Stream(Take, counts),
+    "take": take,
+    "breaks": breaks,
+    "refuses": refuses,
+    "counts": counts,
 }
 
 
@@ -103,18 +96,21 @@ async def test_a_bad_request_is_refused_in_a_sentence_by_verbs_and_streams(
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ({"pack": "notes"}, Take("notes")),
-        ({"verb": "take", "pack": "notes", "purge": True, "of_tomorrow": 1}, Take("notes", True)),
+        ({"pack": "notes"}, {"pack": "notes"}),
+        (
+            {"verb": "take", "pack": "notes", "purge": True, "of_tomorrow": 1},
+            {"pack": "notes", "purge": True},
+        ),
         ({}, "The request lacks 'pack'."),
         ({"pack": 7}, "'pack' has to be a text."),
         ({"pack": None}, "'pack' has to be a text."),
         ({"pack": "notes", "purge": 1}, "'purge' has to be true or false."),
     ],
 )
-def test_a_request_is_a_value_or_one_sentence(raw: dict[str, Any], said: Take | str) -> None:
+def test_a_request_is_a_value_or_one_sentence(raw: dict[str, Any], said: Facts | str) -> None:
     """Another version may say more than we know; no value is quoted, it may be a passphrase."""
     try:
-        found: Take | str = parsed(Take, raw)
+        found: Facts | str = arguments(take, raw)
     except BadRequest as error:
         found = error.problem
 

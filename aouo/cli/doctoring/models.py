@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aouo.cli.doctoring.check import Check
+from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
-from aouo.plumbing.logs import Logs, Nowhere
-from aouo.plumbing.redact import Redactor
-from aouo.web.session import secrets_of
 
 if TYPE_CHECKING:
     from aouo.cli.doctoring.probing import Seen, Wanted
@@ -53,15 +49,14 @@ def models(settings: Settings, *, fast: bool) -> Asked:
 
 
 def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:
-    """Ask the models without a finding; the log is silent, since the findings say the same."""
+    """Ask the models without a finding."""
     from aouo.cli.doctoring.probing import look
     from aouo.plumbing.clock import SystemClock
 
     ready = [one for one, check in found.items() if check is None]
     if not ready:
         return ()
-    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
-        return asyncio.run(look(settings, ready, SystemClock(), asks=True))
+    return quietly(settings, look(settings, ready, SystemClock(), asks=True))
 
 
 def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check | None:

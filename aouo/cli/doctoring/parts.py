@@ -9,16 +9,14 @@ from collections.abc import Iterator, Mapping
 from yarl import URL
 
 from aouo.app.services import budget_of, own_ears, paid_for
-from aouo.cli.doctoring.check import Check
+from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.sections import SpeechToText
 from aouo.config.settings import Settings
 from aouo.facts.attachments import VOICE_INSTALL, Lack
 from aouo.facts.errors import SetupError, ToolFailed
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
-from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.mounts import file_system, is_network
-from aouo.plumbing.redact import Redactor
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
 from aouo.speech.local import lack_of_ears, lack_of_voice
 from aouo.spending.money import Price
@@ -26,7 +24,7 @@ from aouo.spending.paid import UNLESS_SERVED, lacking
 from aouo.tools.mcp_servers import Server, supervised
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment
-from aouo.web.session import secrets_of, session_through
+from aouo.web.session import session_through
 
 
 def budgets(settings: Settings, served: Mapping[tuple[str, str], Price | None]) -> Iterator[Check]:
@@ -119,8 +117,7 @@ def mcp_servers(settings: Settings) -> list[Check]:
                 asked = [group.create_task(_mcp(server)) for server in servers.sources]
             return [task.result() for task in asked]
 
-    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
-        return asyncio.run(look())
+    return quietly(settings, look())
 
 
 async def _mcp(server: Server) -> Check:

@@ -28,8 +28,8 @@ from aouo.providers.known.knowing import Facts, KnownModel, learn, look_up
 from aouo.web.certificates import cure_of
 from aouo.web.session import secrets_of, session_through
 
-WITHIN_S = 60.0
-ROOM_TOKENS = 4_096
+_WITHIN_S = 60.0
+_ROOM_TOKENS = 4_096
 """For a model that thinks before it calls a tool; a few hundred are usual."""
 _TOOL = ToolSpec(
     "note_word",
@@ -100,7 +100,7 @@ async def look(
     shows: bool = False,
 ) -> tuple[Seen, ...]:
     """Look at models beside each other: their servers' lists, if `asks` one small question with a
-    tool, if `shows` a small picture too. Each question has `WITHIN_S` seconds."""
+    tool, if `shows` a small picture too. Each question has `_WITHIN_S` seconds."""
     async with session_through() as session, asyncio.TaskGroup() as group:
         looking = _Looking(settings, session, clock, online, asks, shows)
         tasks = [group.create_task(looking.at(one)) for one in wanted]
@@ -169,17 +169,17 @@ class _Looking:
             ),
             tools=() if shows else (_TOOL,),
             context="This is a test.",
-            max_tokens=min(ROOM_TOKENS, alone.provider.max_tokens),
+            max_tokens=min(_ROOM_TOKENS, alone.provider.max_tokens),
             temperature=alone.provider.temperature,
             effort=alone.provider.effort,
         )
         try:
-            async with asyncio.timeout(WITHIN_S), aclosing(model.stream(request)) as events:
+            async with asyncio.timeout(_WITHIN_S), aclosing(model.stream(request)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
                         return _reply(event, time.perf_counter() - begun_s)
         except TimeoutError:
-            return Reply(f"no answer within {WITHIN_S:g} s", "Is it still loading? Try again.")
+            return Reply(f"no answer within {_WITHIN_S:g} s", "Is it still loading? Try again.")
         except AouoError as error:
             cure = getattr(error, "cure", "") or cure_of(error)
             said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())

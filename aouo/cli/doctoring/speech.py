@@ -5,7 +5,6 @@ A service bills least for these. `aouo doctor` and `aouo models test` use it.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import wave
 from collections.abc import Awaitable, Callable
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from aouo.app.services import speech_of
-from aouo.cli.doctoring.check import Check
+from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.settings import Settings
 from aouo.facts.errors import (
     CertificateRefused,
@@ -24,18 +23,16 @@ from aouo.facts.errors import (
     ProviderError,
     ProxyRefused,
 )
-from aouo.plumbing.logs import Logs, Nowhere
-from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
 from aouo.speech.services import Speaker, TermsAsked, Transcriber
-from aouo.web.session import secrets_of, session_through
+from aouo.web.session import session_through
 
 Part: TypeAlias = Literal["tts", "stt"]
 _RATE_HZ = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class _Tried:
     """One speech service, and its answer; `ends_on` is the day on which it ends the model."""
 
     part: Part
@@ -62,28 +59,27 @@ def asked(settings: Settings) -> list[Check]:
     return [_check(one) for one in tried(settings)]
 
 
-def tried(settings: Settings, *, asks: bool = True) -> list[Tried]:
+def tried(settings: Settings, *, asks: bool = True) -> list[_Tried]:
     """Return each speech service that has a key, with its answer unless `asks` is false."""
 
-    async def look() -> list[Tried]:
+    async def look() -> list[_Tried]:
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(session_through())
             held = await stack.enter_async_context(Holder())
             speech = speech_of(settings, lambda: session, held)
-            found: list[Tried] = []
+            found: list[_Tried] = []
             if isinstance(voice := speech.voice, Speaker):
-                one = Tried("tts", settings.tts.backend, voice.model)
+                one = _Tried("tts", settings.tts.backend, voice.model)
                 found.append(await _voice(voice, one) if asks else one)
             if isinstance(ears := speech.ears, Transcriber):
-                one = Tried("stt", settings.stt.backend, ears.model)
+                one = _Tried("stt", settings.stt.backend, ears.model)
                 found.append(await _ears(ears, one) if asks else one)
             return found
 
-    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
-        return asyncio.run(look())
+    return quietly(settings, look())
 
 
-def _check(one: Tried) -> Check:
+def _check(one: _Tried) -> Check:
     if one.refusal:
         return Check(one.part, "warn", one.refusal, one.fix)
     answers = f"{one.backend}, {one.model} answers"
@@ -95,14 +91,14 @@ def _check(one: Tried) -> Check:
     )
 
 
-async def _voice(voice: Speaker, one: Tried) -> Tried:
+async def _voice(voice: Speaker, one: _Tried) -> _Tried:
     async def speak() -> None:
         await voice.speak("Hi.")
 
     return await _tried(one, speak, voice.shutdown)
 
 
-async def _ears(ears: Transcriber, one: Tried) -> Tried:
+async def _ears(ears: Transcriber, one: _Tried) -> _Tried:
     async def hear() -> None:
         await ears.heard("silence.wav", _silence())
 
@@ -110,8 +106,8 @@ async def _ears(ears: Transcriber, one: Tried) -> Tried:
 
 
 async def _tried(
-    one: Tried, ask: Callable[[], Awaitable[None]], shutdown: Callable[[], Awaitable[str]]
-) -> Tried:
+    one: _Tried, ask: Callable[[], Awaitable[None]], shutdown: Callable[[], Awaitable[str]]
+) -> _Tried:
     try:
         await ask()
     except ProviderError as error:

@@ -21,7 +21,7 @@ from aouo.store.reading import reading
 
 _SHORTEST = 8
 
-passphrase_option = click.option(
+_passphrase_option = click.option(
     "--passphrase-file",
     type=click.Path(path_type=Path),
     help="A file whose first line is the passphrase.",
@@ -34,7 +34,7 @@ passphrase_option = click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="[default: NAME-DATE.backup.aouo]"
 )
 @click.option("--encrypt", is_flag=True, help="Lock it with a passphrase, which is asked for.")
-@passphrase_option
+@_passphrase_option
 @json_option
 def backup(
     name: str, output: Path | None, encrypt: bool, passphrase_file: Path | None, as_json: bool
@@ -72,7 +72,7 @@ def backup(
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@passphrase_option
+@_passphrase_option
 @json_option
 def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) -> None:
     """Put back what a pack kept when FILE was made. A running bot goes on.

@@ -23,7 +23,7 @@ from aouo.plumbing.trees import workshop
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class _Named:
     """The folder of a named pack; `installed`: the name is an installed pack's."""
 
     folder: Path
@@ -38,7 +38,7 @@ def installed() -> Library:
 
 
 @contextlib.contextmanager
-def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
+def named(text: str, *, folder_first: bool = False) -> Generator[_Named]:
     """Yield the pack that `text` names; an unpacked one is removed afterwards.
 
     `folder_first`: a pack's folder at this path counts before an installed pack.
@@ -49,15 +49,15 @@ def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
     library = installed()
     found = library.get(library.named(text))
     if folder_first and (Path(text) / "pack.yml").is_file():
-        yield Named(Path(text), False)
+        yield _Named(Path(text), False)
     elif found is not None:
-        yield Named(found.folder.resolve(), True)
+        yield _Named(found.folder.resolve(), True)
     elif text in library.broken:
         first = library.broken[text][0]
         raise PackError(f"The pack {text} does not load: {first}.", fix="See `aouo pack list`.")
     elif "://" in text or Path(text).expanduser().exists():
         with workshop("aouo-app-") as work:
-            yield Named(asyncio.run(fetch_source(text, work)), False)
+            yield _Named(asyncio.run(fetch_source(text, work)), False)
     else:
         hint = did_you_mean(text, library.names)
         raise PackError(
@@ -66,7 +66,7 @@ def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
         )
 
 
-def summary_of(pack: Named) -> Summary:
+def summary_of(pack: _Named) -> Summary:
     """Return what a pack may do, read as the bot reads it; its warnings go to stderr.
 
     Raises:

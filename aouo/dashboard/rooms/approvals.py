@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aouo.dashboard.endpoints import Endpoint, NotFound
 from aouo.dashboard.excerpts import beginning, excerpt
@@ -23,14 +22,6 @@ _LABEL_CHARS = 200
 _AT_REST = "No bot runs that could take the answer."
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the owner chooses, by the `value` of a choice, or says to a question in `words`."""
-
-    choice: str = ""
-    words: str = ""
-
-
 def approvals(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about open questions."""
 
@@ -47,9 +38,10 @@ def approvals(shown: Shown) -> Sequence[Endpoint]:
         async with shown.snapshot() as snapshot:
             return {"number": await snapshot.ask(open_gates.how_many())}
 
-    async def decide(gate: str, body: Decision) -> Facts:
+    async def decide(gate: str, choice: str = "", words: str = "") -> Facts:
+        """Decide by the `value` of a choice, or answer a question in `words`."""
         try:
-            return {"outcome": await shown.bot.app.deciding.decide(gate, body.choice, body.words)}
+            return {"outcome": await shown.bot.app.deciding.decide(gate, choice, words)}
         except LookupError:
             raise NotFound("There is no such question.") from None
         except ValueError as error:
@@ -63,7 +55,7 @@ def approvals(shown: Shown) -> Sequence[Endpoint]:
             "/api/approvals/{gate}",
             "Decide as the owner; 409 if it was decided before, or is not the owner's to decide.",
             decide,
-            body=Decision,
+            body=True,
         ),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import get_args
 
-from aouo.dashboard.endpoints import Choice, Day, Endpoint, Number, Words
+from aouo.dashboard.endpoints import Endpoint, day, number, option, phrase
 from aouo.dashboard.excerpts import excerpt
 from aouo.dashboard.shown import Shown
 from aouo.facts.accounts import Stage
@@ -21,16 +21,16 @@ from aouo.store.audit_report import Row, Sought
 _ROWS_MAX = 500
 _ID_MAX = 10**15 - 1
 _PARAMETERS = (
-    Words("text", "Occurs in tool, pack, reason, turn or call."),
-    Words("tool", "Its tool."),
-    Words("pack", "Its pack."),
-    Choice("stage", ("", *get_args(Stage)), "Its stage; any without it."),
-    Choice("origin", ("", *get_args(Origin)), "What its turn was started by; any without it."),
-    Words("turn", "Its turn's id, or the end of it."),
-    Day("since", "The first local day."),
-    Day("until", "The last local day."),
-    Number("before", 0, _ID_MAX, 0, "Only rows with a lower id; 0 = from the newest on."),
-    Number("limit", 1, _ROWS_MAX, 100, "How many rows."),
+    phrase("text", "Occurs in tool, pack, reason, turn or call."),
+    phrase("tool", "Its tool."),
+    phrase("pack", "Its pack."),
+    option("stage", ("", *get_args(Stage)), "Its stage; any without it."),
+    option("origin", ("", *get_args(Origin)), "What its turn was started by; any without it."),
+    phrase("turn", "Its turn's id, or the end of it."),
+    day("since", "The first local day."),
+    day("until", "The last local day."),
+    number("before", 0, _ID_MAX, 0, "Only rows with a lower id; 0 = from the newest on."),
+    number("limit", 1, _ROWS_MAX, 100, "How many rows."),
 )
 
 

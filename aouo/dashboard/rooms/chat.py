@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,14 @@ from aouo.dashboard.endpoints import (
     Frames,
     NotFound,
     NotShown,
-    Number,
     TooLarge,
-    Words,
+    number,
+    phrase,
 )
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.errors import FileNotFetched, FileTooBig, ToolFailed
 from aouo.facts.ports import Media
-from aouo.flow.files.media_files import folder_of
 from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
 from aouo.flow.web_chat import NotSaid, WebChat
 from aouo.guard.opening import opened
@@ -45,32 +44,12 @@ _HIGHEST = 2**53 - 1
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
-    """Something is said. `key` is the page's own name for it, so that it is said once however
-    often it is sent; `files` are ids of uploads, with commas between them."""
-
-    key: str
-    text: str = ""
-    files: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tap:
-    """A button of a message is tapped; `data` names it. `key` is the page's own name for the tap,
-    which counts once however often it is sent."""
-
-    key: str
-    message: int
-    data: str
-
-
 def chat(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints of the chats: of each pack by its name, and of no pack by `~`."""
     room = _Room(shown)
-    before = Number("before", 0, _HIGHEST, 0, "The id that all have to be below, 0 = the newest.")
-    after = Number("after", 0, _HIGHEST, 0, "The number of the last change that is known.")
-    name = Words("name", "What the file is called.")
+    before = number("before", 0, _HIGHEST, 0, "The id that all have to be below, 0 = the newest.")
+    after = number("after", 0, _HIGHEST, 0, "The number of the last change that is known.")
+    name = phrase("name", "What the file is called.")
     base = "/api/chats/{chat}"
     return (
         Endpoint("GET", base, "What was said, the oldest first.", room.messages, (before,)),
@@ -90,8 +69,8 @@ def chat(shown: Shown) -> Sequence[Endpoint]:
             room.file,
             gives="file",
         ),
-        Endpoint("POST", f"{base}/messages", "Say something.", room.say, body=Say),
-        Endpoint("POST", f"{base}/taps", "Tap a button.", room.tap, body=Tap),
+        Endpoint("POST", f"{base}/messages", "Say something.", room.say, body=True),
+        Endpoint("POST", f"{base}/taps", "Tap a button.", room.tap, body=True),
         Endpoint(
             "POST",
             f"{base}/files",
@@ -177,20 +156,23 @@ class _Room:
         entries = menu_of(library, lines, platform="web", pack=pack).entries
         return {"commands": [{"name": name, "about": about} for name, about in entries]}
 
-    async def say(self, chat: str, body: Say) -> Facts:
-        _check_key(body.key)
-        files = [one for one in body.files.split(",") if one]
+    async def say(self, chat: str, key: str, text: str = "", files: str = "") -> Facts:
+        """Say something. `key` is the page's own name for it, so that it is said once however often
+        it is sent; `files` are ids of uploads, with commas between them."""
+        _check_key(key)
+        ids = [one for one in files.split(",") if one]
         try:
-            number = await self._chat.say(self._address(chat), body.text, body.key, files)
+            number = await self._chat.say(self._address(chat), text, key, ids)
         except NotSaid as error:
             raise NotShown(str(error)) from error
         return {"id": number}
 
-    async def tap(self, chat: str, body: Tap) -> Facts:
-        _check_key(body.key)
-        if not 0 < body.message <= _HIGHEST:
+    async def tap(self, chat: str, key: str, message: int, data: str) -> Facts:
+        """Tap the button of a message that `data` names; `key` is as in `say`."""
+        _check_key(key)
+        if not 0 < message <= _HIGHEST:
             raise NotFound("There is no such message.")
-        await self._chat.tap(self._address(chat), body.message, body.data, body.key)
+        await self._chat.tap(self._address(chat), message, data, key)
         return {}
 
     async def upload(self, chat: str, name: str, content: AsyncIterable[bytes]) -> Facts:
@@ -217,7 +199,7 @@ class _Room:
             return _text(media)
         if not _is_here(media):
             raise NotFound("This file is not on this machine.")
-        folder = self._shown.home.media / folder_of(address)
+        folder = self._shown.home.media / address.folder
         return await asyncio.to_thread(_opened, folder / Path(media.source).name, media)
 
     def _now(self, address: ConversationAddress, row: WebMessage) -> WebMessage:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from aouo.app.services import configured, key_missing
 from aouo.config.file import look_at
@@ -16,13 +15,6 @@ from aouo.facts.ports import iso
 from aouo.plumbing.verbs import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class Examine:
-    """`fast` leaves out what needs the network."""
-
-    fast: bool = False
-
-
 def doctor(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about the checks."""
     alone = asyncio.Lock()
@@ -32,19 +24,20 @@ def doctor(shown: Shown) -> Sequence[Endpoint]:
         settings = await asyncio.to_thread(_settings, shown)
         return {"asks": list(_asks(settings)), "runs": alone.locked(), "last": last or None}
 
-    async def run(body: Examine) -> Facts:
+    async def run(fast: bool = False) -> Facts:
+        """Run the checks; `fast` leaves out what needs the network."""
         nonlocal last
         if alone.locked():
             raise Conflict("The checks run already; wait for their end.")
         async with alone:
-            found = await examine(shown.home, shown.environ, fast=body.fast)
-            last = {**found, "fast": body.fast, "at": iso(shown.clock.now())}
+            found = await examine(shown.home, shown.environ, fast=fast)
+            last = {**found, "fast": fast, "at": iso(shown.clock.now())}
             return last
 
     return (
         Endpoint("GET", "/api/doctor", "What the checks ask, and what they found last.", about),
         Endpoint(
-            "POST", "/api/doctor", "Run the checks of `aouo doctor`; they end.", run, body=Examine
+            "POST", "/api/doctor", "Run the checks of `aouo doctor`; they end.", run, body=True
         ),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 
 from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
 from aouo.dashboard.eval_runs import EvalRuns
@@ -14,13 +13,6 @@ from aouo.packs.evals.cases import Eval
 from aouo.plumbing.verbs import Facts
 
 _REAL = "asks your own model, which costs money: only `aouo pack test --real` runs it"
-
-
-@dataclass(frozen=True, slots=True)
-class RunEvals:
-    """Run the evals of this name; "" = all of the pack."""
-
-    name: str = ""
 
 
 def evals(shown: Shown) -> Sequence[Endpoint]:
@@ -39,7 +31,7 @@ def evals(shown: Shown) -> Sequence[Endpoint]:
             "/api/packs/{pack}/evals/run",
             "Begin to run a pack's evals with a scripted model, in a process of its own.",
             room.run,
-            body=RunEvals,
+            body=True,
         ),
         Endpoint(
             "POST",
@@ -69,18 +61,19 @@ class _Room:
             "last": last,
         }
 
-    async def run(self, pack: str, body: RunEvals) -> Facts:
+    async def run(self, pack: str, name: str = "") -> Facts:
+        """Run the evals of this name; "" = all of the pack."""
         bot, one = self._shown.bot, self._shown.pack(pack)
         there, _ = await asyncio.to_thread(cases.load, one.folder)
-        wanted = [each for each in there if body.name in ("", each.name)]
-        if not wanted and body.name:
-            raise NotFound(f"There is no eval {body.name!r} in {one.name}.")
+        wanted = [each for each in there if name in ("", each.name)]
+        if not wanted and name:
+            raise NotFound(f"There is no eval {name!r} in {one.name}.")
         scripted = [each for each in wanted if each.model == "scripted"]
         if not wanted:
             raise Conflict(f"{one.name} has no eval that can be run.")
         if not scripted:
             raise Conflict(f"“{wanted[0].name}” {_REAL}.")
-        return asdict(self._runs.begin(one, scripted, bot))
+        return self._runs.begin(one, scripted, bot)
 
     async def stop(self, pack: str) -> Facts:
         await self._runs.stop(pack)

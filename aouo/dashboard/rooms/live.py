@@ -10,7 +10,7 @@ from aouo.dashboard.endpoints import Endpoint, Frame, Frames
 from aouo.dashboard.shown import Shown
 from aouo.plumbing.changes import Look, changes, look_of
 
-EVERY_S = 0.5
+_EVERY_S = 0.5
 
 
 def live(shown: Shown) -> Sequence[Endpoint]:
@@ -25,7 +25,7 @@ def live(shown: Shown) -> Sequence[Endpoint]:
         """Yield a frame at once, and at each change; each stands for all before it."""
         seen = await look()
         yield Frame("changed", {})
-        found = changes(look, seen, clock=shown.clock, every_s=EVERY_S)
+        found = changes(look, seen, clock=shown.clock, every_s=_EVERY_S)
         async with aclosing(found) as looks:
             async for _ in looks:
                 yield Frame("changed", {})

@@ -6,45 +6,28 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
-from aouo.dashboard.endpoints import Choice, Conflict, Endpoint, NotShown, Number, Words
+from aouo.dashboard.endpoints import Conflict, Endpoint, NotShown, number, option, phrase
 from aouo.dashboard.shown import Shown
 from aouo.plumbing.log_reading import Line, Piece, Spot, newer, older
 from aouo.plumbing.verbs import Facts
 
-LINES_MAX = 200
+_LINES_MAX = 200
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 _HEAD = ("event", "level", "timestamp", "exception")
 _BEGUN = re.compile(r'"(event|level|timestamp|pack|turn_id)": "((?:[^"\\]|\\.){0,200})"')
 _SPOT_CHARS = 60
 _PARAMETERS = (
-    Words("pack", "Lines of this pack."),
-    Choice("whose", ("and general", "only"), "Also lines that name no pack, or not."),
-    Choice("level", _LEVELS, "Of this level and above."),
-    Words("text", "Lines that hold this text, in any case."),
-    Words("before", "The spot that the lines end at.", _SPOT_CHARS),
-    Words("after", "The spot that the lines begin at.", _SPOT_CHARS),
-    Number("lines", 1, LINES_MAX, 100, "How many at most."),
+    phrase("pack", "Lines of this pack."),
+    option("whose", ("and general", "only"), "Also lines that name no pack, or not."),
+    option("level", _LEVELS, "Of this level and above."),
+    phrase("text", "Lines that hold this text, in any case."),
+    phrase("before", "The spot that the lines end at.", _SPOT_CHARS),
+    phrase("after", "The spot that the lines begin at.", _SPOT_CHARS),
+    number("lines", 1, _LINES_MAX, 100, "How many at most."),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """One line as it is shown. `fields` are texts; "" is what it does not say."""
-
-    event: str
-    level: str
-    timestamp: str
-    pack: str
-    turn: str
-    fields: dict[str, str]
-    exception: str
-    text: str
-    """The line itself, if it is no event that can be read."""
-    size: int
-    is_cut: bool
 
 
 def logs(shown: Shown) -> Sequence[Endpoint]:
@@ -102,9 +85,9 @@ class _Wanted:
         if levels != _LEVELS and not any(f'"{level}"' in line.text for level in levels):
             return False  # without reading it: most lines are not
         said = told(line)
-        if levels != _LEVELS and said.level not in levels:
+        if levels != _LEVELS and said["level"] not in levels:
             return False
-        return not self.pack or said.pack == self.pack or not (said.pack or self.only)
+        return not self.pack or said["pack"] == self.pack or not (said["pack"] or self.only)
 
 
 def _spot(written: str) -> Spot | None:
@@ -115,8 +98,9 @@ def _spot(written: str) -> Spot | None:
     raise NotShown("before and after have to be what an answer named.")
 
 
-def told(line: Line) -> _Told:
-    """Return what a line says. What is no JSON stays a text; of a cut one the beginning is read."""
+def told(line: Line) -> Facts:
+    """Return what a line says, "" for what it does not. What is no JSON stays a `text`; of a cut
+    one the beginning is read."""
     try:
         parsed: object = json.loads(line.text)
     except (ValueError, RecursionError):
@@ -125,23 +109,23 @@ def told(line: Line) -> _Told:
         fields = cast("dict[str, Any]", parsed)
         return _event(fields, line)
     begun = dict(reversed(_BEGUN.findall(line.text))) if line.is_cut else {}
-    return replace(_event(begun, line), fields={}, text=line.text)
+    return {**_event(begun, line), "fields": {}, "text": line.text}
 
 
-def _event(fields: dict[str, Any], line: Line) -> _Told:
+def _event(fields: dict[str, Any], line: Line) -> Facts:
     named = {name: _text(value) for name, value in fields.items()}
-    return _Told(
-        event=named.get("event", ""),
-        level=named.get("level", ""),
-        timestamp=named.get("timestamp", ""),
-        pack=named.get("pack", ""),
-        turn=named.get("turn_id", ""),
-        fields={name: value for name, value in named.items() if name not in _HEAD},
-        exception=named.get("exception", ""),
-        text="",
-        size=line.size,
-        is_cut=line.is_cut,
-    )
+    return {
+        "event": named.get("event", ""),
+        "level": named.get("level", ""),
+        "timestamp": named.get("timestamp", ""),
+        "pack": named.get("pack", ""),
+        "turn": named.get("turn_id", ""),
+        "fields": {name: value for name, value in named.items() if name not in _HEAD},
+        "exception": named.get("exception", ""),
+        "text": "",
+        "size": line.size,
+        "is_cut": line.is_cut,
+    }
 
 
 def _text(value: object) -> str:

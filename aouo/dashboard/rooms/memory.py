@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -27,21 +27,6 @@ from aouo.words.catalogue import text
 
 _WORDS_CHARS = 2_000
 _SECRET = "It holds what looks like a secret, which is left out here. Edit it where it lies."
-
-
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """A whole file as the owner wants it; `version` is that of the text they read."""
-
-    text: str
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class TakeBack:
-    """Take a change back; `version` is the one that the owner saw as the newest."""
-
-    version: int
 
 
 def memory(shown: Shown) -> Sequence[Endpoint]:
@@ -67,14 +52,14 @@ def memory(shown: Shown) -> Sequence[Endpoint]:
             f"{address}/{{tenant}}/files/{{file}}",
             "Replace a file's text by the owner's; refused if it is not what they read.",
             room.edit,
-            body=Edited,
+            body=True,
         ),
         Endpoint(
             "POST",
             f"{address}/{{tenant}}/undo",
             "Take the newest change back, as `/memory undo` does.",
             room.undo,
-            body=TakeBack,
+            body=True,
         ),
     )
 
@@ -128,22 +113,21 @@ class _Room:
             }
         return await asyncio.to_thread(self._version, version, words, lines)
 
-    async def edit(self, pack: str, tenant: str, file: str, body: Edited) -> Facts:
+    async def edit(self, pack: str, tenant: str, file: str, text: str, version: str) -> Facts:
+        """Replace a file's text; `version` is that of the text which the owner read."""
         files = await self._files_of(pack, tenant)
         name = _file(files, file)
         (there,) = await self._told(files, {}, name)
         if there["locked"]:
             raise Conflict(f"{name}: {there['locked']}")
-        size = len(body.text.encode())
+        size = len(text.encode())
         if size > files.max_bytes:
             raise NotShown(
                 f"{name} would hold {size:,} bytes; at most {files.max_bytes:,} fit. Shorten it."
             )
         keeping = self._shown.bot.app.shared.keeping
         try:
-            changed = await keeping.write(
-                pack, tenant, name, body.text, body.version, self._cause("hand")
-            )
+            changed = await keeping.write(pack, tenant, name, text, version, self._cause("hand"))
         except ChangedMeanwhile as error:
             raise Conflict(
                 f"{error} Nothing was saved, and your text is still here: look at what is there "
@@ -153,12 +137,13 @@ class _Room:
             raise Conflict(f"{name} cannot be written: {error}") from error
         return {"changed": changed, **await self.files(pack, tenant)}
 
-    async def undo(self, pack: str, tenant: str, body: TakeBack) -> Facts:
+    async def undo(self, pack: str, tenant: str, version: int) -> Facts:
+        """Take a change back; `version` is the one that the owner saw as the newest."""
         await self._files_of(pack, tenant)
         keeping = self._shown.bot.app.shared.keeping
         try:
             undone, edited = await keeping.undo(
-                pack, tenant, self._cause("undo"), call_id=f"page:{ulid()}", wanted=body.version
+                pack, tenant, self._cause("undo"), call_id=f"page:{ulid()}", wanted=version
             )
         except ToolFailed as error:
             raise Conflict(f"Nothing was undone: {error}") from error

@@ -16,7 +16,7 @@ from aouo.plumbing.verbs import Facts
 from aouo.store import installs
 from aouo.words.packs import UNREAD, card_sentences, signature_line
 
-RECENT_S = 5.0
+_RECENT_S = 5.0
 
 
 def packs(shown: Shown) -> Sequence[Endpoint]:
@@ -109,7 +109,7 @@ class _Folders:
             if library is not self._library:
                 self._library = library
                 self._found.clear()
-            if name in self._found and now_s - self._found[name][0] < RECENT_S:
+            if name in self._found and now_s - self._found[name][0] < _RECENT_S:
                 return self._found[name][1]
             found = await look()
             self._found[name] = now_s, found

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
-from aouo.dashboard.endpoints import Endpoint, NotFound, Number, Words
+from aouo.dashboard.endpoints import Endpoint, NotFound, number, phrase
 from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Triggered
@@ -33,13 +33,6 @@ PAGE = 100
 _ASKED_CHARS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """Switch a schedule on or off."""
-
-    on: bool
-
-
 def schedules(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about what begins by itself."""
     room = _Room(shown)
@@ -50,8 +43,8 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             f"The schedules, {PAGE} of them: what comes next first; the watches; the heartbeat.",
             room.listed,
             (
-                Words("pack", "Of this pack only."),
-                Number("skip", 0, 1_000_000, 0, "How many to leave out at the beginning."),
+                phrase("pack", "Of this pack only."),
+                number("skip", 0, 1_000_000, 0, "How many to leave out at the beginning."),
             ),
         ),
         Endpoint(
@@ -60,8 +53,8 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "One schedule: when it comes next, what it asks then, and its newest runs.",
             room.one,
             (
-                Number("times", 1, 50, 5, "How many due times."),
-                Number("runs", 1, 500, HISTORY, "How many runs."),
+                number("times", 1, 50, 5, "How many due times."),
+                number("runs", 1, 500, HISTORY, "How many runs."),
             ),
         ),
         Endpoint(
@@ -69,7 +62,7 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
             "/api/schedules/{schedule}/switch",
             "Switch a schedule on or off.",
             room.switch,
-            body=Switch,
+            body=True,
         ),
         Endpoint(
             "POST",
@@ -127,8 +120,8 @@ class _Room:
 
         return await asyncio.to_thread(told)
 
-    async def switch(self, schedule: str, body: Switch) -> Facts:
-        return await self._do("cron_switch", id=schedule, on=body.on)
+    async def switch(self, schedule: str, on: bool) -> Facts:
+        return await self._do("cron_switch", id=schedule, on=on)
 
     async def run(self, schedule: str) -> Facts:
         return {**await self._do("cron_run", id=schedule), "off": self._why_off}
@@ -140,7 +133,7 @@ class _Room:
         """Do what `aouo cron` does. Raises: NotFound, and what the verb raises."""
         app = self.shown.bot.app
         verbs = home_verbs(app.packs, app.schedules, app.shared.database, app.shared.clock)
-        facts = await verbs[name](arguments)
+        facts = await verbs[name](**arguments)
         if facts["schedule"] is None:
             raise _gone()
         return facts

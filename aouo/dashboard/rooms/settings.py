@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -28,16 +27,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Save:
-    """Changes by key, null = its default; the version of the file that was read; and whether what
-    would be lost is meant to be."""
-
-    version: str
-    changes: dict[str, Any]
-    anyway: bool = False
-
-
 class _Loses(Exception):
     """A change would take something away; `args` are the sentences."""
 
@@ -50,12 +39,14 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
         facts = await asyncio.to_thread(lambda: configuration(shown.home, _in_force(shown)))
         return {"running": shown.runtime is not None, "by_hand": BY_HAND, **facts}
 
-    async def save(body: Save) -> Facts | Answer:
+    async def save(version: str, changes: dict[str, Any], anyway: bool = False) -> Facts | Answer:
+        """Save changes by key, null = its default; `version` is that of the file which was read,
+        `anyway`: what would be lost is meant to be."""
         if shown.runtime is None:
             raise Conflict("No bot runs that could take it up: `aouo config set` saves it.")
         async with one_by_one:
             try:
-                return await finish(_save(shown, shown.runtime, body))
+                return await finish(_save(shown, shown.runtime, changes, version, anyway=anyway))
             except (ConfigBroken, NotTaken) as refused:
                 return _refused(refused.problems)
             except _Loses as lost:
@@ -74,7 +65,7 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
             "/api/settings",
             "Save changes of the configuration, all or none, and take them up.",
             save,
-            body=Save,
+            body=True,
         ),
     )
 
@@ -88,7 +79,7 @@ def _in_force(shown: Shown) -> InForce:
     return InForce(reloading.running, shown.environ, shown.redactor(), problems)
 
 
-async def _save(shown: Shown, bot: Runtime, body: Save) -> Facts:
+async def _save(shown: Shown, bot: Runtime, changes: Facts, version: str, *, anyway: bool) -> Facts:
     """Write the changes and have the bot take them up; what it cannot use is not left in the file.
 
     Raises:
@@ -98,8 +89,10 @@ async def _save(shown: Shown, bot: Runtime, body: Save) -> Facts:
         _Loses: something would be lost, and nobody said that it may be.
     """
     before = bot.reloading.accepted.settings
-    written, version = await asyncio.to_thread(_written, shown, bot, body)
-    log.info("config_saved", keys=sorted(body.changes), origin="web")
+    written, version = await asyncio.to_thread(
+        _written, shown, bot, changes, version, anyway=anyway
+    )
+    log.info("config_saved", keys=sorted(changes), origin="web")
     problems: Sequence[str] = (await bot.reload())["config"]["problems"]
     if problems:
         await asyncio.to_thread(put_back, shown.home.path, written.before, version)
@@ -114,18 +107,20 @@ async def _save(shown: Shown, bot: Runtime, body: Save) -> Facts:
     }
 
 
-def _written(shown: Shown, bot: Runtime, body: Save) -> tuple[Change, str]:
+def _written(
+    shown: Shown, bot: Runtime, changes: Facts, version: str, *, anyway: bool
+) -> tuple[Change, str]:
     """Check the changes and write them; return what they made of the file, and its version."""
     home, then = shown.home.path, bot.reloading.accepted.settings
 
     def accept(after: Loaded) -> None:
         check_start(then, after.settings)
-        if not body.anyway and (lost := losses(then, after.settings)):
+        if not anyway and (lost := losses(then, after.settings)):
             raise _Loses(*lost)
 
     keys = {key.path: key for key in keys_in(read_tree(home), plain(bot.reloading.running))}
-    changes = checked(body.changes, keys)
-    done = change(home, changes, shown.environ, version=body.version, accept=accept)
+    wanted = checked(changes, keys)
+    done = change(home, wanted, shown.environ, version=version, accept=accept)
     return done, version_of(home)
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from aouo.dashboard.endpoints import (
-    Choice,
     Download,
     Endpoint,
     NotFound,
-    Number,
-    Words,
+    number,
+    option,
+    phrase,
 )
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format, head, lines, shown_cell, tail, whole_cell
@@ -40,32 +40,32 @@ from aouo.plumbing.verbs import Facts
 T = TypeVar("T")
 LOOKS = 2
 """At the same time; others wait, so that reading for the page takes no thread from the bot."""
-NAME_CHARS = 1_000
+_NAME_CHARS = 1_000
 _READ_CHARS = 4_000
 _EXPORT_ROWS = 500
 
-_WHOSE = Words("tenant", "Whose database: a tenant; without one that of everybody together.")
-_TABLE = Words("table", "The name of the table.", NAME_CHARS)
+_WHOSE = phrase("tenant", "Whose database: a tenant; without one that of everybody together.")
+_TABLE = phrase("table", "The name of the table.", _NAME_CHARS)
 _KEPT = (
     _WHOSE,
     _TABLE,
-    Words("column", "The column that is filtered by.", NAME_CHARS),
-    Choice("how", ("contains", "equals"), "Whether the text is looked for inside, or is all."),
-    Words("text", "The text; without it all rows are there."),
+    phrase("column", "The column that is filtered by.", _NAME_CHARS),
+    option("how", ("contains", "equals"), "Whether the text is looked for inside, or is all."),
+    phrase("text", "The text; without it all rows are there."),
 )
 """Which rows of a table."""
 _PAGE = (
     *_KEPT,
-    Words("sort", "The column to sort by; without one, as stored.", NAME_CHARS),
-    Choice("order", ("falling", "rising"), "The order."),
-    Words("after", "The key of the row after which the page begins.", KEY_CHARS),
-    Number("limit", 1, 200, 50, "How many rows."),
+    phrase("sort", "The column to sort by; without one, as stored.", _NAME_CHARS),
+    option("order", ("falling", "rising"), "The order."),
+    phrase("after", "The key of the row after which the page begins.", KEY_CHARS),
+    number("limit", 1, 200, 50, "How many rows."),
 )
 _CELL = (
     _WHOSE,
     _TABLE,
-    Words("column", "The column.", NAME_CHARS),
-    Words("key", "The key of the row.", KEY_CHARS),
+    phrase("column", "The column.", _NAME_CHARS),
+    phrase("key", "The key of the row.", KEY_CHARS),
 )
 
 
@@ -100,7 +100,7 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
             f"{address}/export",
             whole,
             room.export,
-            (*_KEPT, Choice("kind", tuple(FORMATS), "The format.")),
+            (*_KEPT, option("kind", tuple(FORMATS), "The format.")),
             gives="file",
         ),
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import get_args
 
-from aouo.dashboard.endpoints import Choice, Day, Endpoint, NotFound, Number, Words
+from aouo.dashboard.endpoints import Endpoint, NotFound, day, number, option, phrase
 from aouo.dashboard.excerpts import MARGIN_CHARS, beginning
 from aouo.dashboard.shown import Shown
 from aouo.facts.events import Origin
@@ -20,22 +20,22 @@ from aouo.store.turn_lines import Wanted
 from aouo.store.turn_texts import CallTexts, Kept
 from aouo.words.models import no_answer_because
 
-TEXT_CHARS = 2_000
-PROMPT_CHARS = 50_000
+_TEXT_CHARS = 2_000
+_PROMPT_CHARS = 50_000
 _WHY_CHARS = 500
 """Of a reason, and of what a platform said."""
 _PARAMETERS = (
-    Words("pack", "The pack that answered."),
-    Words("person", "Who asked, as the platform's id."),
-    Choice("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
-    Choice("origin", ("", *get_args(Origin)), "What started it; any without it."),
-    Words("model", "A model that answered in it."),
-    Words("reason", "A part of why it has no answer."),
-    Words("session", "Its session."),
-    Day("since", "The first day on which it may have begun."),
-    Day("until", "The last day on which it may have begun."),
-    Words("older", "The id of the turn before which to go on."),
-    Number("limit", 1, 200, 50, "How many."),
+    phrase("pack", "The pack that answered."),
+    phrase("person", "Who asked, as the platform's id."),
+    option("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
+    option("origin", ("", *get_args(Origin)), "What started it; any without it."),
+    phrase("model", "A model that answered in it."),
+    phrase("reason", "A part of why it has no answer."),
+    phrase("session", "Its session."),
+    day("since", "The first day on which it may have begun."),
+    day("until", "The last day on which it may have begun."),
+    phrase("older", "The id of the turn before which to go on."),
+    number("limit", 1, 200, 50, "How many."),
 )
 
 
@@ -57,11 +57,11 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
             trace = await traces.ask(snapshot, line)
             if line.off_record:
                 return _told(trace, (), {}, (), shown.redactor())
-            read = TEXT_CHARS + MARGIN_CHARS
+            read = _TEXT_CHARS + MARGIN_CHARS
             said = await snapshot.ask(turn_texts.words(line.id, read))
             calls = await snapshot.ask(turn_texts.calls(line.id, read))
             kept = trace.recorded.prompts if said else ()  # a newer turn may have had the same
-            prompt = await snapshot.ask(prompts.texts(kept, PROMPT_CHARS + MARGIN_CHARS))
+            prompt = await snapshot.ask(prompts.texts(kept, _PROMPT_CHARS + MARGIN_CHARS))
         return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
 
     return (
@@ -98,10 +98,10 @@ def _told(
             facts["result"] = _cut(texts.result, redactor)
     for one in told["tries"]:
         one["why"] = no_answer_because(one["error"])
-    told["prompt"] = [beginning(redactor, text, PROMPT_CHARS) for text in prompt]
+    told["prompt"] = [beginning(redactor, text, _PROMPT_CHARS) for text in prompt]
     told["said"] = [_cut(text, redactor) for text in said]
     return told
 
 
 def _cut(kept: Kept, redactor: Redactor) -> Facts:
-    return {"text": beginning(redactor, kept.text, TEXT_CHARS), "chars": kept.chars}
+    return {"text": beginning(redactor, kept.text, _TEXT_CHARS), "chars": kept.chars}

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from aouo.dashboard.endpoints import Choice, Day, Download, Endpoint, NotShown, Number
+from aouo.dashboard.endpoints import Download, Endpoint, NotShown, day, number, option
 from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.money import Money
 from aouo.dashboard.shown import Shown
@@ -23,11 +23,11 @@ from aouo.store.usage_days import Range
 from aouo.store.usage_report import DAYS_MAX
 from aouo.words.models import no_answer_because
 
-DAYS = 30
+_DAYS = 30
 _RANGE = (
-    Number("days", 1, DAYS_MAX, None, f"The last days, today included; {DAYS} without a range."),
-    Day("from", "The first day, in place of `days`; with `to`."),
-    Day("to", "The last day; with `from`."),
+    number("days", 1, DAYS_MAX, None, f"The last days, today included; {_DAYS} without a range."),
+    day("from", "The first day, in place of `days`; with `to`."),
+    day("to", "The last day; with `from`."),
 )
 """The days that an address may ask for."""
 _SLOWEST = 10
@@ -59,7 +59,7 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
             "/api/usage/export",
             "The rows: one per day, pack, model, person and use.",
             room.export,
-            (*_RANGE, Choice("format", tuple(FORMATS), "How they are written.")),
+            (*_RANGE, option("format", tuple(FORMATS), "How they are written.")),
             gives="file",
         ),
     )
@@ -123,7 +123,7 @@ class _Room:
         if days is not None and (first or last):
             raise NotShown("Give either days, or from and to.")
         if not first and not last:
-            days = days or DAYS
+            days = days or _DAYS
             return {"days": days}, usage_report.last_days(self._shown.today.isoformat(), days)
         if not (first and last):
             raise NotShown("Give both from and to.")

@@ -14,7 +14,6 @@ from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun, begin
 from aouo.flow.answering.otr_memory import OtrMemory
-from aouo.flow.files.media_files import folder_of
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.onboarding import may_begin, skill_of
 from aouo.flow.questions.approving import Approving, elsewhere
@@ -174,7 +173,7 @@ class Turns:
             chat_kind=job.inbound.chat_kind,
             person=facts.person.id,
             origin=facts.origin,
-            media=folder_of(facts.address),
+            media=facts.address.folder,
             off_record=facts.turn.off_record,
             spend=lambda scope, provider, model, ms, usd: ctx.spend(
                 replace(
@@ -212,7 +211,7 @@ class Turns:
                 tenant=facts.tenant,
                 session_id=facts.turn.session_id,
                 off_record=facts.turn.off_record,
-                media=folder_of(facts.address),
+                media=facts.address.folder,
             ),
             propose=generation.guard.propose,
             call_tool=call_tool,

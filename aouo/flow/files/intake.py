@@ -163,7 +163,7 @@ class Intake:
         files = self.files.get(job.inbound.address.platform)
         if files is None:
             raise _Missed(text("media.not-reached", what=item.in_words))
-        path = f"{media_files.folder_of(job.inbound.address)}/{job.id}_{position}_{item.file_name}"
+        path = f"{job.inbound.address.folder}/{job.id}_{position}_{item.file_name}"
         try:
             size = await files.fetch(item, self.folder / path)
         except FileTooBig as error:

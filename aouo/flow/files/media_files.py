@@ -5,24 +5,16 @@ media/<platform>_<chat>[_<thread>]/<job>_<position>_<name>
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Album, Attached, Inbound
 from aouo.plumbing.trees import remove as removed
 
 QUOTA_BYTES = 2_000_000_000
 """All files together; above it the oldest go, whatever their age."""
-
-
-def folder_of(address: ConversationAddress) -> str:
-    """The conversation's folder among the media, such as `tg_-100123_7`."""
-    parts = filter(None, (address.platform, address.chat_id, address.thread_id))
-    return re.sub(r"[^A-Za-z0-9_-]", "_", "_".join(parts))
 
 
 def remove(media: Path, job_id: int, inbound: Inbound) -> None:

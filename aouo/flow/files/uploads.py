@@ -19,7 +19,6 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import PICTURES, Attachment, Kind, safe_name
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
 from aouo.facts.ids import ulid
-from aouo.flow.files.media_files import folder_of
 
 UPLOAD_BYTES = 20 * 1024 * 1024
 """The most that one file may have; as much as bots get of Telegram's own server."""
@@ -54,7 +53,7 @@ class Uploads:
 
     def place(self, address: ConversationAddress) -> Path:
         """Return the folder of a chat's files."""
-        return self.media / folder_of(address)
+        return self.media / address.folder
 
     async def take(
         self, address: ConversationAddress, name: str, content: AsyncIterable[bytes]
@@ -103,7 +102,7 @@ class Uploads:
             mime_type, size = type_of(file), file.stat().st_size
             return Attachment(
                 _kind_of(mime_type, size),
-                f"{folder_of(address)}/{file.name}",
+                f"{address.folder}/{file.name}",
                 file.name.removeprefix(f"up_{file_id}_"),
                 mime_type,
                 size,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import structlog
 
@@ -15,27 +14,19 @@ from aouo.facts.commands import INSTALL
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
 from aouo.facts.events import Album, Attached
 from aouo.facts.installs import Change
-from aouo.facts.notices import Notice
-from aouo.facts.notices_install import (
-    InstalledAlready,
-    InstallUsage,
-    NotInstalled,
-    PackDeclined,
-    PackInstalled,
-    PackOffered,
-)
 from aouo.facts.people import Owner
-from aouo.facts.ports import Clock, Files
+from aouo.facts.ports import Clock, Files, Rendered
 from aouo.facts.taps import Tap
 from aouo.facts.work import Job
 from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
+from aouo.installer.offers import Offer
+from aouo.installer.packs import Packs
 from aouo.outbound.outbox import Outbox
-from aouo.packs.compare import Difference
-from aouo.packs.summary import Summary
 from aouo.triggers.scheduling import Place
+from aouo.words import install as words
 from aouo.words import sentences
-from aouo.words.catalogue import say
+from aouo.words.catalogue import message, say
 from aouo.words.packs import install_card
 
 log = structlog.get_logger()
@@ -54,140 +45,106 @@ _OPEN = frozenset(
 answer, and the tap comes again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What the owner is asked; `same`: this very pack is installed already."""
-
-    change: Change
-    summary: Summary
-    difference: Difference
-    same: bool
-
-
-class Shop(Protocol):
-    """Changes what is installed; every failure is a `PackError` that leaves all as it was."""
-
-    async def offer(self, source: str, person: str, *, lasting: bool = True) -> Offer: ...
-    async def accept(self, change_id: str, person: str) -> Change: ...
-    async def decline(self, change_id: str) -> Change: ...
-    async def look(self, change_id: str) -> Change | None: ...
-    async def propose(self, pack: str, place: Place) -> None: ...
-
-
+@dataclass(slots=True, eq=False, kw_only=True)
 class Installing:
     """Installs packs by a command and a card. `bundled` are packs that come with aouo, by name;
     `provide` gives a pack its topic where there are topics."""
 
-    def __init__(
-        self,
-        *,
-        shop: Shop,
-        replies: Replies,
-        clock: Clock,
-        outbox: Outbox,
-        owner: Callable[[], Owner],
-        bundled: Callable[[], dict[str, Path]],
-        files: Mapping[str, Files],
-        folder: Path,
-        provide: Callable[[Job, str], Awaitable[ConversationAddress | None]],
-    ) -> None:
-        self._shop = shop
-        self._replies = replies
-        self._clock = clock
-        self._outbox = outbox
-        self._owner = owner
-        self._bundled = bundled
-        self._files = files
-        self._folder = folder
-        self._provide = provide
+    packs: Packs
+    replies: Replies
+    clock: Clock
+    outbox: Outbox
+    owner: Callable[[], Owner]
+    bundled: Callable[[], dict[str, Path]]
+    files: Mapping[str, Files]
+    folder: Path
+    provide: Callable[[Job, str], Awaitable[ConversationAddress | None]]
 
     async def run(self, job: Job, rest: str) -> None:
         """Look through the pack that is meant, and ask."""
-        if not self._owner().is_owner(job.inbound):
-            await self._replies.answer(job, say("commands.owners", name=INSTALL.name))
+        if not self.owner().is_owner(job.inbound):
+            await self.replies.answer(job, say("commands.owners", name=INSTALL.name))
             return
         try:
             wanted = rest.strip()
             source = await self._source(job, wanted)
             if not source:
-                await self._replies.answer(job, self._usage())
+                there = self.replies.library.names
+                bundled = [name for name in self.bundled() if name not in there]
+                await self.replies.answer(job, words.usage(bundled))
                 return
             lasting = source != str(self._downloaded(job))
-            ours = source == str(self._bundled().get(wanted))
-            async with typing(self._outbox.action, self._clock, job.inbound.address):
-                offer = await self._shop.offer(source, job.inbound.person.id, lasting=lasting)
-                notice = await self._asked(job, offer, ours=ours)
+            ours = source == str(self.bundled().get(wanted))
+            async with typing(self.outbox.action, self.clock, job.inbound.address):
+                offer = await self.packs.offers.offer(
+                    source, job.inbound.person.id, lasting=lasting
+                )
+                said = await self._asked(job, offer, ours=ours)
         except PackError as error:
-            notice = NotInstalled(str(error).replace(str(self._downloaded(job)), "The file"))
+            said = message(str(error).replace(str(self._downloaded(job)), "The file"))
         finally:
             self._downloaded(job).unlink(missing_ok=True)
-        await self._replies.answer(job, notice)
+        await self.replies.answer(job, said)
 
-    async def _asked(self, job: Job, offer: Offer, *, ours: bool) -> Notice:
-        """A card; or, where there is nothing to ask, what was done. `ours`: it came with aouo."""
-        change = offer.change
+    async def _asked(self, job: Job, offer: Offer, *, ours: bool) -> Rendered:
+        """Return a card; or, where there is nothing to ask, what was done. `ours`: it came with
+        aouo."""
+        change, difference = offer.change, offer.difference
         if offer.same:
-            await self._shop.decline(change.id)
-            return InstalledAlready(change.pack, change.version)
-        if offer.difference.needs_consent:
-            return PackOffered(
-                change.id,
-                install_card(offer.summary, offer.difference, ours=ours),
-                upgrade=change.kind == "upgrade",
-                older=offer.difference.older,
-            )
-        await self._shop.accept(change.id, job.inbound.person.id)
-        return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
+            await self.packs.offers.decline(change.id)
+            return say("install.already", pack=change.pack, version=change.version)
+        if difference.needs_consent:
+            kind = "upgrade" if change.kind == "upgrade" else "install"
+            yes = "older" if difference.older else kind
+            return words.offered(change.id, install_card(offer.summary, difference, ours=ours), yes)
+        await self.packs.accept(change.id, job.inbound.person.id)
+        return say("install.upgraded", pack=change.pack, version=change.version)
 
     async def offer(self, job: Job, tap: Tap) -> None:
         """Show the card of a pack that comes with aouo, or explain why not."""
         objection, (pack,) = "", tap.values
-        if not self._owner().is_owner(job.inbound):
+        if not self.owner().is_owner(job.inbound):
             objection = sentences.TAP_FOR_THE_OWNER
-        elif pack not in self._bundled():
+        elif pack not in self.bundled():
             objection = sentences.TAP_UNKNOWN
-        if await self._replies.begin_tap(job, objection):
+        if await self.replies.begin_tap(job, objection):
             await self.run(job, pack)
 
     async def decide(self, job: Job, tap: Tap) -> None:
         """Carry out the owner's answer to a card, or explain why not."""
         inbound = job.inbound
-        change = await self._shop.look(tap.values[0])
+        change = await self.packs.offers.look(tap.values[0])
         objection = ""
-        if not self._owner().is_owner(inbound):
+        if not self.owner().is_owner(inbound):
             objection = sentences.TAP_FOR_THE_OWNER
         elif change is None:
             objection = sentences.TAP_UNKNOWN
         elif (change.state, tap.name) not in _OPEN:
             objection = sentences.TAP_EXPIRED
-        if not await self._replies.begin_tap(job, objection) or change is None:
+        if not await self.replies.begin_tap(job, objection) or change is None:
             return
-        notice = await self._answered(job, change, yes=tap.name == "install_yes")
-        await self._replies.answer(job, notice, instead_of=inbound.message_id)
+        said = await self._answered(job, change, yes=tap.name == "install_yes")
+        await self.replies.answer(job, said, instead_of=inbound.message_id)
 
-    async def _answered(self, job: Job, change: Change, *, yes: bool) -> Notice:
+    async def _answered(self, job: Job, change: Change, *, yes: bool) -> Rendered:
         try:
             if not yes:
                 if change.state != "declined":
-                    await self._shop.decline(change.id)
-                return PackDeclined(change.pack)
+                    await self.packs.offers.decline(change.id)
+                return say("install.declined", pack=change.pack)
             if change.state == "failed":
-                return NotInstalled(change.why)
+                return message(change.why)
             if change.state != "done":
-                await self._shop.accept(change.id, job.inbound.person.id)
+                await self.packs.accept(change.id, job.inbound.person.id)
         except PackError as error:
-            return NotInstalled(str(error))
+            return message(str(error))
         if change.kind == "upgrade":
-            return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
-        topic = await self._provide(job, change.pack)
+            return say("install.upgraded", pack=change.pack, version=change.version)
+        topic = await self.provide(job, change.pack)
         inbound = job.inbound
         place = Place(topic or inbound.address, inbound.chat_kind, inbound.person.id)
-        await self._shop.propose(change.pack, place)
-        return PackInstalled(change.pack, change.version, open_here=topic is None)
-
-    def _usage(self) -> Notice:
-        there = self._replies.library.names
-        return InstallUsage(tuple(name for name in self._bundled() if name not in there))
+        await self.packs.propose(change.pack, place)
+        return words.installed(change.pack, change.version, here=topic is None)
 
     async def _source(self, job: Job, rest: str) -> str:
         """Where the pack is: an address, the name of one that comes along, or a file; "" = none.
@@ -198,10 +155,10 @@ class Installing:
         content = job.inbound.content
         if isinstance(content, Attached | Album) and not rest:
             return await self._fetched(job, content.items[0])
-        if rest in self._bundled():
-            return str(self._bundled()[rest])
+        if rest in self.bundled():
+            return str(self.bundled()[rest])
         if rest and not rest.startswith("https://"):
-            names = ", ".join(self._bundled()) or "none"
+            names = ", ".join(self.bundled()) or "none"
             raise PackError(
                 f"“{rest[:200]}” is no pack that came with me ({names}) and no https address.",
                 fix="Write /install and one of these, or send the .aouo file with /install under "
@@ -212,7 +169,7 @@ class Installing:
     async def _fetched(self, job: Job, item: Attachment) -> str:
         target = self._downloaded(job)
         try:
-            if (files := self._files.get(job.inbound.address.platform)) is None:
+            if (files := self.files.get(job.inbound.address.platform)) is None:
                 raise FileNotFetched("no files here")
             await files.fetch(item, target)
         except (FileTooBig, FileGone, FileNotFetched) as error:
@@ -220,4 +177,4 @@ class Installing:
         return str(target)
 
     def _downloaded(self, job: Job) -> Path:
-        return self._folder / f"install_{job.id}.aouo"
+        return self.folder / f"install_{job.id}.aouo"

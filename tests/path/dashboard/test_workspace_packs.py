@@ -75,7 +75,9 @@ async def test_a_pack_that_changed_or_went_away_in_its_folder_is_told(world: Wor
 
 async def test_an_upgrade_that_waits_for_a_yes_is_told(world: World) -> None:
     async with dashboard(world) as shown:
-        await shown.bot.runtime.app.packs.offer(str(ROOT / "packs" / "notes"), TERMINAL, upgrade="")
+        await shown.bot.runtime.app.packs.offers.offer(
+            str(ROOT / "packs" / "notes"), TERMINAL, upgrade=""
+        )
         _, found = await shown.get("/api/packs")
 
     (change,) = found["changes"]

@@ -17,7 +17,7 @@ import pytest
 
 from aouo.config.sections import Retention
 from aouo.flow.chores.retention import Tidying
-from aouo.installer.unfinished import at_rest
+from aouo.installer.unfinished import unfinished
 from aouo.plumbing.client import ask
 from aouo.store.database import Database
 from tests.fakes.clock import FastClock
@@ -73,12 +73,12 @@ async def test_a_begun_purge_that_fails_is_told_and_ended_by_a_later_start(
     with monkeypatch.context() as patch:
         patch.setattr("aouo.packs.stores.remove", fail)
         status = await told(world, "Removing scribe and all that it keeps")
-        found = at_rest(world.home)
+        found = unfinished(world.home)
     again = await told(world)
 
     assert len(status["unfinished"]) == len(found) == 1
     assert "aouo restart" in status["unfinished"][0]
-    assert (again["unfinished"], at_rest(world.home)) == ([], [])
+    assert (again["unfinished"], unfinished(world.home)) == ([], [])
 
 
 async def test_a_begun_upgrade_whose_files_are_gone_is_undone_and_told(world: World) -> None:
@@ -86,7 +86,7 @@ async def test_a_begun_upgrade_whose_files_are_gone_is_undone_and_told(world: Wo
     status = await told(world, "Upgrading scribe: The files of scribe are not those")
 
     assert "is as it was" in status["unfinished"][0]
-    assert at_rest(world.home) == []
+    assert unfinished(world.home) == []
 
 
 async def test_a_begun_restore_whose_plan_cannot_be_read_is_told(world: World) -> None:
@@ -96,7 +96,7 @@ async def test_a_begun_restore_whose_plan_cannot_be_read_is_told(world: World) -
     _keep(world.home.data / ".restoring-" / "fresh" / "data" / "a.txt", "x")
     status = await told(world, "Putting back what scribe keeps")
 
-    assert len(status["unfinished"]) == len(at_rest(world.home)) == 1
+    assert len(status["unfinished"]) == len(unfinished(world.home)) == 1
 
 
 @pytest.mark.parametrize("body", BROKEN)

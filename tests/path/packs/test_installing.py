@@ -405,7 +405,7 @@ async def test_files_that_were_changed_behind_the_owners_back_are_not_loaded(
         pinned.write_text(pinned.read_text().replace("[msg, persist]", "[msg, persist, shell]"))
         await bot.app.packs.refresh()
         broken = str(bot.app.generations.library.broken["shopping"][0])
-        card = await bot.app.packs.offer(str(pinned.parent), "owner")
+        card = await bot.app.packs.offers.offer(str(pinned.parent), "owner")
         await bot.app.packs.accept(card.change.id, "owner")
         again = bot.app.generations.library.get("shopping")
 
@@ -448,7 +448,7 @@ async def test_only_what_is_installed_can_be_removed(world: World, name: str) ->
 
 async def put(bot: Running, folder: Path) -> None:
     """Install a folder as a terminal does."""
-    offer = await bot.app.packs.offer(str(folder), "owner")
+    offer = await bot.app.packs.offers.offer(str(folder), "owner")
     await bot.app.packs.accept(offer.change.id, "owner")
 
 

@@ -25,7 +25,7 @@ WIDE = "[msg, persist, web]"
 
 async def offered(bot: Running, folder: Path) -> str:
     """The id of the question about a pack on disk."""
-    return (await bot.app.packs.offer(str(folder), "owner")).change.id
+    return (await bot.app.packs.offers.offer(str(folder), "owner")).change.id
 
 
 def is_installed(bot: Running) -> str:

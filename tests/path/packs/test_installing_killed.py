@@ -72,8 +72,8 @@ async def furnished(folder: Path, shelf: Path, port: int) -> AsyncGenerator[Plac
         here.home.config.write_text(json.dumps(config))
         settings = load_settings(here.home.path, {}).settings
         async with at_rest(here.home, settings) as verbs:
-            offer = await verbs["pack_offer"]({"source": str(shelf / "one")})
-            await verbs["pack_accept"]({"id": offer["id"]})
+            offer = await verbs["pack_offer"](source=str(shelf / "one"))
+            await verbs["pack_accept"](id=offer["id"])
         pack = load_pack(shelf / "one").pack
         assert pack is not None
         for owner in OWNERS:
