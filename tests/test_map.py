@@ -14,7 +14,7 @@ from scripts.house import HOUSE, MAP, above, drawn, layers, sentence, size
 
 FOUND = {
     "outbound/flood_control.py": ("flood", "telegram"),
-    "words/money.py": ("words the notices", "money"),
+    "words/money.py": ("reached", "limits", "money"),
     "flow/handlers/taps.py": ("taps", "buttons"),
     "facts/commands.py": ("commands", "every installation"),
     "installer/packs.py": ("installing", "removing"),

@@ -22,6 +22,7 @@ from aouo.outbound.owner_notices import OwnerNotices
 from aouo.plumbing import failpoint
 from aouo.plumbing.changes import Look, changes, look_of
 from aouo.words import sentences
+from aouo.words.catalogue import text
 
 log = structlog.get_logger()
 Taking: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
@@ -183,9 +184,9 @@ class Reloading:
             )
         about = str(self._file.look)
         if mended and told:
-            await self._owner_notices.tell(sentences.config_mended(), about=about)
+            await self._owner_notices.tell(text("config.mended"), about=about)
         if self._after.unfinished:
-            note = sentences.unfinished(self._after.told, did="took up config.json")
+            note = sentences.unfinished(self._after.told, did="reloaded")
             await self._owner_notices.tell(note, about=about)
         if result.after_restart:
             note = sentences.config_after_restart(result.after_restart)

@@ -51,7 +51,7 @@ from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.schedules import Schedules
-from aouo.words import sentences
+from aouo.words.catalogue import text
 
 log = structlog.get_logger()
 CONCURRENCY = 256
@@ -257,7 +257,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         chat=lambda: owner().told_in(telegram=telegram is not None),
     )
     known_models = KnownModels(generations, clock, owner_notices)
-    parts = Parts(clock, lambda name: owner_notices.tell(sentences.part_failed(name)))
+    parts = Parts(clock, lambda name: owner_notices.tell(text("parts.failed", name=name)))
     chores = chores_of(
         shared,
         generations,

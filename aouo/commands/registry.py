@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from aouo.facts.commands import PostAction, Takes, TurnHints, Words
 from aouo.facts.events import Inbound
-from aouo.facts.notices import Notice
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Route
 from aouo.packs.library import Library
@@ -45,7 +44,7 @@ class Result:
     done in the transaction of whichever answers, and never if there is no answer.
     """
 
-    output: Notice | Rendered | None = None
+    output: Rendered | None = None
     hints: TurnHints = field(default_factory=TurnHints)
     post_action: PostAction | None = None
     replay: bool = False  # messages that waited for a pack can go on

@@ -19,7 +19,6 @@ from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.store import jobs, routes
 from aouo.store.database import Tx
-from aouo.words import sentences
 from aouo.words.catalogue import say
 
 
@@ -51,7 +50,7 @@ class CommandResults:
             PostActionFailed: nothing of it may be kept.
         """
         if result.output is not None:
-            return Outcome([sentences.word(result.output), *self._also(tx, job, result, call.now)])
+            return Outcome([result.output, *self._also(tx, job, result, call.now)])
         self.post_actions.check(result.post_action)
         hints = replace(result.hints, said=result.hints.said or call.rest)
         carried = Carried(hints, result.post_action)

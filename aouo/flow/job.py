@@ -35,8 +35,7 @@ from aouo.routing.decide import decide
 from aouo.store.off_record import is_once
 from aouo.turn.context import Ending
 from aouo.turn.loop import run_turn
-from aouo.words import sentences
-from aouo.words.catalogue import say
+from aouo.words.catalogue import say, text
 
 log = structlog.get_logger()
 STARTS_MAX = 3
@@ -91,7 +90,7 @@ class Flow:
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             if job.isolated:
-                await self._bringing.give_up(job, sentences.run_broke(f"job {job.id}"))
+                await self._bringing.give_up(job, text("runs.broke", reference=f"job {job.id}"))
                 return
             await self._replies.set_aside(job, say("asides.broke"), "broke")
             return
@@ -131,7 +130,7 @@ class Flow:
 
         async def give_up() -> None:
             if job.isolated:
-                await self._bringing.give_up(job, sentences.run_broke(reference))
+                await self._bringing.give_up(job, text("runs.broke", reference=reference))
                 return
             try:
                 await replies.give_up(job, said, state="done", why="something broke")
@@ -215,7 +214,7 @@ class Answering:
                     await self._run(turn, begun_s, pictured=pictured)
         except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
             if job.isolated:
-                await self._bringing.give_up(job, sentences.run_without_pack(error.requested))
+                await self._bringing.give_up(job, text("runs.without-pack", pack=error.requested))
             else:
                 await self._replies.park(job, error.requested)
         except NothingToRetry:

@@ -16,7 +16,6 @@ from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
 from aouo.facts.errors import LostClaim, RouteRequiredError
 from aouo.facts.events import Button
-from aouo.facts.notices import Notice
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
@@ -32,14 +31,13 @@ from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.journal import record_all
-from aouo.words import asides, conversations, sentences
-from aouo.words.asides import Aside
+from aouo.words import conversations, delivering
 from aouo.words.catalogue import say
 
 log = structlog.get_logger()
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
-_ENDED: Mapping[Aside, str] = {
+_ENDED: Mapping[delivering.Aside, str] = {
     "broke": "the process broke down on it three times",
     "unreadable": "what came cannot be read",
     "failed": "something broke",
@@ -94,9 +92,8 @@ class Replies:
             {name: command.takes for name, command in self._added().items()},
         )
 
-    async def answer(self, job: Job, notice: Notice | Rendered, *, instead_of: int = 0) -> None:
+    async def answer(self, job: Job, said: Rendered, *, instead_of: int = 0) -> None:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
-        said = sentences.word(notice)
         await self.settle(job, lambda tx, now: [said], in_place=lambda message: instead_of)
 
     async def answer_tap(
@@ -153,7 +150,7 @@ class Replies:
         await self.settle(job, work, state=state)
 
     async def set_aside(
-        self, job: Job, said: Rendered, why: Aside, *, broken: bool = False
+        self, job: Job, said: Rendered, why: delivering.Aside, *, broken: bool = False
     ) -> None:
         """Give a job up for good: its person is told, and the owner.
 
@@ -175,12 +172,14 @@ class Replies:
         log.error("job_unreadable")
         await self.set_aside(job, say("asides.unreadable"), "unreadable")
 
-    def _tell_owner(self, tx: Tx, job: Job, why: Aside, turn_id: str, now: str) -> list[Delivery]:
+    def _tell_owner(
+        self, tx: Tx, job: Job, why: delivering.Aside, turn_id: str, now: str
+    ) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
         owner, there = self._owner().chat, job.inbound.address
         if owner is None or there.platform != "tg" or there == owner:
             return []
-        said = asides.set_aside(job.inbound, why, turn_id)
+        said = delivering.set_aside(job.inbound, why, turn_id)
         return [deliveries.add(tx, owner, "notice", said, now, key=f"aside:{job.id}")]
 
     async def put_aside(self, job: Job) -> None:

@@ -32,7 +32,7 @@ from aouo.queue.idle import idle
 from aouo.store import jobs, turns
 from aouo.store.database import Database
 from aouo.web.session import secrets_of
-from aouo.words.sentences import ABOUT_MODEL
+from aouo.words.catalogue import text as sentence
 
 ADA, BEN = 1001, 1002
 _ANSWER_S = 120.0
@@ -136,7 +136,8 @@ async def say(
         asked = await people.say(ADA, ADA, text)
         status = await _answered(database, clock, at_least=before + 1)
         said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
-        said = [m for m in said if not m.text.startswith(ABOUT_MODEL)]  # told to the owner besides
+        about = sentence("turns.about-model")  # told to the owner besides
+        said = [m for m in said if not m.text.startswith(about)]
         runtime.stop()
         await runtime.ended.wait()
     answer = "\n".join(line for message in said for line in _lines(message))

@@ -12,8 +12,8 @@ from aouo.markdown.entities import LIMIT, utf16_len
 from aouo.markdown.marks import first_heading
 from aouo.markdown.render import Part, render, stable_prefix
 from aouo.outbound.payloads import MAX_CAPTION
-from aouo.words import sentences
 from aouo.words.catalogue import say
+from aouo.words.catalogue import text as sentence
 
 _OPENING_UNITS = 1024
 _MORE = "\n\n…"
@@ -37,7 +37,7 @@ def messages_of_answer(
     else:
         opening, _ = stable_prefix(text[: 8 * _OPENING_UNITS], limit=_OPENING_UNITS)
         before = render(opening, tail=_MORE)
-    caption = sentences.whole_answer(len(text.split())) + tail
+    caption = sentence("turns.whole-answer", count=len(text.split())) + tail
     file = Rendered(caption, media=Media("document", "", file_name(text), text))
     return (*map(_message, before), file)
 

@@ -154,7 +154,9 @@ class LiveView:
             self._status = ""
         else:
             self._status = (
-                sentences.calling(name) if self._names_tools else sentence("turns.thinking")
+                sentence("turns.calling", tool=name)
+                if self._names_tools
+                else sentence("turns.thinking")
             )
 
     async def show_asking_again(self, asks: AsksAgain) -> None:

@@ -14,7 +14,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.plumbing.home import Home, home_path
 from aouo.store import deliveries
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
+from aouo.words.catalogue import message
 
 
 def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
@@ -51,7 +51,7 @@ class OwnerNotices:
 
         def write(tx: Tx) -> Delivery:
             key = f"owner:{now[:10] if daily else 'once'}:{digest}"
-            return deliveries.add(tx, chat, "notice", sentences.say(text), now, key=key)
+            return deliveries.add(tx, chat, "notice", message(text), now, key=key)
 
         row = await self._database.transact(write)
         if row.state == "queued":

@@ -271,7 +271,6 @@ class TelegramChannel:
             self._forums.discard(chat_id)
 
     async def _explain_tap(self, arrival: Arrival) -> None:
-        from aouo.words import sentences
         from aouo.words.catalogue import text
 
         if arrival.refused_tap:
@@ -280,7 +279,7 @@ class TelegramChannel:
                 arrival.refused_tap, text("conversations.not-authorized"), alert=True
             )
         else:
-            await self._stop_spinner(arrival.lost_tap, sentences.TAP_UNKNOWN, alert=True)
+            await self._stop_spinner(arrival.lost_tap, text("taps.unknown"), alert=True)
 
     async def _stop_spinner(self, answer_id: str, text: str = "", *, alert: bool = False) -> None:
         """Answer a tap: Telegram wants that within seconds, however long its lane is busy."""

@@ -1,4 +1,4 @@
-"""Words the notices about tokens and money: reached limits, and what was spent."""
+"""Says what is reached and spent: limits of tokens and money, and costs."""
 
 from __future__ import annotations
 
@@ -22,35 +22,32 @@ _EIGHTHS = "▏▎▍▌▋▊▉"
 
 def quota(error: errors.QuotaExceededError) -> str:
     """Return the sentence for a reached token cap: used, cap, key, and what helps."""
-    match error.scope:
-        case "turn":
-            helps = "Ask for a smaller piece"
-        case _:
-            helps = "It starts again at midnight"
-    named = {"pack": "daily limit of this pack", "turn": "limit of one answer"}
-    whose = named.get(error.scope, f"{error.scope} limit")
-    return (
-        f"The {whose} is reached: {error.used_tokens:,} of {error.cap_tokens:,} tokens. "
-        f"{helps}, or the owner raises {error.key}."
+    return text(
+        f"money.quota-{error.scope}", used=error.used_tokens, cap=error.cap_tokens, key=error.key
     )
 
 
 def budget(error: errors.BudgetExceeded) -> str:
     """Return the sentence for an exceeded budget: spent, cap, the worst case, and what helps."""
-    whose = "Your budget of today" if error.kind == "person" else _whose(error.kind, error.name)
-    return (
-        f"{whose} {_not_allowed(error)}. It starts again at midnight, or the owner raises "
-        f"{error.key}."
+    return text(
+        f"money.budget-{error.kind}",
+        name=error.name,
+        used=usd(error.used_usd),
+        cap=usd(error.cap_usd),
+        worst=usd(error.worst_usd),
+        key=error.key,
     )
 
 
 def raising(error: errors.BudgetExceeded) -> str:
     """Return the question to the owner whether to raise the budget for another person's turn."""
-    whose = "their budget of today"
-    if error.kind != "person":
-        whose = _whose(error.kind, error.name)
-        whose = f"{whose[0].lower()}{whose[1:]}"
-    return f"{whose} {_not_allowed(error)}. Raise it for today?"
+    return text(
+        f"money.raise-{error.kind}",
+        name=error.name,
+        used=usd(error.used_usd),
+        cap=usd(error.cap_usd),
+        worst=usd(error.worst_usd),
+    )
 
 
 def spending(
@@ -100,26 +97,15 @@ def cost(amount: float, unpriced: int) -> str:
     """Return what calls cost, and that `unpriced` of them have no known price."""
     if not unpriced:
         return usd(amount)
-    calls = "1 call" if unpriced == 1 else f"{unpriced:,} calls"
-    return f"{f'{usd(amount)} and ' if amount else ''}{calls} without a known price"
+    unknown = text("money.unpriced", count=unpriced)
+    return text("money.and", usd=usd(amount), unpriced=unknown) if amount else unknown
 
 
 def usd(amount: float) -> str:
     """Return US dollars as text: with cents, or four decimals for less than a cent."""
     if amount == 0 or amount >= 0.01:
         return f"${amount:,.2f}"
-    return "less than $0.0001" if amount < 0.0001 else f"${amount:.4f}"
-
-
-def _whose(kind: str, name: str) -> str:
-    return f"Today's budget of “{name}”" if kind == "pack" else "Today's budget"
-
-
-def _not_allowed(refused: errors.BudgetExceeded) -> str:
-    return (
-        f"does not allow this: {usd(refused.used_usd)} of {usd(refused.cap_usd)} are spent, and "
-        f"this answer may cost up to {usd(refused.worst_usd)}"
-    )
+    return text("money.tiny") if amount < 0.0001 else f"${amount:.4f}"
 
 
 def _spent(calls: int, tokens: int, amount: float, cached: int, unpriced: int) -> str:

@@ -1,25 +1,13 @@
-"""Makes messages of plain sentences, and lines of what people and strangers wrote."""
+"""Makes lines of what people and strangers wrote, and joins lines to messages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.ports import Rendered
 from aouo.markdown.entities import LIMIT
 
 _SHOWN_CHARS = 400
-
-
-def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
-    """Return a plain sentence with buttons; without formatting, so Telegram refuses none of it.
-
-    What it quotes may be long: the sentence is cut at the length of a message.
-    """
-    units = text.encode("utf-16-le", "replace")
-    if len(units) > 2 * LIMIT:
-        text = units[: 2 * (LIMIT - 1)].decode("utf-16-le", "ignore") + "…"
-    return Rendered(text, (), tuple(tuple(row) for row in rows), 0, False)
 
 
 def below(words: Rendered, line: str) -> Rendered:

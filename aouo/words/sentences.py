@@ -1,4 +1,4 @@
-"""Words notices and failures for people; other rooms only make typed notices.
+"""Says why turns, runs and parts failed, and what goes with answers of a turn.
 
 Each sentence says what happened and what helps; none quotes an exception.
 """
@@ -6,56 +6,22 @@ Each sentence says what happened and what helps; none quotes an exception.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
-from aouo.facts import errors, notices
-from aouo.facts.notices import Notice
-from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts import errors
+from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
 from aouo.words import models, money, questions
 from aouo.words.catalogue import text
 from aouo.words.may import PLATFORMS
-from aouo.words.saying import say
 
-ABOUT_MODEL = "About my model: "
 CUT_SHORT = "…"
 BUTTONS_OF_ALBUM = "⬆️"
 """The text above the buttons of an album without words."""
-RUN_TIMED_OUT = "it took too long, so I stopped it."
-ASKS_OWNER = "I am asking them now."
-TAP_EXPIRED = "This question is closed."
-TAP_NOT_YOURS = "This question is for somebody else."
-TAP_STOPPED = "This was stopped, so the question is closed."
-TAP_FOR_THE_OWNER = "Only the owner can decide this."
-TAP_SHOWN = "I have shown it again already."
-TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
 
 Rows: TypeAlias = tuple[tuple[ButtonSpec, ...], ...]
-
-
-def word(notice: Notice | Rendered) -> Rendered:
-    """Return the message for a notice, with its buttons."""
-    if isinstance(notice, Rendered):
-        return notice
-    said = _said(notice)
-    return say(said) if isinstance(said, str) else said
-
-
-def _said(notice: Notice) -> str | Rendered:
-    match notice:
-        case notices.ApprovalAsked():
-            return questions.approval(notice)
-        case notices.Plain.WAITS_FOR_OWNER:
-            return "This waits for the yes of this bot's owner. I have asked them."
-        case notices.Plain.OWNER_NOT_REACHED:
-            return (
-                "This needs the yes of this bot's owner, and I cannot reach them: they have to "
-                "write to me in private first."
-            )
-        case _:
-            assert_never(notice)
 
 
 def failure(error: BaseException, reference: str, *, for_owner: bool = False) -> str:
@@ -97,10 +63,10 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     `raise_usd` 0 = no button to raise it; `cheaper` names a model, "" = there is none.
     """
     rows = [[questions.raise_button(turn_id, raise_usd)]] if raise_usd else []
-    last = [ButtonSpec("Stop", encode("budget_stop", turn_id))]
+    last = [ButtonSpec(text("budgets.button-stop"), encode("budget_stop", turn_id))]
     if cheaper:
-        cheaper_data = encode("budget_cheaper", turn_id)
-        rows.append([ButtonSpec(f"Cheaper model: {cheaper}", cheaper_data)])
+        label = text("budgets.button-cheaper", model=cheaper)
+        rows.append([ButtonSpec(label, encode("budget_cheaper", turn_id))])
     return tuple(tuple(row) for row in (*rows, last))
 
 
@@ -117,10 +83,6 @@ def taken_back_in_history(effects: Sequence[str]) -> str:
     return f"[This answer was taken back; the person asks for it again.{_done(effects)}]"
 
 
-def calling(tool: str) -> str:
-    return text("turns.calling", tool=tool)
-
-
 def asking_again(asks: AsksAgain, *, why: bool) -> str:
     """Return the status line while the same or another service is asked; `why` adds the reason."""
     failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
@@ -133,11 +95,6 @@ def asking_again(asks: AsksAgain, *, why: bool) -> str:
         attempt=asks.attempt,
         attempts=asks.attempts,
     )
-
-
-def whole_answer(words: int) -> str:
-    """Return the caption of the file that a very long answer is sent as."""
-    return text("turns.whole-answer", count=words)
 
 
 def badge(pack_name: str) -> str:
@@ -155,17 +112,7 @@ def run_badge(name: str, pack_name: str, *, by_command: bool = False) -> str:
 def run_failed(why: str) -> str:
     """Return what is said of a run without a result."""
     advice = models.try_again()
-    return f"This did not work: {why.removesuffix(f' {advice}')}"
-
-
-def run_without_pack(pack_name: str) -> str:
-    """Return why a run cannot begin whose pack is gone."""
-    return f"the pack {pack_name} is not installed any more."
-
-
-def run_broke(reference: str) -> str:
-    """Return why a run failed that we could not even begin or end; `reference` is in the log."""
-    return f"something in me broke ({reference}). The owner finds it in the log."
+    return text("runs.failed", why=why.removesuffix(f" {advice}"))
 
 
 def run_in_history(name: str, prompt: str, *, by_command: bool = False) -> str:
@@ -182,48 +129,32 @@ def run_sent_in_history() -> str:
 
 def config_broken(problems: Sequence[str]) -> str:
     """Return the note to the owner after a start with the last good configuration."""
-    return (
-        "config.json has a problem, so I run on the last good version of it: "
-        f"{problems[0] if problems else 'unreadable'} (aouo doctor lists all)"
-    )
+    return text("config.broken", problem=problems[0] if problems else text("config.unreadable"))
 
 
 def config_rejected(problems: Sequence[str]) -> str:
     """Return the note to the owner that a change of the configuration was not taken up."""
-    return (
-        "config.json has a problem, so nothing of it has changed here: "
-        f"{problems[0]} (aouo doctor lists all)"
-    )
-
-
-def config_mended() -> str:
-    """Return the note to the owner that the configuration is taken up again."""
-    return "config.json is in order again, and in force."
+    return text("config.rejected", problem=problems[0])
 
 
 def config_after_restart(keys: Sequence[str]) -> str:
     """Return the note to the owner about changed keys that a running bot cannot take up."""
-    return f"In config.json, this takes effect after a restart: {', '.join(keys)} (aouo restart)"
+    return text("config.after-restart", keys=", ".join(keys))
 
 
-def unfinished(items: Sequence[tuple[str, str, str]], *, did: str = "started") -> str:
-    """Return the note to the owner about (what, why, what to do) that a start could not finish, or
-    whatever else the bot `did`."""
-    lines = [f"• {what}: {why.rstrip('.')}. {fix}." for what, why, fix in items]
-    return "\n".join((f"I {did}, and could not end this:", *lines))
-
-
-def part_failed(name: str) -> str:
-    """Return the note to the owner that an optional part does not run for now."""
-    return (
-        f"A part of me has failed: {name}. Everything else goes on, and I start it again by "
-        "itself; `aouo status` says how it fares, `aouo logs` why it failed."
-    )
+def unfinished(
+    items: Sequence[tuple[str, str, str]], *, did: Literal["started", "reloaded"] = "started"
+) -> str:
+    """Return the note to the owner about (what, why, fix) that a start or a reload left open."""
+    lines = [
+        text("parts.left", what=what, why=why.rstrip("."), fix=fix) for what, why, fix in items
+    ]
+    return "\n".join((text(f"parts.unfinished-{did}"), *lines))
 
 
 def model_concern(what: str, fix: str) -> str:
     """Return the note to the owner that something is or will be wrong with a model."""
-    return f"{ABOUT_MODEL}{what}. {fix}"
+    return f"{text('turns.about-model')} {what}. {fix}"
 
 
 def _done(effects: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ from scripts.plural_rules import rules
 
 HOUSE = Path(__file__).parents[2] / "aouo"
 LANGUAGE = "en"
+ASKS = ("text", "say", "sentence")
+"""By what names the functions of the catalogue are called."""
 
 
 def _sentences() -> dict[str, dict[str, str]]:
@@ -41,7 +43,11 @@ def _asked() -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
         for node in ast.walk(ast.parse(code)):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
-            if not isinstance(node.func, ast.Name) or node.func.id not in ("text", "say"):
+            if not isinstance(node.func, ast.Name) or node.func.id not in (
+                "text",
+                "say",
+                "sentence",
+            ):
                 continue
             first, given = node.args[0], {word.arg or "" for word in node.keywords}
             where = f"{file.relative_to(HOUSE)}:{node.lineno}"

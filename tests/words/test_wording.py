@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from aouo.facts import errors, notices
+from aouo.facts import errors
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.work import Route
-from aouo.words import models, sentences
+from aouo.words import models
+from aouo.words.catalogue import text
 from aouo.words.conversations import whereabouts
 
 HERE = Route(1, "notes", "", "s", "", 1)
@@ -31,9 +32,7 @@ def test_why_a_model_gave_no_answer_has_words_for_each_error() -> None:
     ("writes_bytes", "said"), [(0, "0 bytes"), (1, "1 byte"), (1_234, "1,234 bytes")]
 )
 def test_an_approval_counts_what_would_be_written(writes_bytes: int, said: str) -> None:
-    asked = notices.ApprovalAsked("g", "write_file", "notes", "/a", writes_bytes, ("allow", "deny"))
-
-    assert sentences.word(asked).text.startswith(f"“notes” wants to write {said} to\n/a\n")
+    assert text("questions.writes", count=writes_bytes) == f"write {said} to"
 
 
 @pytest.mark.parametrize(("platform", "told"), [("tg", True), ("web", False), ("cli", False)])

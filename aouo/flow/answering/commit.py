@@ -203,7 +203,7 @@ class Commit:
         asking = await self._budget_refusals.asking(job, error, turn_id, generation)
         for_owner = generation.owner.is_owner(job.inbound)
         said = sentences.failure(error, turn_id, for_owner=for_owner)
-        said += f" {sentences.ASKS_OWNER}" if asking else ""
+        said += f" {text('taps.asks-owner')}" if asking else ""
         return await self._without_answer(
             turn,
             "nack",
@@ -324,8 +324,8 @@ def _run_end(turn: Turn, ended: Ending | StopReason, *, spoke: bool) -> RunEnd:
     """What a triggered turn ended with, for whoever settles its run."""
     turn_id = turn.ctx.facts.turn.id
     match ended:
-        case Ack(text):
-            return RunEnd(turn_id, "done", text, spoke=spoke)
+        case Ack(answer):
+            return RunEnd(turn_id, "done", answer, spoke=spoke)
         case Nack(error):
             for_owner = turn.generation.owner.is_owner(turn.job.inbound)
             said = sentences.failure(error, turn_id, for_owner=for_owner)
@@ -333,7 +333,7 @@ def _run_end(turn: Turn, ended: Ending | StopReason, *, spoke: bool) -> RunEnd:
         case Abort(reason):
             return RunEnd(turn_id, "failed", reason)
         case StopReason.TIMEOUT:
-            return RunEnd(turn_id, "failed", sentences.RUN_TIMED_OUT, may_retry=True)
+            return RunEnd(turn_id, "failed", text("runs.timed-out"), may_retry=True)
         case StopReason():
             return RunEnd(turn_id, "stopped", ended.value)
 

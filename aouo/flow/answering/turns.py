@@ -16,7 +16,7 @@ from aouo.flow.answering.begin import Begun, begin
 from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.onboarding import may_begin, skill_of
-from aouo.flow.questions.approving import Approving, elsewhere
+from aouo.flow.questions.approving import Approving
 from aouo.flow.questions.waiting import PersonWait
 from aouo.guard.action import Action, Outcome
 from aouo.outbound.degrade import Capabilities
@@ -156,7 +156,7 @@ class Turns:
             person_wait,  # whoever sits at a terminal or the page is the owner
             owner=facts.person.id if facts.address.platform in ("cli", "web") else owner.id,
             chat=owner.chat_apart(facts.address),
-            asks_for=elsewhere(job.inbound),
+            asks_for=job.inbound,
             limits=generation.approvals,
         )
         tool_context = ToolContext(

@@ -14,7 +14,7 @@ from aouo.queue.gates import Waiting
 from aouo.routing.decisions import AnswerGate
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
-from aouo.words import sentences
+from aouo.words.catalogue import text
 
 Answer: TypeAlias = AnswerGate | Tap
 """Words, or a `choice` or `approval`."""
@@ -67,22 +67,22 @@ def _gate_of(tx: Tx, given: Answer, inbound: Inbound) -> Gate | None:
 def _judge(gate: Gate | None, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
     """(why not, the answer): a text is a label, a number or free words."""
     if gate is None:
-        return sentences.TAP_UNKNOWN, ""
+        return text("taps.unknown"), ""
     if gate.kind == APPROVAL:
         return _judge_approval(gate, given, inbound, now)
     if gate.person != inbound.person.id:
-        return sentences.TAP_NOT_YOURS, ""
+        return text("taps.not-yours"), ""
     if gate.state == "closed":
-        return sentences.TAP_STOPPED, ""
+        return text("taps.stopped"), ""
     if gate.state != "open":
-        return sentences.TAP_EXPIRED, ""
+        return text("taps.expired"), ""
     match given:
-        case AnswerGate(text):
-            return "", _meant(text.strip(), gate.options)
+        case AnswerGate(said):
+            return "", _meant(said.strip(), gate.options)
         case Tap("choice", (_, option)) if int(option) < len(gate.options):
             return "", gate.options[int(option)]
         case _:
-            return sentences.TAP_UNKNOWN, ""
+            return text("taps.unknown"), ""
 
 
 def _meant(text: str, options: tuple[str, ...]) -> str:
@@ -94,16 +94,16 @@ def _meant(text: str, options: tuple[str, ...]) -> str:
 def _judge_approval(gate: Gate, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
     """(why not, the answer): only a tap of the owner's counts, and only in time."""
     if gate.person != inbound.person.id:
-        return sentences.TAP_FOR_THE_OWNER, ""
+        return text("taps.for-the-owner"), ""
     if gate.state == "closed":
-        return sentences.TAP_STOPPED, ""
+        return text("taps.stopped"), ""
     if gate.state != "open" or gate.expires_at <= now:
-        return sentences.TAP_EXPIRED, ""
+        return text("taps.expired"), ""
     match given:
         case Tap("approval", (_, answer)) if answer in gate.options:
             return "", answer
         case _:
-            return sentences.TAP_UNKNOWN, ""
+            return text("taps.unknown"), ""
 
 
 def _is_number(text: str) -> bool:

@@ -18,11 +18,10 @@ from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
 from aouo.flow.questions import settled_cards
-from aouo.flow.questions.approving import elsewhere
 from aouo.flow.replies import Replies
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.database import Database, Tx
-from aouo.words import money, questions, sentences
+from aouo.words import money, questions
 from aouo.words.catalogue import message, text
 
 log = structlog.get_logger()
@@ -85,7 +84,7 @@ class BudgetRefusals:
             asked = deliveries.raises_asked_since(tx, hour_ago)
             return asked < generation.approvals.per_hour and not gone.is_closed(tx, chat)
 
-        card = questions.raising(error, turn_id, elsewhere(inbound))
+        card = questions.raising(error, turn_id, inbound)
         return Asking(chat, card, turn_id) if await self._database.read(may) else None
 
     async def model_for(self, address: ConversationAddress, generation: Generation) -> ChatModel:
@@ -117,7 +116,7 @@ class BudgetRefusals:
             refusal = budgets.refusal_of(tx, turn_id)
             asked = jobs.of_turn(tx, turn_id)
             if refusal is None or asked is None or not self._belongs(inbound, asked.address):
-                return sentences.TAP_UNKNOWN
+                return text("taps.unknown")
             if objection := self._objection(tap.name, refusal, asked, inbound):
                 return objection
             decided = self._decide(tx, tap.name, refusal, asked, day, now)
@@ -135,14 +134,14 @@ class BudgetRefusals:
     def _objection(self, tap: str, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
         if refusal.state != "open":
-            return sentences.TAP_EXPIRED
+            return text("taps.expired")
         is_owner = self._generations.now.owner.is_owner(tapped)
         if tap == "budget_raise":
-            return "" if is_owner else sentences.TAP_FOR_THE_OWNER
+            return "" if is_owner else text("taps.for-the-owner")
         if tap == "budget_cheaper" and not refusal.model:
-            return sentences.TAP_UNKNOWN
+            return text("taps.unknown")
         mine = asked.person.id == tapped.person.id or is_owner
-        return "" if mine else sentences.TAP_NOT_YOURS
+        return "" if mine else text("taps.not-yours")
 
     def _decide(
         self, tx: Tx, tap: str, refusal: Refusal, asked: Inbound, day: str, now: str

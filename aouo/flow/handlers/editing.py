@@ -20,7 +20,6 @@ from aouo.store import deliveries, edits, jobs, media, off_record, turns
 from aouo.store.database import Database, Tx
 from aouo.turn import heard
 from aouo.turn.context import TurnContext
-from aouo.words import sentences
 from aouo.words.catalogue import say, text
 
 log = structlog.get_logger()
@@ -173,13 +172,13 @@ def _take(tx: Tx, offer_id: int, tapped: Inbound, now: str) -> str:
     """Put the new words into their lane; why not, "" = done."""
     offer = edits.offered(tx, offer_id)
     if offer is None:
-        return sentences.TAP_UNKNOWN
+        return text("taps.unknown")
     if offer.inbound is None:
-        return sentences.TAP_EXPIRED
+        return text("taps.expired")
     if offer.inbound.person.id != tapped.person.id:
-        return sentences.TAP_NOT_YOURS
+        return text("taps.not-yours")
     if offer.inbound.address.thread_id != tapped.address.thread_id:
-        return sentences.TAP_UNKNOWN
+        return text("taps.unknown")
     edits.take(tx, offer.id)
     jobs.add(tx, tapped.address.lane, replace(offer.inbound, address=tapped.address), now)
     return ""

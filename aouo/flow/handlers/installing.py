@@ -25,8 +25,7 @@ from aouo.installer.packs import Packs
 from aouo.outbound.outbox import Outbox
 from aouo.triggers.scheduling import Place
 from aouo.words import install as words
-from aouo.words import sentences
-from aouo.words.catalogue import message, say
+from aouo.words.catalogue import message, say, text
 from aouo.words.packs import install_card
 
 log = structlog.get_logger()
@@ -104,9 +103,9 @@ class Installing:
         """Show the card of a pack that comes with aouo, or explain why not."""
         objection, (pack,) = "", tap.values
         if not self.owner().is_owner(job.inbound):
-            objection = sentences.TAP_FOR_THE_OWNER
+            objection = text("taps.for-the-owner")
         elif pack not in self.bundled():
-            objection = sentences.TAP_UNKNOWN
+            objection = text("taps.unknown")
         if await self.replies.begin_tap(job, objection):
             await self.run(job, pack)
 
@@ -116,11 +115,11 @@ class Installing:
         change = await self.packs.offers.look(tap.values[0])
         objection = ""
         if not self.owner().is_owner(inbound):
-            objection = sentences.TAP_FOR_THE_OWNER
+            objection = text("taps.for-the-owner")
         elif change is None:
-            objection = sentences.TAP_UNKNOWN
+            objection = text("taps.unknown")
         elif (change.state, tap.name) not in _OPEN:
-            objection = sentences.TAP_EXPIRED
+            objection = text("taps.expired")
         if not await self.replies.begin_tap(job, objection) or change is None:
             return
         said = await self._answered(job, change, yes=tap.name == "install_yes")

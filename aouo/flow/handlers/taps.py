@@ -18,7 +18,6 @@ from aouo.flow.handlers.menus import Menus
 from aouo.flow.replies import Replies
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
 from aouo.words.catalogue import say, text
 
 Taps: TypeAlias = Mapping[str, Callable[[Job, Tap], Awaitable[None]]]
@@ -78,7 +77,7 @@ class _Taps:
         def work(tx: Tx, now: str) -> str | list[Delivery]:
             key = f"again:{row.id}:asked"
             if deliveries.has_key(tx, key):
-                return sentences.TAP_SHOWN
+                return text("taps.shown")
             shown = deliveries.add(
                 tx, inbound.address, "reply", row.message, now, turn_id=row.turn_id, key=key
             )
@@ -96,7 +95,7 @@ class _Taps:
             if not kept:
                 return text("digest.forgotten")
             if deliveries.has_key(tx, kept_reports.key_of(kept[0], 0)):
-                return sentences.TAP_SHOWN
+                return text("taps.shown")
             return [row for one in kept for row in kept_reports.send(tx, one, now)]
 
         await self._replies.answer_tap(job, work, "answered")

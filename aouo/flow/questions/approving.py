@@ -9,10 +9,8 @@ from typing import TypeAlias
 import structlog
 
 from aouo.config.sections import Approvals
-from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
-from aouo.facts.notices import Elsewhere
 from aouo.facts.ports import Rendered, iso
 from aouo.facts.work import Delivery, Gate
 from aouo.flow.questions.waiting import PersonWait
@@ -20,7 +18,8 @@ from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, FOR_GOOD, UNATTENDED, answers, is_attended
 from aouo.store import gates, grants
 from aouo.store.database import Tx
-from aouo.words import sentences
+from aouo.words.catalogue import say
+from aouo.words.questions import approval
 
 log = structlog.get_logger()
 KIND = "approval"
@@ -41,11 +40,6 @@ _NOT_REACHED = (
 _CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
 
 
-def elsewhere(inbound: Inbound) -> Elsewhere:
-    """Who is asked for, as the owner reads it in their own chat."""
-    return Elsewhere(inbound.person.name or inbound.person.id, inbound.group, inbound.title)
-
-
 _Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
 
 
@@ -64,7 +58,7 @@ class Approving:
     person_wait: PersonWait
     owner: str
     chat: ConversationAddress | None
-    asks_for: Elsewhere
+    asks_for: Inbound
     limits: Approvals
 
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
@@ -106,17 +100,7 @@ class Approving:
                 return Blocked(_TOO_MANY.format(asked), judge="nobody")
         wait = timedelta(seconds=self.limits.wait_s)
         gate = self.person_wait.gate(KIND, self.owner, action.call_id, wait)
-        card = sentences.word(
-            notices.ApprovalAsked(
-                gate.id,
-                action.tool,
-                action.pack,
-                ask.subject,
-                ask.writes_bytes,
-                answers(ask),
-                self.asks_for if self.chat else None,
-            )
-        )
+        card = approval(gate.id, action, ask, self.asks_for if self.chat else None)
         gate = replace(gate, question=card.text, options=answers(ask), digest=action.binding)
         return self.person_wait.open(tx, gate, card, self.chat)
 
@@ -138,6 +122,4 @@ class Approving:
 
 def _told(reached: bool) -> Rendered:
     """What a person reads whose call the owner was asked about elsewhere."""
-    return sentences.word(
-        notices.Plain.WAITS_FOR_OWNER if reached else notices.Plain.OWNER_NOT_REACHED
-    )
+    return say("questions.owner-asked" if reached else "questions.owner-not-reached")

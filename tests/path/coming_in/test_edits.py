@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD, VOCAB, ChatMessage
-from aouo.words import sentences
+from aouo.words.catalogue import text
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
@@ -244,7 +244,7 @@ async def test_an_offer_is_taken_once(world: World) -> None:
         late = await bot.people.tap(ADA, ADA, offer.id, offer.buttons[0].data)
         await settled(bot)
 
-        assert late == {"text": sentences.TAP_EXPIRED, "show_alert": True}
+        assert late == {"text": text("taps.expired"), "show_alert": True}
         assert prompts(world) == ["one", "two"]
 
 
@@ -271,7 +271,7 @@ async def test_an_offer_is_for_the_person_who_wrote(world: World) -> None:
         tapped = await bot.people.tap(BEN, FAMILY, offer.id, offer.buttons[0].data)
         await settled(bot)
 
-        assert tapped == {"text": sentences.TAP_NOT_YOURS, "show_alert": True}
+        assert tapped == {"text": text("taps.not-yours"), "show_alert": True}
         assert prompts(world) == ["one"]
 
 
@@ -360,7 +360,7 @@ async def test_a_button_of_an_offer_that_nobody_made_does_nothing(world: World) 
         tapped = await bot.people.tap(ADA, ADA, answer.id, "nav:edited_99")
         await settled(bot)
 
-    assert tapped["text"] == sentences.TAP_UNKNOWN
+    assert tapped["text"] == text("taps.unknown")
     assert prompts(world) == ["milk"]
 
 

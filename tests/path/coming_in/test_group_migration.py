@@ -15,7 +15,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.work import Delivery
 from aouo.store import deliveries
 from aouo.store.database import Tx
-from aouo.words import sentences
+from aouo.words.catalogue import message
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import (
@@ -78,7 +78,7 @@ async def put_notice(bot: Running) -> None:
     address = ConversationAddress("tg", str(FAMILY))
 
     def notice(tx: Tx) -> Delivery:
-        return deliveries.add(tx, address, "notice", sentences.say("by the way"), "")
+        return deliveries.add(tx, address, "notice", message("by the way"), "")
 
     bot.app.outbox.put(await bot.app.shared.database.transact(notice))
 

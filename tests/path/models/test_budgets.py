@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.words import sentences
+from aouo.words.catalogue import text
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says, words_of
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
@@ -260,7 +260,7 @@ async def test_a_button_of_a_refusal_does_nothing_in_another_chat_nor_made_up(
         await settled(bot)
         there = await answers(world)
 
-    assert [one["text"] for one in told] == [sentences.TAP_UNKNOWN] * 2
+    assert [one["text"] for one in told] == [text("taps.unknown")] * 2
     assert there == [shown.text]
 
 

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from aouo.emulator import Emulator
-from aouo.facts.taps import Choose, encode
+from aouo.facts.taps import encode
 from aouo.facts.transcript import ToolSpec
 from aouo.packs.shipping.export import export_data
 from aouo.plumbing.home import Home
@@ -276,7 +276,7 @@ async def answered(world: World, bot: Running, end: str) -> str | None:
     [gate] = await eventually(asks)
     if gate and (options := json.loads(gate["options"])):
         answer = str(options[0])
-        await bot.people.tap(ADA, ADA, int(gate["message_id"]), encode(Choose(gate["id"], 0)))
+        await bot.people.tap(ADA, ADA, int(gate["message_id"]), encode("choice", gate["id"], 0))
     elif gate:
         answer = "in my own words"
         await bot.people.say(ADA, ADA, answer)
