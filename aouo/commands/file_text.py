@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from aouo.facts.commands import COMMANDS
 from aouo.packs.format.problems import Problem, did_you_mean
 from aouo.packs.format.skills import front_matter, split
-from aouo.packs.format.yaml_text import YamlMapping, YamlValue, field_name
+from aouo.packs.format.yaml_text import PlainValue, YamlMapping, field_name
 
 FileType: TypeAlias = Literal["agent", "pipeline", "local"]
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
@@ -41,9 +41,11 @@ class CommandFile:
 def read(file: str, text: str) -> CommandFile:
     """Read the text of the file of this name; never raises."""
     header, body = split(text)
-    document, faults = front_matter(header)
+    document = front_matter(header)
     front = _FrontMatter(file, document)
-    front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
+    front.problems += [
+        Problem(file, each.line, each.field, each.message) for each in document.faults
+    ]
     name = front.text("command") or _named_after(file)
     found = CommandFile(
         file,
@@ -101,7 +103,7 @@ class _FrontMatter:
 
     def check(self, found: CommandFile) -> None:
         """Check what one field alone cannot say."""
-        stated: dict[str, YamlValue] = self._document.values
+        stated: dict[str, PlainValue] = self._document.values
         for key in stated:
             if key not in _KEYS + _ACCEPTED:
                 self.add(key, f"unknown key{did_you_mean(key, _KEYS)}")

@@ -217,12 +217,13 @@ class _PackLoader:
     def _skills(self) -> dict[str, Skill]:
         skills: dict[str, Skill] = {}
         for name in self._manifest.provided_skills:
-            parsed = load_skill(self._manifest.name, self._folder, name, strict=self._strict)
-            self.problems += parsed.problems
-            if parsed.draft is not None:
-                skills[name] = parsed.draft
-            if parsed.header is not None:
-                self._headers[f"skills/{name}/{SKILL_FILE}"] = parsed.header
+            skill, header, problems = load_skill(
+                self._manifest.name, self._folder, name, strict=self._strict
+            )
+            self.problems += problems
+            if skill is not None:
+                skills[name] = skill
+                self._headers[f"skills/{name}/{SKILL_FILE}"] = header
         return skills
 
     def _templates(self) -> dict[str, str]:

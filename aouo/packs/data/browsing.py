@@ -18,7 +18,7 @@ from aouo.facts.errors import PackError, Refused, TooMuchToRead
 from aouo.packs.data import row_keys
 from aouo.packs.data.columns import Column, columns, tables
 from aouo.packs.data.opening import open_to_read
-from aouo.packs.data.row_keys import RowKey
+from aouo.packs.data.row_keys import key_names
 from aouo.packs.data.rows import Cell
 from aouo.packs.data.schema_guard import quoted
 
@@ -158,7 +158,7 @@ class Browsing:
         there = tables(self._connection)
         if name not in there:
             raise NotThere(f"There is no table {name!r}.")
-        return _Table(name, there[name], RowKey.of(self._connection, name, there[name]).names)
+        return _Table(name, there[name], key_names(self._connection, name, there[name]))
 
     def _count(self, name: str, where: str, values: tuple[Cell, ...]) -> int | None:
         rows = f"SELECT 1 FROM {quoted(name)} WHERE {where} LIMIT {COUNTED_MAX + 1}"

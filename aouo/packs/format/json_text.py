@@ -5,50 +5,31 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import cast
 
-from aouo.packs.format.yaml_text import FieldPath, TextRefused, field_name, nearest_line
-
-JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
+from aouo.packs.format.yaml_text import FieldPath, PlainValue, TextRefused, field_name
 
 _MAX_DEPTH = 16
 _MAX_VALUES = 20_000
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++')
 
 
-class JsonRefused(TextRefused):
-    """It is not the JSON we take."""
-
-
-@dataclass(frozen=True, slots=True)
-class JsonDocument:
-    """A value, and the line of every key and list item in it."""
-
-    value: JsonValue
-    lines: dict[FieldPath, int]
-
-    def line_of(self, path: FieldPath) -> int:
-        """See `nearest_line`."""
-        return nearest_line(self.lines, path)
-
-
-def read_json(text: str) -> JsonDocument:
-    """Read one JSON text.
+def read_json(text: str) -> tuple[PlainValue, dict[FieldPath, int]]:
+    """Read one JSON text; return its value, and the line of every key and list item in it.
 
     Raises:
-        JsonRefused: not JSON, a key twice, too deep, or too many values.
+        TextRefused: not JSON, a key twice, too deep, or too many values.
     """
     try:
-        value = cast("JsonValue", json.loads(text, parse_constant=_no_constant))
+        value = cast("PlainValue", json.loads(text, parse_constant=_no_constant))
         json.dumps(value, ensure_ascii=False).encode()  # `\u` can write half a character
     except json.JSONDecodeError as error:
-        raise JsonRefused(f"is not JSON: {error.msg}", error.lineno) from error
+        raise TextRefused(f"is not JSON: {error.msg}", error.lineno) from error
     except RecursionError as error:
-        raise JsonRefused(f"is nested deeper than {_MAX_DEPTH} levels") from error
+        raise TextRefused(f"is nested deeper than {_MAX_DEPTH} levels") from error
     except ValueError as error:
-        raise JsonRefused(f"is not JSON: {str(error)[:100]}") from error
-    return JsonDocument(value, _Lines(text).all())
+        raise TextRefused(f"is not JSON: {str(error)[:100]}") from error
+    return value, _Lines(text).all()
 
 
 def _no_constant(name: str) -> None:
@@ -77,9 +58,9 @@ class _Lines:
         self._lines.setdefault(path, line)
         if len(path) > _MAX_DEPTH:
             message = f"is nested deeper than {_MAX_DEPTH} levels"
-            raise JsonRefused(message, line, field_name(path[:2]))
+            raise TextRefused(message, line, field_name(path[:2]))
         if len(self._lines) > _MAX_VALUES:
-            raise JsonRefused(f"holds more than {_MAX_VALUES} values", line)
+            raise TextRefused(f"holds more than {_MAX_VALUES} values", line)
         if token == "[":
             self._list(path)
         elif token == "{":
@@ -93,7 +74,7 @@ class _Lines:
         for token, line in self._items("}"):
             here = (*path, str(json.loads(token)))
             if here in self._lines:
-                raise JsonRefused("written twice; keep one", line, field_name(here))
+                raise TextRefused("written twice; keep one", line, field_name(here))
             self._lines[here] = line
             next(self._tokens)  # the colon
             self._value(here, *next(self._tokens))

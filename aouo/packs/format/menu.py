@@ -13,13 +13,19 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from aouo.facts.taps import decode, encode, fits
-from aouo.packs.format.json_text import JsonDocument, JsonRefused, JsonValue, read_json
+from aouo.packs.format.json_text import read_json
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.yaml_text import FieldPath, field_name
+from aouo.packs.format.yaml_text import (
+    FieldPath,
+    PlainValue,
+    TextRefused,
+    field_name,
+    nearest_line,
+)
 
 FILE = "menu.json"
 _PAGES_MAX = 100
@@ -96,11 +102,11 @@ def parse_menu(
     `skills` are the bare names of the pack's skills, None = not known.
     """
     try:
-        document = read_json(text)
-    except JsonRefused as refused:
+        value, lines = read_json(text)
+    except TextRefused as refused:
         return Menu(), (Problem(file, refused.line, refused.field, refused.message, severity),)
-    reader = _MenuParser(document, file, pack, skills, severity)
-    return reader.menu(), tuple(sorted(reader.problems, key=lambda problem: problem.line))
+    reader = _MenuParser(lines, file, pack, skills, severity)
+    return reader.menu(value), tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
 
 class _MenuParser:
@@ -108,14 +114,14 @@ class _MenuParser:
 
     def __init__(
         self,
-        document: JsonDocument,
+        lines: Mapping[FieldPath, int],
         file: str,
         pack: str,
         skills: Collection[str] | None,
         severity: Severity,
     ) -> None:
         self.problems: list[Problem] = []
-        self._document = document
+        self._lines = lines
         self._file = file
         self._pack = pack
         self._skills = skills
@@ -123,8 +129,7 @@ class _MenuParser:
         self._ids: set[str] = set()
         self._all_ids: set[str] = set()
 
-    def menu(self) -> Menu:
-        value = self._document.value
+    def menu(self, value: PlainValue) -> Menu:
         if not isinstance(value, list):
             self._add((), "must be a list of pages: [{id, title, rows}]")
             return Menu()
@@ -137,7 +142,7 @@ class _MenuParser:
         pages = [self._page((index,), page) for index, page in enumerate(listed)]
         return Menu(tuple(page for page in pages if page))
 
-    def _page(self, path: FieldPath, value: JsonValue) -> Page | None:
+    def _page(self, path: FieldPath, value: PlainValue) -> Page | None:
         if not isinstance(value, dict):
             self._add(path, "must be a page: {id, title, rows}")
             return None
@@ -154,7 +159,7 @@ class _MenuParser:
             return None
         return Page(page_id, rows=rows, **texts)
 
-    def _page_id(self, path: FieldPath, page: dict[str, JsonValue]) -> str:
+    def _page_id(self, path: FieldPath, page: dict[str, PlainValue]) -> str:
         page_id, here = page.get("id"), (*path, "id")
         if page_id is None:
             self._add(here, "is required")
@@ -182,7 +187,7 @@ class _MenuParser:
         return len(self.problems) == before
 
     def _rows(
-        self, path: FieldPath, value: JsonValue, page_id: str
+        self, path: FieldPath, value: PlainValue, page_id: str
     ) -> tuple[tuple[Button, ...], ...]:
         if value is None:
             return ()
@@ -203,7 +208,7 @@ class _MenuParser:
             rows.append(tuple(button for button in found if button))
         return tuple(row for row in rows if row)
 
-    def _button(self, path: FieldPath, value: JsonValue, page_id: str) -> Button | None:
+    def _button(self, path: FieldPath, value: PlainValue, page_id: str) -> Button | None:
         if not isinstance(value, dict):
             self._add(path, "must be a button: {text, callback}")
             return None
@@ -243,7 +248,7 @@ class _MenuParser:
             return ""
         return f'there is no skill "{name}"{did_you_mean(own, self._skills)}'
 
-    def _text(self, path: FieldPath, values: dict[str, JsonValue], key: str) -> str:
+    def _text(self, path: FieldPath, values: dict[str, PlainValue], key: str) -> str:
         value = values.get(key)
         if value is None:
             return ""
@@ -255,13 +260,13 @@ class _MenuParser:
         return value[:_TEXT_MAX]
 
     def _unknown(
-        self, path: FieldPath, values: dict[str, JsonValue], known: tuple[str, ...]
+        self, path: FieldPath, values: dict[str, PlainValue], known: tuple[str, ...]
     ) -> None:
         for key in values:
             if key not in known:
                 self._add((*path, key), f"unknown key{did_you_mean(key, known)}")
 
     def _add(self, path: FieldPath, message: str) -> None:
-        line = self._document.line_of(path)
+        line = nearest_line(self._lines, path)
         problem = Problem(self._file, line, field_name(path), message, self._severity)
         self.problems.append(problem)

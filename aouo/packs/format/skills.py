@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from aouo.facts.errors import ToolFailed
 from aouo.packs.format.inside import NotInside, list_inside, read_inside
-from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
+from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import (
-    YamlFaulty,
+    PlainValue,
+    TextRefused,
     YamlMapping,
-    YamlRefused,
-    YamlValue,
     field_name,
     read_mapping,
 )
@@ -103,19 +101,6 @@ class Skill:
 _COMMAND_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 
-@dataclass(frozen=True, slots=True)
-class _ParsedSkill:
-    """What a SKILL.md says (None: it cannot be used), and every problem in it.
-
-    `draft` is what could be read of it, `header` its front matter, for finding more problems.
-    """
-
-    skill: Skill | None
-    problems: tuple[Problem, ...]
-    draft: Skill | None = None
-    header: YamlMapping | None = None
-
-
 def skills_below(folder: Path) -> tuple[str, ...]:
     """Return the folders below skills/ that hold a skill."""
     root = folder / "skills"
@@ -123,27 +108,36 @@ def skills_below(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in found))
 
 
-def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> _ParsedSkill:
-    """Read `<root>/skills/<name>/SKILL.md`; never raises."""
+def load_skill(
+    pack: str, root: Path, name: str, *, strict: bool = False
+) -> tuple[Skill | None, YamlMapping, tuple[Problem, ...]]:
+    """Read `<root>/skills/<name>/SKILL.md` as `parse_skill` does; never raises.
+
+    Returns:
+        None for the skill if the file cannot be read.
+    """
     relative = f"skills/{name}/{FILE}"
     try:
         text = read_inside(root, relative, max_bytes=MAX_BYTES)
     except FileNotFoundError:
         message = f'the skill "{name}" is listed in provided_skills but has no {FILE}'
-        return _ParsedSkill(None, (Problem(relative, 0, "", message),))
+        return None, YamlMapping({}, {}), (Problem(relative, 0, "", message),)
     except NotInside as error:
-        return _ParsedSkill(None, (Problem(relative, 0, "", str(error)),))
+        return None, YamlMapping({}, {}), (Problem(relative, 0, "", str(error)),)
     return parse_skill(text, pack, root / "skills" / name, file=relative, strict=strict)
 
 
 def parse_skill(
     text: str, pack: str, folder: Path, *, file: str = FILE, strict: bool = False
-) -> _ParsedSkill:
-    """Read the front matter and the body of one skill; never raises."""
+) -> tuple[Skill, YamlMapping, tuple[Problem, ...]]:
+    """Read the front matter and the body of one skill; never raises.
+
+    Returns:
+        What could be read of it, its front matter, and every problem: an error keeps it from use.
+    """
     header, body = split(text)
-    document, faults = front_matter(header)
+    document = front_matter(header)
     front = _FrontMatter(document, file, strict)
-    front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
     title = front.text("name")
     skill = Skill(
         pack=pack,
@@ -157,20 +151,17 @@ def parse_skill(
         requires=front.texts("requires"),
         fallback=front.text("fallback"),
     )
-    if document.values or not faults:
+    if document.values or not document.faults:
         front.check(skill)
-    sound = None if errors(front.problems) else skill
-    return _ParsedSkill(sound, tuple(front.problems), skill, document)
+    return skill, document, tuple(front.problems)
 
 
-def front_matter(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
+def front_matter(text: str) -> YamlMapping:
     """Read a front matter, without its fences, as far as it can be read."""
     try:
-        return read_mapping(text, first_line=2), ()
-    except YamlFaulty as faulty:
-        return faulty.rest, faulty.faults
-    except YamlRefused as refused:
-        return YamlMapping({}, {}), (refused,)
+        return read_mapping(text, first_line=2)
+    except TextRefused as refused:
+        return YamlMapping({}, {}, (refused,))
 
 
 def split(text: str) -> tuple[str, str]:
@@ -195,7 +186,9 @@ class _FrontMatter:
     """Takes typed values out of a front matter and collects what is wrong with it."""
 
     def __init__(self, document: YamlMapping, file: str, strict: bool) -> None:
-        self.problems: list[Problem] = []
+        self.problems = [
+            Problem(file, each.line, each.field, each.message) for each in document.faults
+        ]
         self._document = document
         self._file = file
         self._strict = strict
@@ -217,7 +210,7 @@ class _FrontMatter:
 
     def check(self, skill: Skill) -> None:
         """Check what one field alone cannot say."""
-        stated: dict[str, YamlValue] = self._document.values
+        stated: dict[str, PlainValue] = self._document.values
         for key in stated:
             if key not in _OURS | _ACCEPTED:
                 self._add(key, f"unknown key{did_you_mean(key, _OURS)}", self._softly)
