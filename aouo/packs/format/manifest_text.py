@@ -52,19 +52,17 @@ class Parsed:
     of_original: bool = False
 
 
-def problems(text: str, *, file: str = FILE, strict: bool = False) -> tuple[Problem, ...]:
-    """Return everything wrong with a manifest; `strict` makes unknown keys errors."""
-    return parse(text, file=file, strict=strict).problems
+def parse(text: str, *, strict: bool = False) -> Parsed:
+    """Read a manifest and check all of it that needs no other file; never raises.
 
-
-def parse(text: str, *, file: str = FILE, strict: bool = False) -> Parsed:
-    """Read a manifest and check all of it that needs no other file; never raises."""
+    `strict` makes unknown keys errors.
+    """
     try:
         document = read_mapping(text)
     except TextRefused as refused:
-        problem = Problem(file, refused.line, refused.field, refused.message)
+        problem = Problem(FILE, refused.line, refused.field, refused.message)
         return Parsed(None, (problem,), None, Places(None))
-    report = _Report(file, document, strict)
+    report = _Report(document, strict)
     of_original = is_of_original(document.values)
     manifest = report.validate(_normal(document.values))
     Check(report.add, report.places.sure, "error" if strict else "warning").all(manifest)
@@ -135,20 +133,19 @@ def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
 class _Report:
     """Collects the problems of one manifest."""
 
-    def __init__(self, file: str, document: YamlMapping, strict: bool) -> None:
+    def __init__(self, document: YamlMapping, strict: bool) -> None:
         self.problems: list[Problem] = []
         self.places = Places(document)
-        self._file = file
         self._softly: Severity = "error" if strict else "warning"
         for fault in document.faults:
-            self.problems.append(Problem(file, fault.line, fault.field, fault.message))
+            self.problems.append(Problem(FILE, fault.line, fault.field, fault.message))
 
     def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
         """Report a finding, unless the value at `path` is one that we put there."""
         written = self.places.as_written(path)
         if not self.places.is_unread(written):
             line = self.places.line_of(written) or 1
-            self.problems.append(Problem(self._file, line, field_name(written), message, severity))
+            self.problems.append(Problem(FILE, line, field_name(written), message, severity))
 
     def validate(self, values: dict[str, Any]) -> Manifest:
         """Build the manifest, leaving out and reporting what is unknown or wrong."""

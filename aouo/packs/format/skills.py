@@ -137,7 +137,7 @@ def parse_skill(
     """
     header, body = split(text)
     document = front_matter(header)
-    front = _FrontMatter(document, file, strict)
+    front = FrontMatter(document, file)
     title = front.text("name")
     skill = Skill(
         pack=pack,
@@ -152,7 +152,7 @@ def parse_skill(
         fallback=front.text("fallback"),
     )
     if document.values or not document.faults:
-        front.check(skill)
+        _check(front, skill, strict)
     return skill, document, tuple(front.problems)
 
 
@@ -182,17 +182,16 @@ def _first_line(body: str) -> str:
     return ""
 
 
-class _FrontMatter:
+class FrontMatter:
     """Takes typed values out of a front matter and collects what is wrong with it."""
 
-    def __init__(self, document: YamlMapping, file: str, strict: bool) -> None:
+    def __init__(self, document: YamlMapping, file: str) -> None:
         self.problems = [
             Problem(file, each.line, each.field, each.message) for each in document.faults
         ]
+        self.values: dict[str, PlainValue] = document.values
         self._document = document
         self._file = file
-        self._strict = strict
-        self._softly: Severity = "error" if strict else "warning"
 
     def text(self, key: str) -> str:
         return self._get(key, str, "", "must be text").strip()
@@ -201,39 +200,41 @@ class _FrontMatter:
         return self._get(key, bool, False, "must be true or false")
 
     def texts(self, key: str) -> tuple[str, ...]:
-        value = self._document.values.get(key)
+        value = self.values.get(key)
         items: list[Any] = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(item, str) for item in items):
-            self._add(key, "must be a list of texts")
+            self.add(key, "must be a list of texts")
             return ()
         return tuple(items)
 
-    def check(self, skill: Skill) -> None:
-        """Check what one field alone cannot say."""
-        stated: dict[str, PlainValue] = self._document.values
-        for key in stated:
-            if key not in _OURS | _ACCEPTED:
-                self._add(key, f"unknown key{did_you_mean(key, _OURS)}", self._softly)
-        if stated.get("pack", skill.pack) != skill.pack:
-            self._add("pack", f'belongs to "{skill.pack}"; correct it or leave it out', "warning")
-        if self._strict and isinstance(stated.get("name"), str) and stated["name"] != skill.name:
-            message = f'is not that of its folder, which counts: write "{skill.name}"'
-            self._add("name", f"{message}, and what people read as display_name", "warning")
-        if not stated.get("description"):
-            self._add("description", "say in one line what the skill does", self._softly)
-        if not skill.body:
-            self._add("", "has no body: nothing would tell the model what to do")
-
     def _get(self, key: str, kind: type[_Kind], default: _Kind, message: str) -> _Kind:
-        value = self._document.values.get(key)
+        value = self.values.get(key)
         if value is None:
             return default
         if not isinstance(value, kind):
-            self._add(key, message)
+            self.add(key, message)
             return default
         return value
 
-    def _add(self, key: str, message: str, severity: Severity = "error") -> None:
+    def add(self, key: str, message: str, severity: Severity = "error") -> None:
         path = (key,) if key else ()
         line = self._document.line_of(path)
         self.problems.append(Problem(self._file, line, field_name(path), message, severity))
+
+
+def _check(front: FrontMatter, skill: Skill, strict: bool) -> None:
+    """Check what one field alone cannot say."""
+    stated = front.values
+    softly: Severity = "error" if strict else "warning"
+    for key in stated:
+        if key not in _OURS | _ACCEPTED:
+            front.add(key, f"unknown key{did_you_mean(key, _OURS)}", softly)
+    if stated.get("pack", skill.pack) != skill.pack:
+        front.add("pack", f'belongs to "{skill.pack}"; correct it or leave it out', "warning")
+    if strict and isinstance(stated.get("name"), str) and stated["name"] != skill.name:
+        message = f'is not that of its folder, which counts: write "{skill.name}"'
+        front.add("name", f"{message}, and what people read as display_name", "warning")
+    if not stated.get("description"):
+        front.add("description", "say in one line what the skill does", softly)
+    if not skill.body:
+        front.add("", "has no body: nothing would tell the model what to do")

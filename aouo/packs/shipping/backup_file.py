@@ -12,8 +12,7 @@ import contextlib
 import hashlib
 import re
 import tempfile
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -91,18 +90,31 @@ class Facts(Known):
     def known(self) -> Known:
         return Known(schedules=self.schedules, onboarding=self.onboarding)
 
+    @property
+    def owners(self) -> list[str]:
+        """Those with a database of their own, "" = one for all."""
+        return [
+            owned[1] if (owned := OWNED.fullmatch(name)) else ""
+            for name in self.files
+            if not name.startswith(FOLDERS)
+        ]
 
-@dataclass(frozen=True, slots=True)
-class BackupContents:
-    """What a backup holds; `owners` are those with a database of their own, "" = one for all."""
+    @property
+    def size_bytes(self) -> int:
+        """All files together."""
+        return sum(fact.bytes for fact in self.files.values())
 
-    pack: str
-    version: str
-    made_at: str
-    owners: tuple[str, ...]
-    files: int
-    size_bytes: int
-    schedules: tuple[Mapping[str, object], ...]
+    def listed(self) -> dict[str, object]:
+        """Return what `aouo pack backup --json` says of it."""
+        return {
+            "pack": self.pack,
+            "version": self.version,
+            "made_at": self.made_at,
+            "owners": self.owners,
+            "files": len(self.files),
+            "size_bytes": self.size_bytes,
+            "schedules": self.schedules,
+        }
 
 
 @contextlib.contextmanager
@@ -141,24 +153,6 @@ def _facts(archive: Archive, backup: Path) -> Facts:
         if name != SHARED and not OWNED.fullmatch(name) and not name.startswith(FOLDERS):
             raise PackError(f"{backup} holds {shown(name)}, which no backup does.")
     return facts
-
-
-def contents_of(facts: Facts) -> BackupContents:
-    """The same as plain values."""
-    owners = [
-        owned[1] if (owned := OWNED.fullmatch(name)) else ""
-        for name in facts.files
-        if not name.startswith(FOLDERS)
-    ]
-    return BackupContents(
-        pack=facts.pack,
-        version=facts.version,
-        made_at=facts.made_at,
-        owners=tuple(owners),
-        files=len(facts.files),
-        size_bytes=sum(fact.bytes for fact in facts.files.values()),
-        schedules=tuple(facts.schedules),
-    )
 
 
 @contextlib.contextmanager

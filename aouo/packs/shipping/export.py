@@ -14,11 +14,9 @@ from aouo.packs.shipping.backup_file import (
     LIMITS,
     OWNED,
     SHARED,
-    BackupContents,
     Facts,
     FileFact,
     Known,
-    contents_of,
     file_hash,
     workshop,
 )
@@ -39,8 +37,8 @@ def export_data(
     now: datetime,
     known: Known | None = None,
     passphrase: str = "",
-) -> BackupContents:
-    """Write all that `pack` keeps to the file `target`, also while the bot runs.
+) -> Facts:
+    """Write all that `pack` keeps to the file `target`, and return what is said in it.
 
     Each database is copied as of one moment. `passphrase` locks it, "" = readable by anybody.
 
@@ -59,7 +57,7 @@ def export_data(
         text = facts.model_dump_json(indent=1).encode()
         write(plain, [(FACTS, text), *sorted(members.items())])
         _put(plain, target, passphrase)
-    return contents_of(facts)
+    return facts
 
 
 def keeps_anything(home: Home, pack: str) -> bool:

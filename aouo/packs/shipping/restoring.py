@@ -23,10 +23,8 @@ from aouo.packs.shipping.backup_file import (
     FOLDERS,
     SHARED,
     SUFFIX,
-    BackupContents,
     Facts,
     Known,
-    contents_of,
     file_hash,
     new_folder,
     opened,
@@ -66,14 +64,14 @@ class Plan(BaseModel):
     keep_old: str
 
 
-def inspect(backup: Path, passphrase: str = "") -> BackupContents:
-    """Say what a backup holds, without restoring it.
+def inspect(backup: Path, passphrase: str = "") -> Facts:
+    """Return what a backup says of itself, without restoring it.
 
     Raises:
         PackError: it is none, is damaged, or the passphrase is wrong.
     """
     with workshop(None) as work, opened(backup, work, passphrase) as (_, facts):
-        return contents_of(facts)
+        return facts
 
 
 def unpack(backup: Path, home: Home, name: str, *, passphrase: str = "") -> Unpacked:
