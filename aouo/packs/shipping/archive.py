@@ -11,7 +11,16 @@ from pathlib import Path, PurePosixPath
 
 from aouo.facts.errors import PackError
 from aouo.packs.format.manifest import FILE
-from aouo.packs.shipping.zipped import APP, REMAKE, Archive, ArchiveLimits, Names, shown, write
+from aouo.packs.shipping.zipped import (
+    APP,
+    REMAKE,
+    Archive,
+    ArchiveLimits,
+    Names,
+    file_hash,
+    shown,
+    write,
+)
 from aouo.plumbing import trees
 from aouo.plumbing.trees import Found, TooMuch, discard, walk
 
@@ -168,13 +177,8 @@ def _top(files: Mapping[str, object], archive: Path) -> str:
 
 
 def _file_hash(path: Path) -> tuple[str, int]:
-    """The SHA-256 of a file in hex, and its size in bytes; `path` as for `trees.open_file`."""
-    digest, size = hashlib.sha256(), 0
+    """Return what `zipped.file_hash` does. Raises: PackError: it cannot be read."""
     try:
-        with trees.open_file(path) as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-                size += len(chunk)
+        return file_hash(path)
     except OSError as error:
         raise PackError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return digest.hexdigest(), size

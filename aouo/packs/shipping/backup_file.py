@@ -9,7 +9,6 @@ and so is what the runtime knows of the pack. Locked with a passphrase the whole
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 import tempfile
 from collections.abc import Generator
@@ -21,7 +20,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from aouo.facts.errors import PackError
 from aouo.packs.shipping.sealed import is_sealed, unseal
 from aouo.packs.shipping.zipped import Archive, ArchiveLimits, open_file, shown
-from aouo.plumbing import trees
 from aouo.plumbing.trees import discard
 
 SUFFIX = ".backup.aouo"
@@ -32,7 +30,6 @@ _FACTS_MAX_BYTES = 16 * 1024**2
 SHARED = "shared.db"
 FOLDERS = ("data/", "private/")
 OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
-_CHUNK_BYTES = 256 * 1024
 
 
 def _of_one_line(text: str) -> str:
@@ -171,13 +168,3 @@ def new_folder(beside: Path | None, prefix: str) -> Path:
         return Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
     except OSError as error:
         raise PackError(f"{beside} cannot be written: {error.strerror or error}.") from error
-
-
-def file_hash(path: Path) -> tuple[str, int]:
-    """The SHA-256 of a file in hex, and its size in bytes; `path` as for `trees.open_file`."""
-    digest, size = hashlib.sha256(), 0
-    with trees.open_file(path) as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-            size += len(chunk)
-    return digest.hexdigest(), size

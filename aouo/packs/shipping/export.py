@@ -17,11 +17,10 @@ from aouo.packs.shipping.backup_file import (
     Facts,
     FileFact,
     Known,
-    file_hash,
     workshop,
 )
 from aouo.packs.shipping.sealed import seal
-from aouo.packs.shipping.zipped import Names, write
+from aouo.packs.shipping.zipped import Names, file_hash, write
 from aouo.plumbing.home import APART, Home
 from aouo.plumbing.trees import TooMuch, walk
 

@@ -25,13 +25,12 @@ from aouo.packs.shipping.backup_file import (
     SUFFIX,
     Facts,
     Known,
-    file_hash,
     new_folder,
     opened,
     workshop,
 )
 from aouo.packs.shipping.export import export_data, keeps_anything
-from aouo.packs.shipping.zipped import Archive, shown
+from aouo.packs.shipping.zipped import Archive, file_hash, shown
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home, sync_folder, write_atomically
 from aouo.plumbing.trees import discard, walk
