@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -179,8 +178,9 @@ class PackDatabases:
         return opened
 
     def _prepare(self, pack: Pack, file: Path, tenant: str, note: _Note = _unnoted) -> PackStore:
-        def take(connection: sqlite3.Connection) -> Path:
-            backup = back_up(connection, self._home.backups / pack.name, tenant, self._clock.now())
+        folder, now = self._home.backups / pack.name, self._clock.now
+
+        def noted(backup: Path) -> Path:
             note(file, backup)
             return backup
 
@@ -189,7 +189,7 @@ class PackDatabases:
             pack.manifest,
             pack.schema_sql,
             migrations=pack.migrations,
-            back_up=take,
+            back_up=lambda connection: noted(back_up(connection, folder, tenant, now())),
         )
         if store.backup is not None:
             log.info(

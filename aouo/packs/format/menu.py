@@ -16,6 +16,7 @@ import string
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import decode, encode, fits
 from aouo.packs.format.json_text import read_json
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
@@ -43,16 +44,11 @@ _LABEL_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Button:
-    """What is written on it, and what a tap sends: 1 to 64 bytes."""
-
-    text: str
-    callback: str
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
-    """One message with buttons; `sql` is a SELECT whose rows are shown by the template `row`."""
+    """One message with buttons; `sql` is a SELECT whose rows are shown by the template `row`.
+
+    The data of a button has 1 to 64 bytes.
+    """
 
     id: str
     title: str
@@ -60,7 +56,7 @@ class Page:
     sql: str = ""
     row: str = ""
     empty: str = ""
-    rows: tuple[tuple[Button, ...], ...] = ()
+    rows: tuple[tuple[ButtonSpec, ...], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,7 +66,7 @@ class Page:
     @property
     def texts(self) -> tuple[str, ...]:
         """Everything on it that people read and a translation may name."""
-        labels = (button.text for row in self.rows for button in row)
+        labels = (button.label for row in self.rows for button in row)
         return tuple(filter(None, (self.title, self.text, self.row, self.empty, *labels)))
 
 
@@ -188,7 +184,7 @@ class _MenuParser:
 
     def _rows(
         self, path: FieldPath, value: PlainValue, page_id: str
-    ) -> tuple[tuple[Button, ...], ...]:
+    ) -> tuple[tuple[ButtonSpec, ...], ...]:
         if value is None:
             return ()
         if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
@@ -196,7 +192,7 @@ class _MenuParser:
             return ()
         if len(value) > _ROWS_MAX:
             self._add(path, f'the page "{page_id}" has more than {_ROWS_MAX} rows')
-        rows: list[tuple[Button, ...]] = []
+        rows: list[tuple[ButtonSpec, ...]] = []
         for index, row in enumerate(value[:_ROWS_MAX]):
             buttons = row if isinstance(row, list) else []
             if len(buttons) > _BUTTONS_MAX:
@@ -208,7 +204,7 @@ class _MenuParser:
             rows.append(tuple(button for button in found if button))
         return tuple(row for row in rows if row)
 
-    def _button(self, path: FieldPath, value: PlainValue, page_id: str) -> Button | None:
+    def _button(self, path: FieldPath, value: PlainValue, page_id: str) -> ButtonSpec | None:
         if not isinstance(value, dict):
             self._add(path, "must be a button: {text, callback}")
             return None
@@ -224,7 +220,7 @@ class _MenuParser:
             where = f'button "{label[:40]}" of the page "{page_id}": '
             self._add((*path, "callback"), where + wrong)
         sound = label and callback and len(self.problems) == before
-        return Button(label, callback) if sound else None
+        return ButtonSpec(label, callback) if sound else None
 
     def _wrong_callback(self, callback: str) -> str:
         """Say why a tap could not do what the author meant, or ""."""

@@ -15,7 +15,7 @@ from aouo.packs.format.docstrings import MAX_DESCRIPTION_CHARS, READS, docstring
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.tool_types import NoType, is_sound, is_typed_dict, plain, schema_of
+from aouo.packs.format.tool_types import is_sound, is_typed_dict, plain, schema_of
 
 _FOLDER = "tools"
 _MAX_FILES = 50
@@ -197,7 +197,7 @@ class _ToolsParser:
                 continue
             try:
                 schema = schema_of(one.annotation, records)
-            except NoType as error:
+            except ValueError as error:
                 self.add(place, f"{function.name}: {one.arg}: {error}")
                 continue
             if default is None:
