@@ -16,7 +16,6 @@ from aouo.facts.errors import PackError
 from aouo.facts.installs import Change, Install
 from aouo.facts.ports import iso, stamp
 from aouo.installer.kit import PackKit
-from aouo.packs.databases import MigratedDatabase
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
@@ -67,13 +66,9 @@ class PackChanges:
         before = await self._kit.database.read(lambda tx: installs.of(tx, change.pack))
         await asyncio.to_thread(self._kit.stores.release, change.pack)
 
-        def note(migrated: MigratedDatabase) -> None:
-            if migrated.backup is not None:
-                places.note(migrated.path, migrated.backup)
-
         try:
             pack = await asyncio.to_thread(_unchanged, places, change)
-            await asyncio.to_thread(self._kit.stores.migrate_all, pack, note)
+            await asyncio.to_thread(self._kit.stores.migrate_all, pack, places.note)
             failpoint.reached("after a pack's databases are migrated")
             await asyncio.to_thread(places.put)
             failpoint.reached("after a pack took its place")
@@ -111,8 +106,7 @@ class PackChanges:
         now, why = stamp(self._kit.clock), str(error) or repr(error)
         await asyncio.to_thread(self._kit.stores.release, change.pack)
         await asyncio.to_thread(places.put_back)
-        migrated = [MigratedDatabase(file, "", backup) for file, backup in places.noted()]
-        await asyncio.to_thread(self._kit.stores.restore, migrated)
+        await asyncio.to_thread(self._kit.stores.restore, places.noted())
 
         def write(tx: Tx) -> None:
             installs.restore(tx, change, before, why, now)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aouo.config.settings import Settings
 from aouo.emulator import ActRefused, Emulator, EmulatorClient
-from aouo.facts.errors import AouoError
+from aouo.facts.errors import AouoError, PackError
 from aouo.facts.ports import Clock
 from aouo.local.eval_home import OWNER, PERSON, Impatient, bind, configure, furnish, real_model
 from aouo.local.inside import running
@@ -21,7 +21,6 @@ from aouo.packs.evals import rows as eval_rows
 from aouo.packs.evals.cases import Eval, ExpectedRows, Step
 from aouo.packs.evals.checks import Seen, failures
 from aouo.packs.evals.results import EvalResult, Outcome, StepResult
-from aouo.packs.evals.rows import WrongRows
 from aouo.packs.load import Pack
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
@@ -70,7 +69,7 @@ async def evaluate(
                         break
     except TimeoutError:
         results.append(_broken(found, len(results), f"an end within {LIMIT_S:g} s"))
-    except (WrongRows, AouoError) as error:
+    except AouoError as error:
         results.append(_broken(found, len(results), str(error)))
     failed = any(result.wrong for result in results)
     ms = round((time.perf_counter() - began_s) * 1000)
@@ -178,7 +177,7 @@ class _Play:
         try:
             wrong = tuple(failures(step.expect, seen, self._count))
             rows = self._rows(step) if wrong else ()
-        except WrongRows as error:
+        except PackError as error:
             wrong, rows = (str(error),), ()
         return replace(
             result,

@@ -44,7 +44,6 @@ Topic: TypeAlias = Literal[
 ]
 _MATTERS: tuple[Matter, ...] = ("programs", "soul", "skill_texts")
 _Kind: TypeAlias = Literal["added", "removed", "changed"]
-_SchemaChange: TypeAlias = Literal["none", "additive", "migrations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,6 @@ class Difference:
     old: Summary | None
     new: Summary
     changes: tuple[Change, ...]
-    schema: _SchemaChange
     signer_changed: bool = False
     older: bool = False
     elsewhere: bool = False
@@ -88,16 +86,12 @@ class Difference:
         """Whether somebody has to agree: always to a first install."""
         return self.old is None or self.older or self.elsewhere or bool(self.asks)
 
-    def of(self, kind: _Kind) -> tuple[Change, ...]:
-        return tuple(change for change in self.changes if change.kind == kind)
-
 
 def compare(old: Summary | None, new: Summary) -> Difference:
     """Hold a version against the one that is installed."""
     if old is None:
-        return Difference(None, new, (), "none")
+        return Difference(None, new, ())
     signer_changed = bool(old.signature.key) and old.signature.key != new.signature.key
-    schema = _schema_change(old.tables, new.tables)
     changes = (
         *_signature(old, new, signer_changed),
         *_permissions(old, new),
@@ -105,7 +99,7 @@ def compare(old: Summary | None, new: Summary) -> Difference:
         *_contents(old, new),
     )
     older = leading(new.version) < leading(old.version)
-    return Difference(old, new, changes, schema, signer_changed, older)
+    return Difference(old, new, changes, signer_changed, older)
 
 
 def _signature(old: Summary, new: Summary, changed: bool) -> Iterator[Change]:
@@ -303,22 +297,3 @@ def _tables(
             before = ", ".join(column.name for column in old[name])
             after = ", ".join(column.name for column in new[name])
             yield Change("tables", "changed", name, before, after)
-
-
-def _schema_change(
-    old: Mapping[str, tuple[Column, ...]], new: Mapping[str, tuple[Column, ...]]
-) -> _SchemaChange:
-    """Whether adding tables and columns leads from one to the other."""
-    if old == new:
-        return "none"
-    for name, columns in old.items():
-        now = {column.name: column for column in new.get(name, ())}
-        if name not in new or any(now.get(column.name) != column for column in columns):
-            return "migrations"
-        added = now.keys() - {column.name for column in columns}
-        if any(
-            now[column].key or (now[column].required and now[column].default is None)
-            for column in added
-        ):
-            return "migrations"
-    return "additive"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ import structlog
 
 from aouo.facts.errors import PackError, ToolFailed
 from aouo.facts.ports import Clock
-from aouo.packs.data.backup import BackUps, restore_database
+from aouo.packs.data.backup import back_up, restore_database
 from aouo.packs.data.reading import has_rows
 from aouo.packs.data.storage import PackStore, rehearse
 from aouo.packs.library import Library
@@ -21,21 +21,12 @@ from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 
 log = structlog.get_logger()
-_Note: TypeAlias = Callable[["MigratedDatabase"], None]
+_Note: TypeAlias = Callable[[Path, Path], None]
 """Is told that a database is about to change, and where its backup lies."""
 
 
-def _unnoted(migrated: MigratedDatabase) -> None:
+def _unnoted(database: Path, backup: Path) -> None:
     """Note nothing: the change is not resumed after a kill."""
-
-
-@dataclass(frozen=True, slots=True)
-class MigratedDatabase:
-    """One database after `migrate_all`; `backup` is None where nothing was to change."""
-
-    path: Path
-    tenant: str
-    backup: Path | None
 
 
 @dataclass(slots=True)
@@ -124,17 +115,20 @@ class PackDatabases:
             except PackError as error:
                 raise _of_tenant(pack, tenant_in(pack.name, file), error) from error
 
-    def migrate_all(self, pack: Pack, note: _Note = _unnoted) -> list[MigratedDatabase]:
+    def migrate_all(self, pack: Pack, note: _Note = _unnoted) -> dict[Path, Path | None]:
         """Bring all databases there are to `pack`'s schema, each backed up before.
 
         `note` hears of each that changes, when its backup is there and nothing has changed yet.
+
+        Returns:
+            The backup of each database, None where nothing was to change.
 
         Raises:
             PackError: one cannot be; names its tenant and why. Those that were changed are put
                 back to what they were.
         """
         self.release(pack.name)
-        done: list[MigratedDatabase] = []
+        done: dict[Path, Path | None] = {}
         for file in self.databases_of(pack.name):
             tenant = tenant_in(pack.name, file)
             try:
@@ -143,14 +137,14 @@ class PackDatabases:
                 self.restore(done)
                 raise _of_tenant(pack, tenant, error) from error
             store.close()
-            done.append(MigratedDatabase(file, tenant, store.backup))
+            done[file] = store.backup
         return done
 
-    def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
-        """Undo `migrate_all`: what was changed is what it was before."""
-        for item in migrated:
-            if item.backup is not None:
-                restore_database(item.backup, item.path)
+    def restore(self, migrated: Mapping[Path, Path | None]) -> None:
+        """Undo `migrate_all`, which returned this: what was changed is what it was before."""
+        for database, backup in migrated.items():
+            if backup is not None:
+                restore_database(backup, database)
 
     def close(self) -> None:
         with self._lock:
@@ -184,15 +178,18 @@ class PackDatabases:
         return opened
 
     def _prepare(self, pack: Pack, file: Path, tenant: str, note: _Note = _unnoted) -> PackStore:
-        def taken(backup: Path) -> None:
-            note(MigratedDatabase(file, tenant, backup))
+        folder, now = self._home.backups / pack.name, self._clock.now
+
+        def noted(backup: Path) -> Path:
+            note(file, backup)
+            return backup
 
         store = PackStore(
             file,
             pack.manifest,
             pack.schema_sql,
             migrations=pack.migrations,
-            backups=BackUps(self._home.backups / pack.name, tenant, self._clock.now, taken),
+            back_up=lambda connection: noted(back_up(connection, folder, tenant, now())),
         )
         if store.backup is not None:
             log.info(

@@ -13,7 +13,7 @@ from aouo.packs.format import needs
 from aouo.packs.format.examples import FILE as EXAMPLES
 from aouo.packs.format.examples import Example
 from aouo.packs.format.examples import parse as parse_examples
-from aouo.packs.format.fast_paths import FastPathParser
+from aouo.packs.format.fast_paths import read_menu, read_translations
 from aouo.packs.format.folder import look_around
 from aouo.packs.format.i18n import Translations
 from aouo.packs.format.inside import NotInside, read_inside
@@ -181,7 +181,10 @@ class _PackLoader:
             skills, found = with_overrides(skills, overrides)
             self.problems += found
         self._check_named_files()
-        menu, translations = self._fast_paths(skills)
+        menu, found = read_menu(self._folder, self._manifest, skills, self._softly)
+        self.problems += found
+        translations, found = read_translations(self._folder, self._manifest, self._softly)
+        self.problems += found
         tools = self._tools()
         allowance = Allowance(self._manifest, own=[tool.name for tool in tools])
         if self._parsed.places.sure("permissions", "tools"):
@@ -208,21 +211,16 @@ class _PackLoader:
         self.problems += problems
         return found
 
-    def _fast_paths(self, skills: Mapping[str, Skill]) -> tuple[Menu, Translations]:
-        reader = FastPathParser(self._folder, self._manifest, self._softly)
-        found = reader.menu(skills), reader.translations()
-        self.problems += reader.problems
-        return found
-
     def _skills(self) -> dict[str, Skill]:
         skills: dict[str, Skill] = {}
         for name in self._manifest.provided_skills:
-            parsed = load_skill(self._manifest.name, self._folder, name, strict=self._strict)
-            self.problems += parsed.problems
-            if parsed.draft is not None:
-                skills[name] = parsed.draft
-            if parsed.header is not None:
-                self._headers[f"skills/{name}/{SKILL_FILE}"] = parsed.header
+            skill, header, problems = load_skill(
+                self._manifest.name, self._folder, name, strict=self._strict
+            )
+            self.problems += problems
+            if skill is not None:
+                skills[name] = skill
+                self._headers[f"skills/{name}/{SKILL_FILE}"] = header
         return skills
 
     def _templates(self) -> dict[str, str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.facts.errors import PackError
-from aouo.packs.format.manifest_text import problems
+from aouo.packs.format.manifest_text import parse
 from aouo.packs.format.problems import errors
 from aouo.plumbing.trees import discard
 
@@ -149,22 +148,15 @@ Keeps a list for each person and shows it.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A new pack's folder, and its files by their path in it."""
-
-    folder: Path
-    files: tuple[str, ...]
-
-
-def make(name: str, parent: Path) -> _Made:
-    """Make the folder `<parent>/<name>` with a pack that validates strictly.
+def make(name: str, parent: Path) -> tuple[Path, list[str]]:
+    """Make the folder `<parent>/<name>` with a pack that validates strictly; return it, and its
+    files by their path in it.
 
     Raises:
         PackError: the name cannot be a pack's, or the folder is there or cannot be written.
     """
     texts = _texts(name)
-    if found := errors(problems(texts["pack.yml"], strict=True)):
+    if found := errors(parse(texts["pack.yml"], strict=True).problems):
         raise PackError(f"{found[0].message}.", fix="Choose another name.")
     folder = parent / name
     try:
@@ -180,7 +172,7 @@ def make(name: str, parent: Path) -> _Made:
     except BaseException:
         discard(folder)
         raise
-    return _Made(folder, tuple(texts))
+    return folder, list(texts)
 
 
 def _texts(name: str) -> dict[str, str]:

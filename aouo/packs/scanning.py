@@ -17,7 +17,7 @@ from aouo.packs.format.manifest_places import Places
 from aouo.packs.format.needs import Allowance
 from aouo.packs.format.problems import Problem, did_you_mean, errors
 from aouo.packs.format.skills import FILE as SKILL
-from aouo.packs.format.versions import wanted
+from aouo.packs.format.versions import accepts
 from aouo.packs.library import Library
 from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.shipping.archive import content_hash
@@ -180,7 +180,7 @@ class _Shelf:
         if there is None:
             why = "does not load" if need.name in self._broken else "is not installed"
             return f'the pack "{need.name}" {why}'
-        if need.version and not wanted(need.version).accepts(there.manifest.version):
+        if need.version and not accepts(need.version, there.manifest.version):
             version = there.manifest.version
             return f'needs "{need.name}" {need.version}, and {version} is installed'
         return ""

@@ -20,7 +20,7 @@ from aouo.packs.format.json_text import read_json
 from aouo.packs.format.menu import Page
 from aouo.packs.format.problems import Problem, did_you_mean, errors
 from aouo.packs.format.skills import skills_below
-from aouo.packs.format.yaml_text import field_name
+from aouo.packs.format.yaml_text import field_name, nearest_line
 from aouo.packs.load import LoadedPack, Pack, load_pack
 
 _LAST_ZONE = timezone(-timedelta(hours=12))  # where a moment comes last
@@ -97,11 +97,11 @@ def _listings(pack: Pack) -> list[Problem]:
 def _of_page(pack: Pack, page: Page, key: str, message: str) -> Problem:
     """What is wrong with a page that was read, where its author has it."""
     file = PurePosixPath(pack.manifest.fast_paths.menu or menu.FILE).as_posix()
-    document = read_json(read_inside(pack.folder, file))
-    pages = document.value if isinstance(document.value, list) else []
+    value, lines = read_json(read_inside(pack.folder, file))
+    pages = value if isinstance(value, list) else []
     ids = [each.get("id") if isinstance(each, dict) else None for each in pages]
     path = (ids.index(page.id), key)
-    line, field = document.line_of(path), field_name(path)
+    line, field = nearest_line(lines, path), field_name(path)
     return Problem(file, line, field, f'the page "{page.id}": {message}')
 
 

@@ -305,7 +305,7 @@ def test_a_version_that_is_not_signed_by_the_same_key_needs_a_fresh_yes(
 ) -> None:
     ada = new_key()
     home.create()
-    trust = {"packs": {"trusted_keys": {"Ada": ada.public.text}}}
+    trust = {"packs": {"trusted_keys": {"Ada": ada.public}}}
     home.config.write_text(json.dumps(trust))
     signed = pack(runner, "install", shopping(tmp_path / "one", key=ada), "--yes")
     silent = pack(runner, "upgrade", "shopping", shopping(tmp_path / "two", "1.1.0", key=ada))

@@ -128,7 +128,7 @@ def test_a_first_install_asks_and_the_same_again_does_not(make_pack: MakePack):
 
     assert compare(None, one).needs_consent
     same = compare(one, one)
-    assert (same.needs_consent, same.changes, same.schema) == (False, (), "none")
+    assert (same.needs_consent, same.changes) == (False, ())
 
 
 Row = tuple[dict[str, Any], dict[str, Any], Sequence[str]]
@@ -412,27 +412,7 @@ def test_tables_are_shown_and_ask_nothing(make_pack: MakePack):
     found = compare(one, two)
 
     assert {change.topic for change in found.changes} == {"tables", "size"}
-    assert (found.needs_consent, found.schema) == (False, "additive")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "kind"),
-    [
-        (TABLE.format(", a TEXT"), TABLE.format(", a TEXT"), "none"),
-        (TABLE.format(""), TABLE.format(", a TEXT"), "additive"),
-        (TABLE.format(""), TABLE.format(", a TEXT NOT NULL DEFAULT 'x'"), "additive"),
-        (TABLE.format(""), TABLE.format(", a TEXT NOT NULL"), "migrations"),
-        (TABLE.format(", a TEXT"), TABLE.format(""), "migrations"),
-        (TABLE.format(", a TEXT"), TABLE.format(", a INTEGER"), "migrations"),
-        (TABLE.format("") + "CREATE TABLE IF NOT EXISTS x (a);", TABLE.format(""), "migrations"),
-    ],
-)
-def test_a_schema_change_is_additive_or_needs_migrations(
-    old: str, new: str, kind: str, make_pack: MakePack
-):
-    found = compare(summary(make_pack, "a", schema=old), summary(make_pack, "b", schema=new))
-
-    assert found.schema == kind
+    assert not found.needs_consent
 
 
 def test_another_signer_needs_a_fresh_yes(make_pack: MakePack):

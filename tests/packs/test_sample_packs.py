@@ -138,11 +138,11 @@ def test_every_menu_page_can_be_shown(pack: Pack, filled: bool, tmp_path: Path) 
 
 def test_every_page_leads_back(pack: Pack) -> None:
     first, *others = pack.menu.pages
-    reached = {button.callback for row in first.rows for button in row}
+    reached = {button.data for row in first.rows for button in row}
 
     assert {f"nav:{page.id}" for page in others} <= reached
     for page in others:
-        assert "menu" in {button.callback for row in page.rows for button in row}
+        assert "menu" in {button.data for row in page.rows for button in row}
 
 
 def test_german_is_complete_and_has_nothing_left_over(pack: Pack) -> None:

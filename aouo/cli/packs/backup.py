@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.packs.named import installed
 from aouo.facts.errors import SetupError
 from aouo.installer.restoring import known
-from aouo.packs.shipping.backup_file import SUFFIX, BackupContents, Known
+from aouo.packs.shipping.backup_file import SUFFIX, Facts, Known
 from aouo.packs.shipping.export import export_data
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed
@@ -63,7 +62,7 @@ def backup(
         passphrase=passphrase,
     )
     if as_json:
-        print_json({"file": str(target), "encrypted": bool(passphrase), **asdict(kept)})
+        print_json({"file": str(target), "encrypted": bool(passphrase), **kept.listed()})
     else:
         locked = ", locked with your passphrase: nobody can read it without" if passphrase else ""
         click.echo(f"{target}: {_told(kept)}{locked}")
@@ -99,7 +98,7 @@ def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) 
     if problem := done["schedules_problem"]:
         click.echo(f"Its schedules are as they were: {problem}.", err=True)
     if as_json:
-        print_json({"before": done["before"], **asdict(kept)})
+        print_json({"before": done["before"], **kept.listed()})
         return
     click.echo(f"{kept.pack} is restored.")
     if done["before"]:
@@ -114,7 +113,7 @@ def _known(name: str) -> Known:
         return known(tx, name)
 
 
-def _tell_version(kept: BackupContents) -> None:
+def _tell_version(kept: Facts) -> None:
     """Print a note if another version or scope than the installed one wrote the backup."""
     pack = installed().get(kept.pack)
     if pack is None:
@@ -137,8 +136,8 @@ def _tell_version(kept: BackupContents) -> None:
         )
 
 
-def _told(kept: BackupContents) -> str:
-    files = "1 file" if kept.files == 1 else f"{kept.files} files"
+def _told(kept: Facts) -> str:
+    files = "1 file" if len(kept.files) == 1 else f"{len(kept.files)} files"
     version = f" {kept.version}" if kept.version else ""
     return f"{kept.pack}{version}, {files}, {kept.size_bytes} bytes, of {kept.made_at[:16]}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -37,9 +36,10 @@ def export(pack: str, output: Path | None, key_file: Path | None, as_json: bool)
         else:
             verify(found.folder).refuse_wrong()
         target = output or Path(f"{manifest.name}-{manifest.version}{SUFFIX}")
-        digest = pack_archive(found.folder, target, extra=extra)
+        sha256, content, files, size_bytes = pack_archive(found.folder, target, extra=extra)
     if as_json:
-        print_json({"file": str(target), **asdict(digest)})
+        hashes = {"file": str(target), "sha256": sha256, "content": content}
+        print_json({**hashes, "files": files, "size_bytes": size_bytes})
     else:
-        click.echo(f"{target}: {digest.files} files, {digest.size_bytes} bytes")
-        click.echo(f"content {digest.content}")
+        click.echo(f"{target}: {files} files, {size_bytes} bytes")
+        click.echo(f"content {content}")

@@ -22,14 +22,14 @@ from aouo.packs.scaffold import make
 @json_option
 def new(name: str, folder: Path, as_json: bool) -> None:
     """Make the folder NAME with a pack that works, to be changed."""
-    made = make(name, folder)
+    made, files = make(name, folder)
     if as_json:
-        print_json({"folder": str(made.folder), "files": list(made.files)})
+        print_json({"folder": str(made), "files": files})
         return
-    click.echo(f"Made {made.folder}:")
-    for file in made.files:
+    click.echo(f"Made {made}:")
+    for file in files:
         click.echo(f"  {file}")
-    click.echo(f"\nChange it, then:\n  aouo pack validate {made.folder}")
-    click.echo(f"  aouo pack test {made.folder}")
-    click.echo(f"  aouo dev {made.folder}")
-    click.echo(f"  aouo pack export {made.folder}")
+    click.echo(f"\nChange it, then:\n  aouo pack validate {made}")
+    click.echo(f"  aouo pack test {made}")
+    click.echo(f"  aouo dev {made}")
+    click.echo(f"  aouo pack export {made}")

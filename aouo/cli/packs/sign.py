@@ -61,10 +61,10 @@ def keygen(file: Path, as_json: bool) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8") as out:
         out.write(key.text)
     if as_json:
-        print_json({"file": str(file), "public_key": key.public.text})
+        print_json({"file": str(file), "public_key": key.public})
         return
     click.echo(f"The secret key is in {file}: keep it, and show it to nobody.")
-    click.echo(f"The public key is {key.public.text}")
+    click.echo(f"The public key is {key.public}")
     click.echo("Who trusts you runs: aouo config set packs.trusted_keys.NAME PUBLIC_KEY")
 
 
@@ -80,6 +80,6 @@ def sign(folder: Path, key_file: Path | None, as_json: bool) -> None:
     target = folder / SIGNATURE_FILE
     write_atomically(target, signature_of(folder, key).decode(), mode=0o644)
     if as_json:
-        print_json({"file": str(target), "public_key": key.public.text})
+        print_json({"file": str(target), "public_key": key.public})
     else:
         click.echo(f"{folder} is signed, in {target}.")

@@ -47,9 +47,7 @@ def test(folder: Path, names: tuple[str, ...], real: bool, verbose: bool, as_jso
     results = asyncio.run(_run(loaded.pack, found, beside, own, verbose, quiet=as_json))
     passed = all(result.passed for result in results)
     if as_json:
-        from aouo.packs.evals.results import as_json as facts
-
-        evals_run = facts(results)
+        evals_run = [asdict(result) for result in results]
         print_json({"ok": passed, "pack": loaded.name, "problems": [], "evals": evals_run})
     else:
         click.echo(_summary(results))

@@ -24,7 +24,6 @@ from aouo.facts.errors import TooMuchToRead
 from aouo.packs.data.browsing import (
     COUNTED_MAX,
     Browsing,
-    Filter,
     How,
     NotThere,
     Page,
@@ -143,13 +142,13 @@ class _Room:
         after: str,
         limit: int,
     ) -> Facts:
-        kept = Filter(column, how, text)
-        wanted = Wanted(table, kept, sort, order == "falling", after, limit, _READ_CHARS)
+        falling = order == "falling"
+        wanted = Wanted(table, column, how, text, sort, falling, after, limit, _READ_CHARS)
         clean = self._shown.redactor().text
 
         def read(look: Browsing) -> Facts:
             page = look.page(wanted)
-            return {**_page(page, clean), "matching": look.count(table, kept)}
+            return {**_page(page, clean), "matching": look.count(wanted)}
 
         return await self._look(pack, tenant, read)
 
@@ -162,13 +161,12 @@ class _Room:
     async def export(
         self, pack: str, tenant: str, table: str, column: str, how: How, text: str, kind: Format
     ) -> Download:
-        kept = Filter(column, how, text)
-        number = await self._look(pack, tenant, lambda look: look.count(table, kept))
+        wanted = Wanted(table, column, how, text, limit=_EXPORT_ROWS)
+        number = await self._look(pack, tenant, lambda look: look.count(wanted))
         if number is None:
             raise TooMuchToRead(
                 f"more than {COUNTED_MAX:,} rows, or they cannot be counted in time"
             )
-        wanted = Wanted(table, kept, limit=_EXPORT_ROWS)
         first = await self._look(pack, tenant, lambda look: look.page(wanted))
         content = self._pieces(pack, tenant, wanted, first, kind)
         return Download(f"{pack}-{table}.{kind}", FORMATS[kind], content)

@@ -116,7 +116,7 @@ class Menus:
             said(page.title),
             said(page.text),
             None if lines is None else list(filter(None, lines)),
-            [[ButtonSpec(said(one.text), one.callback) for one in row] for row in page.rows],
+            [[ButtonSpec(said(one.label), one.data) for one in row] for row in page.rows],
             instead_of_gone=gone,
         )
 

@@ -6,8 +6,6 @@ import contextlib
 import filecmp
 import os
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,30 +16,12 @@ _STAMP = "%Y%m%dT%H%M%S%fZ"
 _STAMP_CHARS = 22
 
 
-@dataclass(frozen=True, slots=True)
-class BackUps:
-    """Where the backups of one database go: `folder` is its pack's; `tenant` "" = everybody's.
-
-    `taken` is told each one, before the change that it was taken for.
-    """
-
-    folder: Path
-    tenant: str
-    now: Callable[[], datetime]
-    taken: Callable[[Path], None] = lambda backup: None
-
-    def take(self, connection: sqlite3.Connection) -> Path:
-        """Raises: PackError: the copy cannot be written."""
-        backup = back_up(connection, self.folder, self.tenant, self.now())
-        self.taken(backup)
-        return backup
-
-
 def back_up(connection: sqlite3.Connection, folder: Path, tenant: str, now: datetime) -> Path:
     """Copy an open database to `<folder>/<utc stamp>[-<tenant>].db` and return that file.
 
-    Of each tenant the newest `KEPT` stay. The file is whole or not there. Where the newest holds
-    the same, that one is returned: a change that fails again and again pushes none out.
+    `tenant` "" = everybody's. Of each the newest `KEPT` stay. The file is whole or not there. Where
+    the newest holds the same, that one is returned: a change that fails again and again pushes none
+    out.
 
     Raises:
         PackError: the copy cannot be written.

@@ -18,7 +18,7 @@ from aouo.facts.errors import PackError, Refused, TooMuchToRead
 from aouo.packs.data import row_keys
 from aouo.packs.data.columns import Column, columns, tables
 from aouo.packs.data.opening import open_to_read
-from aouo.packs.data.row_keys import RowKey
+from aouo.packs.data.row_keys import key_names
 from aouo.packs.data.rows import Cell
 from aouo.packs.data.schema_guard import quoted
 
@@ -50,26 +50,18 @@ class TableFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """Only rows whose `column` has this text in it, or is it; without a text, all rows.
-
-    Where the text is looked for inside, a to z are like A to Z.
-    """
-
-    column: str = ""
-    how: How = "contains"
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Wanted:
     """Rows of a table: sorted by a column, "" = by their key; those `after` the row of a key.
 
-    Of a cell that is longer only the first `cut` characters or bytes are read.
+    Only rows whose `column` has the text in it, or is it; without a text, all rows. Where it is
+    looked for inside, a to z are like A to Z. Of a cell that is longer only the first `cut`
+    characters or bytes are read.
     """
 
     table: str
-    filter: Filter = Filter()
+    column: str = ""
+    how: How = "contains"
+    text: str = ""
     sort: str = ""
     falling: bool = False
     after: str = ""
@@ -139,9 +131,13 @@ class Browsing:
             room -= sum(len(one) for one in rows[-1].cells if isinstance(one, str | bytes))
         return Page(table.columns, tuple(rows), more)
 
-    def count(self, table: str, kept: Filter) -> int | None:
-        """Return how many rows there are, None = more than are counted. Raises: NotThere."""
-        return self._count(table, *_where(self._table(table), kept))
+    def count(self, wanted: Wanted) -> int | None:
+        """Return how many rows there are on all pages, None = more than are counted.
+
+        Raises:
+            NotThere: there is no such table or column.
+        """
+        return self._count(wanted.table, *_where(self._table(wanted.table), wanted))
 
     def cell(self, table: str, column: str, key: str) -> Cell:
         """Return a whole cell. Raises: NotThere."""
@@ -158,7 +154,7 @@ class Browsing:
         there = tables(self._connection)
         if name not in there:
             raise NotThere(f"There is no table {name!r}.")
-        return _Table(name, there[name], RowKey.of(self._connection, name, there[name]).names)
+        return _Table(name, there[name], key_names(self._connection, name, there[name]))
 
     def _count(self, name: str, where: str, values: tuple[Cell, ...]) -> int | None:
         rows = f"SELECT 1 FROM {quoted(name)} WHERE {where} LIMIT {COUNTED_MAX + 1}"
@@ -177,7 +173,7 @@ class Browsing:
 
         Sorted by a column, only keys are held while sorting, and no more of them than wanted.
         """
-        where, values = _where(table, wanted.filter)
+        where, values = _where(table, wanted)
         if wanted.after:
             begin, more = self._beyond(table, wanted)
             where, values = f"({where}) AND ({begin})", (*values, *more)
@@ -251,7 +247,7 @@ def _names(table: _Table) -> tuple[str, ...]:
     return (*table.key, *(quoted(one.name) for one in table.columns))
 
 
-def _where(table: _Table, kept: Filter) -> tuple[str, tuple[Cell, ...]]:
+def _where(table: _Table, kept: Wanted) -> tuple[str, tuple[Cell, ...]]:
     if not kept.text:
         return "1", ()
     column = quoted(table.columns[table.position(kept.column)].name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from aouo.packs.data.columns import Column
 from aouo.packs.data.rows import Table, near
@@ -19,25 +18,16 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A foreign key: `table.column` has to be found in `target.target_column`."""
-
-    table: str
-    column: str
-    target: str
-    target_column: str
-
-
 def unread(said: str, tables: Mapping[str, tuple[Column, ...]]) -> str:
     """Say what is wrong with a SELECT, and what there is to select from."""
     return _with_tables(_of_names(said, tables) or f"{said}.", tables)
 
 
 def unwritten(
-    said: str, tables: Mapping[str, tuple[Column, ...]], references: Iterable[Reference]
+    said: str, tables: Mapping[str, tuple[Column, ...]], references: Iterable[str]
 ) -> str:
-    """Say why a row was not written, and what to send instead."""
+    """Say why a row was not written, and what to send instead; `references` are sentences on the
+    foreign keys."""
     sentence = _of_rules(said, references) or _of_kinds(said) or _of_names(said, tables)
     return _with_tables(sentence or f"{said}.", tables)
 
@@ -65,7 +55,7 @@ def _of_names(said: str, tables: Mapping[str, tuple[Column, ...]]) -> str:
     return ""
 
 
-def _of_rules(said: str, references: Iterable[Reference]) -> str:
+def _of_rules(said: str, references: Iterable[str]) -> str:
     if match := re.fullmatch(r"NOT NULL constraint failed: (\S+)\.(\S+)", said):
         return f'{match[1]}.{match[2]} needs a value: send data with "{match[2]}".'
     if match := re.fullmatch(r"UNIQUE constraint failed: (.+)", said):
@@ -78,19 +68,11 @@ def _of_rules(said: str, references: Iterable[Reference]) -> str:
     if match := re.fullmatch(r"CHECK constraint failed: (.+)", said, re.DOTALL):
         return f"A value breaks the rule CHECK ({match[1]}): send one that keeps it."
     if said == "FOREIGN KEY constraint failed":
-        return _of_references(references)
+        return (
+            f"Rows of two tables belong together: {'; '.join(references) or 'see the schema'}. "
+            "Save the row that is referred to first, and delete it last."
+        )
     return ""
-
-
-def _of_references(references: Iterable[Reference]) -> str:
-    rules = "; ".join(
-        f"each {item.table}.{item.column} has to be a {item.target}.{item.target_column}"
-        for item in references
-    )
-    return (
-        f"Rows of two tables belong together: {rules or 'see the schema'}. Save the row that is "
-        "referred to first, and delete it last."
-    )
 
 
 def _of_kinds(said: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from aouo.facts.errors import ToolFailed
 from aouo.packs.data.columns import Column, keys
 from aouo.packs.data.conditions import conditions
-from aouo.packs.data.explain import Reference, unwritten
+from aouo.packs.data.explain import unwritten
 from aouo.packs.data.rows import Answer, Table, as_object, cell, near
 from aouo.packs.data.schema_guard import Guard, quoted
 from aouo.packs.data.wish import Wish
@@ -176,12 +176,13 @@ class PersistCall:
             f"{table}"
         )
 
-    def _references(self) -> list[Reference]:
-        found: list[Reference] = []
+    def _references(self) -> list[str]:
+        found: list[str] = []
         for table in self._wish.writable:
             query = f"PRAGMA foreign_key_list({quoted(table)})"
             for _, _, target, column, wanted, *_ in self._connection.execute(query).fetchall():
-                found.append(Reference(table, str(column), str(target), str(wanted or "key")))
+                rule = f"each {table}.{column} has to be a {target}.{wanted or 'key'}"
+                found.append(rule)
         return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from dataclasses import dataclass
 from typing import cast
 
 from aouo.packs.data.columns import Column
@@ -16,30 +15,31 @@ KEY_CHARS = 4_000
 _ALIASES = ("rowid", "_rowid_", "oid")
 
 
-@dataclass(frozen=True, slots=True)
-class RowKey:
-    """What tells the rows of a table apart, as SQL names in order; () = nothing that can be read.
+def key_names(
+    connection: sqlite3.Connection, table: str, columns: tuple[Column, ...]
+) -> tuple[str, ...]:
+    """Return what tells the rows of a table apart, as SQL names in order.
 
     A column may have the name of a rowid and hide it.
+
+    Returns:
+        () if there is nothing that can be read.
+
+    Raises:
+        sqlite3.Error: the table cannot be read.
     """
-
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, connection: sqlite3.Connection, table: str, columns: tuple[Column, ...]) -> RowKey:
-        """Find it. Raises: sqlite3.Error."""
-        taken = {one.name.lower() for one in columns}
-        alias = next((name for name in _ALIASES if name not in taken), "")
-        if alias:
-            try:
-                connection.execute(f"SELECT {alias} FROM {quoted(table)} LIMIT 0").fetchall()
-            except sqlite3.OperationalError as error:
-                if "no such column" not in str(error):
-                    raise
-            else:
-                return cls((alias,))
-        primary = sorted((one for one in columns if one.key), key=lambda one: one.key)
-        return cls(tuple(quoted(one.name) for one in primary))
+    taken = {one.name.lower() for one in columns}
+    alias = next((name for name in _ALIASES if name not in taken), "")
+    if alias:
+        try:
+            connection.execute(f"SELECT {alias} FROM {quoted(table)} LIMIT 0").fetchall()
+        except sqlite3.OperationalError as error:
+            if "no such column" not in str(error):
+                raise
+        else:
+            return (alias,)
+    primary = sorted((one for one in columns if one.key), key=lambda one: one.key)
+    return tuple(quoted(one.name) for one in primary)
 
 
 def written(key: tuple[Cell, ...]) -> str:

@@ -15,7 +15,7 @@ from aouo.packs.data import migrations as migrating
 from aouo.packs.data.columns import Made, made
 from aouo.packs.data.differences import differences, lines
 from aouo.packs.data.migrations import FOLDER, Migration
-from aouo.packs.data.row_keys import RowKey
+from aouo.packs.data.row_keys import key_names
 from aouo.packs.data.schema_guard import OURS, Guard, SchemaRefused, TookTooLong, quoted
 from aouo.packs.data.schema_text import normal, parts, words
 from aouo.packs.data.schema_trial import Extends, Trial, extend, run, trial
@@ -179,7 +179,7 @@ def _make_anew(connection: sqlite3.Connection, guard: Guard, old: Made, new: Mad
     Its triggers and indexes go with the old one. References of other tables to it stay as
     they are, which is what `legacy_alter_table` is for (sqlite.org/lang_altertable.html).
     """
-    key = RowKey.of(connection, old.name, old.columns).names
+    key = key_names(connection, old.name, old.columns)
     names = ", ".join(dict.fromkeys((*key, *(quoted(column.name) for column in old.columns))))
     connection.execute("PRAGMA legacy_alter_table=ON")
     try:

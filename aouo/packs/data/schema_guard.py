@@ -12,7 +12,6 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aouo.facts.errors import PackError
@@ -58,22 +57,12 @@ _TEMPORARY = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """What one statement may take: time, calls of functions, steps of its program.
-
-    SQLite looks at the clock in loops only. What has none is bounded by the other two.
-    """
-
-    seconds: float
-    work: int
-    steps: int
-
-
-_READ = _Share(2.0, 250, 25_000)
-_WRITE = _Share(5.0, 250, 25_000)
-_SCHEMA = _Share(SCHEMA_S, 2_500, 100_000)
-_MIGRATION = _Share(MIGRATION_S, 5_000, 100_000)
+# What one statement may take: seconds, calls of functions, steps of its program.
+# SQLite looks at the clock in loops only. What has none is bounded by the other two.
+_READ = (2.0, 250, 25_000)
+_WRITE = (5.0, 250, 25_000)
+_SCHEMA = (SCHEMA_S, 2_500, 100_000)
+_MIGRATION = (MIGRATION_S, 5_000, 100_000)
 
 
 class SchemaRefused(PackError):
@@ -124,7 +113,7 @@ class Guard:
             TookTooLong: the time limit passed.
             sqlite3.Error: as SQLite says; `refusal` says why it was us, or "".
         """
-        judge, share = {
+        judge, (seconds, work, steps) = {
             "schema": (self._migration, _SCHEMA),
             "table": (self._table, _SCHEMA),
             "seed": (self._seed, _SCHEMA),
@@ -135,9 +124,9 @@ class Guard:
         self.refusal = ""
         self._hidden = frozenset(name.lower() for name in hidden)
         began_s = self._monotonic()
-        self._ends_s, self._late = began_s + min(share.seconds, self._left_s), False
-        self._work_left = share.work
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_VDBE_OP, share.steps)
+        self._ends_s, self._late = began_s + min(seconds, self._left_s), False
+        self._work_left = work
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_VDBE_OP, steps)
         self._connection.set_authorizer(self._held_by(judge))  # kept statements ask again, too
         self._connection.set_progress_handler(self._is_late, _TICKS)
         try:

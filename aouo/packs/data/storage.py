@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import cast
 
 from aouo.facts.errors import PackError, ToolFailed
-from aouo.packs.data.backup import BackUps
 from aouo.packs.data.explain import unread
 from aouo.packs.data.looking import answer_of, look
 from aouo.packs.data.migrations import Migration
@@ -50,12 +49,12 @@ class PackStore:
         schema_sql: str,
         *,
         migrations: Sequence[Migration] = (),
-        backups: BackUps | None = None,
+        back_up: Callable[[sqlite3.Connection], Path] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open, create or bring up to date the database at `path`.
 
-        Rows that might be touched are copied into `backups` first; `backup` is that file.
+        Rows that might be touched are copied by `back_up` first; `backup` is that file.
 
         Raises:
             PackError: the schema does not run or the file cannot be used; nothing changed.
@@ -72,8 +71,8 @@ class PackStore:
             raise PackError(f"{path} cannot be opened: {error}.") from error
         self._guard = Guard(self._connection, monotonic=monotonic)
 
-        def back_up() -> None:
-            self.backup = backups.take(self._connection) if backups else None
+        def before_change() -> None:
+            self.backup = back_up(self._connection) if back_up else None
 
         try:
             apply_schema(
@@ -82,7 +81,7 @@ class PackStore:
                 schema_sql,
                 manifest.schema.extends_columns,
                 migrations,
-                before_change=back_up,
+                before_change=before_change,
             )
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS _aouo_calls"

@@ -19,9 +19,8 @@ from aouo.packs.format.manifest_check import is_identifier
 from aouo.packs.format.problems import Problem, did_you_mean
 from aouo.packs.format.yaml_text import (
     FieldPath,
-    YamlFaulty,
+    TextRefused,
     YamlMapping,
-    YamlRefused,
     field_name,
     read_mapping,
 )
@@ -164,14 +163,11 @@ def load(folder: Path) -> tuple[tuple[Eval, ...], tuple[Problem, ...]]:
 
 def parse(text: str, file: str) -> tuple[Eval | None, tuple[Problem, ...]]:
     """Read one file; None with at least one problem, an eval with none."""
-    faults: tuple[YamlRefused, ...] = ()
     try:
         document = read_mapping(text)
-    except YamlFaulty as faulty:
-        document, faults = faulty.rest, faulty.faults
-    except YamlRefused as refused:
+    except TextRefused as refused:
         return None, (Problem(file, refused.line, refused.field, refused.message),)
-    problems = [Problem(file, each.line, each.field, each.message) for each in faults]
+    problems = [Problem(file, each.line, each.field, each.message) for each in document.faults]
     problems += [
         Problem(file, document.line_of((key,)), key, f"unknown key{did_you_mean(key, _keys(Eval))}")
         for key in sorted(document.values.keys() & {"file", "lines"})  # ours, not the author's

@@ -143,10 +143,6 @@ def _times(count: int) -> str:
     return {0: "never", 1: "once"}.get(count, f"{count} times")
 
 
-class _TookTooLong(Exception):
-    """A pattern was still being looked for when the time was over."""
-
-
 def _unmatched(patterns: Iterable[str], text: str) -> list[str]:
     """What is not there, as a step says it; one that takes too long is the last that is tried."""
     wrong: list[str] = []
@@ -156,7 +152,7 @@ def _unmatched(patterns: Iterable[str], text: str) -> list[str]:
             for pattern in patterns:
                 if not re.search(pattern, text):
                     wrong.append(f"a reply that matches {pattern!r}")
-    except _TookTooLong:
+    except TimeoutError:
         fix = "write it without repeats inside repeats"
         wrong.append(f"a reply that matches {pattern!r}, found within {LIMIT_S:g} s; {fix}")
     return wrong
@@ -174,7 +170,7 @@ def _limit() -> Generator[None]:
 
     def over(number: int, frame: object) -> NoReturn:
         del number, frame
-        raise _TookTooLong
+        raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, over)
     signal.setitimer(signal.ITIMER_REAL, LIMIT_S)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -48,12 +47,8 @@ class EvalResult:
         return self.outcome != "failed"
 
 
-def as_json(results: Sequence[EvalResult]) -> list[dict[str, Any]]:
-    return [asdict(result) for result in results]
-
-
 def from_json(facts: object) -> tuple[EvalResult, ...]:
-    """The inverse of `as_json`.
+    """Return the results that `asdict` wrote.
 
     Raises:
         ValueError: it is something else.

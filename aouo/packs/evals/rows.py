@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aouo.facts.errors import ToolFailed
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.data.columns import tables
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.rows import Table, cell, shown
@@ -18,17 +18,13 @@ from aouo.packs.format.problems import did_you_mean
 _SHOWN = 5
 
 
-class WrongRows(Exception):
-    """What an eval says of rows does not fit the schema; the message says what is there."""
-
-
 def put(file: Path, start: Mapping[str, Sequence[Row]], now: str) -> None:
     """Add rows to the database at `file`, whose schema stands; all of them or none.
 
     `now` is what `created_at` and `updated_at` hold where a table needs them, as in `persist`.
 
     Raises:
-        WrongRows: no such table or column, or a value it does not take.
+        PackError: no such table or column, or a value it does not take.
     """
     with contextlib.closing(open_database(str(file))) as connection:
         guard = Guard(connection)
@@ -40,10 +36,10 @@ def put(file: Path, start: Mapping[str, Sequence[Row]], now: str) -> None:
                     with guard.allow("write"):
                         _insert(connection, table, _filled(table, row, now))
                 except TookTooLong as error:
-                    raise WrongRows(f"start.{name}: a trigger ran too long. {table}") from error
+                    raise PackError(f"start.{name}: a trigger ran too long. {table}") from error
                 except sqlite3.Error as error:
                     why = guard.refusal or error
-                    raise WrongRows(f"start.{name}: {why}. {table}") from error
+                    raise PackError(f"start.{name}: {why}. {table}") from error
         connection.execute("COMMIT")
 
 
@@ -51,7 +47,7 @@ def count(file: Path, name: str, where: Row) -> int:
     """How many rows of the database at `file` have these values.
 
     Raises:
-        WrongRows: no such table or column.
+        PackError: no such table or column.
     """
     with contextlib.closing(open_database(str(file))) as connection:
         table = _table(connection, name)
@@ -98,7 +94,7 @@ def _table(connection: sqlite3.Connection, name: str) -> Table:
     made = tables(connection)
     found = next((table for table in made if table.lower() == name.lower()), "")
     if not found:
-        raise WrongRows(f"there is no table {name!r} in this pack{did_you_mean(name, made)}")
+        raise PackError(f"there is no table {name!r} in this pack{did_you_mean(name, made)}")
     return Table(found, made[found])
 
 
@@ -106,4 +102,4 @@ def _column(table: Table, name: str) -> str:
     try:
         return table.column(name)
     except ToolFailed as error:
-        raise WrongRows(str(error)) from error
+        raise PackError(str(error)) from error

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 _ARGS = re.compile(r"\s*(Args|Arguments|Parameters):\s*$")
 _SECTION = re.compile(r"\s*(Returns|Raises|Yields|Examples?|Notes?):\s*$")
@@ -13,21 +11,12 @@ MAX_DESCRIPTION_CHARS = 1000
 READS = "Reads only."
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a docstring says: the first paragraph, the arguments by name."""
-
-    description: str
-    arguments: Mapping[str, str]
-    reads: bool
-
-
-def docstring(text: str) -> _Said:
-    reads = READS in text
+def docstring(text: str) -> tuple[str, dict[str, str]]:
+    """Return the first paragraph of a docstring, and what it says of the arguments by name."""
     first = text.replace(READS, "").strip().partition("\n\n")[0]
     lines = [line for line in first.splitlines() if not _ARGS.match(line)]
     description = " ".join(" ".join(lines).split())[:MAX_DESCRIPTION_CHARS]
-    return _Said(description, _arguments(text), reads)
+    return description, _arguments(text)
 
 
 def _arguments(text: str) -> dict[str, str]:

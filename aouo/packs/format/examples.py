@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from aouo.packs.format.problems import Problem
-from aouo.packs.format.yaml_text import YamlRefused, read_mapping
+from aouo.packs.format.yaml_text import TextRefused, read_mapping
 
 FILE = "examples.yml"
 _KEYS = frozenset({"say", "tool", "arguments"})
@@ -39,7 +39,9 @@ def parse(text: str) -> tuple[tuple[Example, ...], tuple[Problem, ...]]:
     """Read the file's text; what is wrong with an entry leaves out that entry only."""
     try:
         document = read_mapping(text)
-    except YamlRefused as error:
+        for fault in document.faults:
+            raise fault
+    except TextRefused as error:
         return (), (Problem(FILE, error.line, "", str(error)),)
     listed = document.values.get("examples", [])
     if not isinstance(listed, list):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
@@ -17,69 +17,65 @@ from aouo.packs.format.problems import Problem, Severity, did_you_mean
 _FIELD = re.compile(r"\{[^}]*\}")  # of a row's template
 
 
-class FastPathParser:
-    """Reads both; what is wrong is said and left out, since the pack works without it."""
+def read_menu(
+    folder: Path, manifest: Manifest, skills: Collection[str], severity: Severity
+) -> tuple[Menu, Sequence[Problem]]:
+    """Read the pages of the menu; `skills` are the names a button may have.
 
-    def __init__(self, folder: Path, manifest: Manifest, severity: Severity) -> None:
-        self.problems: list[Problem] = []
-        self._folder = folder
-        self._manifest = manifest
-        self._severity: Severity = severity
+    What is wrong is said and left out, since the pack works without it.
+    """
+    named = manifest.fast_paths.menu
+    file = _plain(named or menu.FILE)
+    try:
+        text = read_inside(folder, file)
+    except FileNotFoundError:
+        message = f"there is no file {file}"
+        found = [Problem(FILE, 0, "fast_paths.menu", message, severity)] if named else []
+        return Menu(), found
+    except NotInside as error:
+        return Menu(), [Problem(file, 0, "", str(error), severity)]
+    return menu.parse_menu(text, file=file, pack=manifest.name, skills=skills, severity=severity)
 
-    def menu(self, skills: Collection[str]) -> Menu:
-        """Return the pages of the menu; `skills` are the names a button may have."""
-        named = self._manifest.fast_paths.menu
-        file = _plain(named or menu.FILE)
-        text = self._text(file, "fast_paths.menu" if named else "")
-        if text is None:
-            return Menu()
-        found, problems = menu.parse_menu(
-            text, file=file, pack=self._manifest.name, skills=skills, severity=self._severity
-        )
-        self.problems += problems
-        return found
 
-    def translations(self) -> Translations:
-        """Return every language; a path that names one file means the folder it is in."""
-        named = self._manifest.fast_paths.i18n
-        folder = _plain(named or i18n.FOLDER)
-        if folder.endswith(".json"):
-            folder = PurePosixPath(folder).parent.as_posix()
-        if named and not (self._folder / folder).is_dir():
-            self._add(FILE, "fast_paths.i18n", f"there is no folder {folder}")
-        return Translations(MappingProxyType(dict(self._languages(folder))))
+def read_translations(
+    root: Path, manifest: Manifest, severity: Severity
+) -> tuple[Translations, Sequence[Problem]]:
+    """Read every language; a path that names one file means the folder it is in.
 
-    def _languages(self, folder: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-        files = [name for name in list_inside(self._folder, folder) if name.endswith(".json")]
-        if len(files) > i18n.LANGUAGES_MAX:
-            self._add(folder, "", f"has more than {i18n.LANGUAGES_MAX} languages")
-        seen: set[str] = set()
-        for name in files[: i18n.LANGUAGES_MAX]:
-            file, language = f"{folder}/{name}", i18n.language_of(name)
-            if not language or language in seen:
-                why = "is named like another one" if language else "is not named after a language"
-                self._add(file, "", f"{why}: write de.json or pt-br.json")
-                continue
-            seen.add(language)
-            text = self._text(file, "")
-            if text is not None:
-                found, problems = i18n.parse_language(text, file=file, severity=self._severity)
-                self.problems += problems
-                yield language, found
+    What is wrong is said and left out, as by `read_menu`.
+    """
+    problems: list[Problem] = []
 
-    def _text(self, file: str, field: str) -> str | None:
-        """Return a file's text; None = it is not there, which is a problem if `field` names it."""
+    def add(file: str, field: str, message: str) -> None:
+        problems.append(Problem(file, 0, field, message, severity))
+
+    named = manifest.fast_paths.i18n
+    folder = _plain(named or i18n.FOLDER)
+    if folder.endswith(".json"):
+        folder = PurePosixPath(folder).parent.as_posix()
+    if named and not (root / folder).is_dir():
+        add(FILE, "fast_paths.i18n", f"there is no folder {folder}")
+    files = [name for name in list_inside(root, folder) if name.endswith(".json")]
+    if len(files) > i18n.LANGUAGES_MAX:
+        add(folder, "", f"has more than {i18n.LANGUAGES_MAX} languages")
+    seen, languages = set[str](), dict[str, Mapping[str, str]]()
+    for name in files[: i18n.LANGUAGES_MAX]:
+        file, language = f"{folder}/{name}", i18n.language_of(name)
+        if not language or language in seen:
+            why = "is named like another one" if language else "is not named after a language"
+            add(file, "", f"{why}: write de.json or pt-br.json")
+            continue
+        seen.add(language)
         try:
-            return read_inside(self._folder, file)
+            text = read_inside(root, file)
         except FileNotFoundError:
-            if field:
-                self._add(FILE, field, f"there is no file {file}")
+            continue
         except NotInside as error:
-            self._add(file, "", str(error))
-        return None
-
-    def _add(self, file: str, field: str, message: str) -> None:
-        self.problems.append(Problem(file, 0, field, message, self._severity))
+            add(file, "", str(error))
+            continue
+        languages[language], found = i18n.parse_language(text, file=file, severity=severity)
+        problems += found
+    return Translations(MappingProxyType(languages)), problems
 
 
 def unused(translations: Translations, texts: Collection[str]) -> Iterator[Problem]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from aouo.packs.format.json_text import JsonRefused, read_json
+from aouo.packs.format.json_text import read_json
 from aouo.packs.format.problems import Problem, Severity
-from aouo.packs.format.yaml_text import field_name
+from aouo.packs.format.yaml_text import TextRefused, field_name, nearest_line
 
 FOLDER = "i18n"
 LANGUAGES_MAX = 50
@@ -58,15 +58,15 @@ def parse_language(
     """Read one language's file; never raises. An entry with a problem is left out."""
     nothing: Mapping[str, str] = MappingProxyType({})
     try:
-        document = read_json(text)
-    except JsonRefused as refused:
+        texts, lines = read_json(text)
+    except TextRefused as refused:
         return nothing, (Problem(file, refused.line, refused.field, refused.message, severity),)
-    if not isinstance(document.value, dict):
+    if not isinstance(texts, dict):
         message = "must be one object of texts: {text: translation}"
         return nothing, (Problem(file, 1, "", message, severity),)
     found: dict[str, str] = {}
     problems: list[Problem] = []
-    for key, value in document.value.items():
+    for key, value in texts.items():
         message = ""
         if isinstance(value, dict | list):
             message = "must be text: the file is flat, {text: translation}"
@@ -79,7 +79,7 @@ def parse_language(
         if message:
             path = (key,)
             name = field_name(path)[:100]
-            problems.append(Problem(file, document.line_of(path), name, message, severity))
+            problems.append(Problem(file, nearest_line(lines, path), name, message, severity))
     return MappingProxyType(found), tuple(problems)
 
 

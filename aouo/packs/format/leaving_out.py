@@ -6,10 +6,10 @@ import copy
 from collections.abc import Iterable
 from typing import Any, cast
 
-from aouo.packs.format.yaml_text import FieldPath, YamlValue
+from aouo.packs.format.yaml_text import FieldPath, PlainValue
 
 
-def without(values: dict[str, YamlValue], wrong: Iterable[FieldPath]) -> dict[str, YamlValue]:
+def without(values: dict[str, PlainValue], wrong: Iterable[FieldPath]) -> dict[str, PlainValue]:
     """Return a copy that lacks the keys at `wrong`, or around them: no item of a list moves."""
     rest = copy.deepcopy(values)
     for path in wrong:
@@ -17,7 +17,7 @@ def without(values: dict[str, YamlValue], wrong: Iterable[FieldPath]) -> dict[st
     return rest
 
 
-def _take_out(rest: dict[str, YamlValue], path: list[str | int]) -> None:
+def _take_out(rest: dict[str, PlainValue], path: list[str | int]) -> None:
     while path and isinstance(path[-1], int):  # the whole list
         path.pop()
     here: Any = rest

@@ -11,7 +11,7 @@ from aouo.facts import schedule
 from aouo.packs.format.manifest import Manifest, Schema
 from aouo.packs.format.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
 from aouo.packs.format.problems import Add, Severity, did_you_mean
-from aouo.packs.format.versions import wanted
+from aouo.packs.format.versions import accepts
 from aouo.packs.format.watch_check import check_watches
 from aouo.packs.format.yaml_text import FieldPath
 from aouo.web.addresses import is_public, literal
@@ -85,7 +85,7 @@ class Check:
                 self._add(("depends_on", index), "a pack cannot depend on itself")
         for path, rule in rules.items():
             try:
-                accepted = not rule or wanted(rule).accepts(__version__)
+                accepted = not rule or accepts(rule, __version__)
             except ValueError as error:
                 self._add(path, str(error))
                 continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast, get_args, get_type_hints
 
@@ -20,10 +19,9 @@ from aouo.packs.format.original import is_of_original
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import (
     FieldPath,
-    YamlFaulty,
+    PlainValue,
+    TextRefused,
     YamlMapping,
-    YamlRefused,
-    YamlValue,
     field_name,
     read_mapping,
 )
@@ -54,22 +52,17 @@ class Parsed:
     of_original: bool = False
 
 
-def problems(text: str, *, file: str = FILE, strict: bool = False) -> tuple[Problem, ...]:
-    """Return everything wrong with a manifest; `strict` makes unknown keys errors."""
-    return parse(text, file=file, strict=strict).problems
+def parse(text: str, *, strict: bool = False) -> Parsed:
+    """Read a manifest and check all of it that needs no other file; never raises.
 
-
-def parse(text: str, *, file: str = FILE, strict: bool = False) -> Parsed:
-    """Read a manifest and check all of it that needs no other file; never raises."""
-    faults: tuple[YamlRefused, ...] = ()
+    `strict` makes unknown keys errors.
+    """
     try:
         document = read_mapping(text)
-    except YamlFaulty as faulty:
-        document, faults = faulty.rest, faulty.faults
-    except YamlRefused as refused:
-        problem = Problem(file, refused.line, refused.field, refused.message)
+    except TextRefused as refused:
+        problem = Problem(FILE, refused.line, refused.field, refused.message)
         return Parsed(None, (problem,), None, Places(None))
-    report = _Report(file, document, strict, faults)
+    report = _Report(document, strict)
     of_original = is_of_original(document.values)
     manifest = report.validate(_normal(document.values))
     Check(report.add, report.places.sure, "error" if strict else "warning").all(manifest)
@@ -92,7 +85,7 @@ def _adapter() -> TypeAdapter[Manifest]:
     return TypeAdapter(Manifest)
 
 
-def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
+def _normal(values: dict[str, PlainValue]) -> dict[str, Any]:
     """Write the short forms out, as the documentation allows them."""
     known: dict[str, Any] = dict(values)
     for full, short in WRITTEN_SHORT.items():
@@ -100,7 +93,7 @@ def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
             known[full] = known.pop(short)
     dependencies = known.get("depends_on")
     if isinstance(dependencies, list):
-        items = cast("list[YamlValue]", dependencies)
+        items = cast("list[PlainValue]", dependencies)
         known["depends_on"] = [{"name": x} if isinstance(x, str) else x for x in items]
     _understand(known)
     return known
@@ -120,13 +113,13 @@ def _understand(known: dict[str, Any]) -> None:
         del permissions[_SEARCH]
         tools = permissions.get("tools", list(DEFAULT_TOOLS))
         if searches and isinstance(tools, list) and _SEARCH not in tools:
-            permissions["tools"] = [*cast("list[YamlValue]", tools), _SEARCH]
+            permissions["tools"] = [*cast("list[PlainValue]", tools), _SEARCH]
     hosts = permissions.get("network")
     if isinstance(hosts, list):
-        permissions["network"] = [_host_of(host) for host in cast("list[YamlValue]", hosts)]
+        permissions["network"] = [_host_of(host) for host in cast("list[PlainValue]", hosts)]
 
 
-def _host_of(host: YamlValue) -> YamlValue:
+def _host_of(host: PlainValue) -> PlainValue:
     """Take the host of a URL that says nothing else; any other is left to the check."""
     found = _URL.fullmatch(host) if isinstance(host, str) else None
     return found[1] if found else host
@@ -140,22 +133,19 @@ def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
 class _Report:
     """Collects the problems of one manifest."""
 
-    def __init__(
-        self, file: str, document: YamlMapping, strict: bool, faults: Iterable[YamlRefused]
-    ) -> None:
+    def __init__(self, document: YamlMapping, strict: bool) -> None:
         self.problems: list[Problem] = []
         self.places = Places(document)
-        self._file = file
         self._softly: Severity = "error" if strict else "warning"
-        for fault in faults:
-            self.problems.append(Problem(file, fault.line, fault.field, fault.message))
+        for fault in document.faults:
+            self.problems.append(Problem(FILE, fault.line, fault.field, fault.message))
 
     def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
         """Report a finding, unless the value at `path` is one that we put there."""
         written = self.places.as_written(path)
         if not self.places.is_unread(written):
             line = self.places.line_of(written) or 1
-            self.problems.append(Problem(self._file, line, field_name(written), message, severity))
+            self.problems.append(Problem(FILE, line, field_name(written), message, severity))
 
     def validate(self, values: dict[str, Any]) -> Manifest:
         """Build the manifest, leaving out and reporting what is unknown or wrong."""

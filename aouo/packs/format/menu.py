@@ -13,13 +13,20 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import decode, encode, fits
-from aouo.packs.format.json_text import JsonDocument, JsonRefused, JsonValue, read_json
+from aouo.packs.format.json_text import read_json
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.yaml_text import FieldPath, field_name
+from aouo.packs.format.yaml_text import (
+    FieldPath,
+    PlainValue,
+    TextRefused,
+    field_name,
+    nearest_line,
+)
 
 FILE = "menu.json"
 _PAGES_MAX = 100
@@ -37,16 +44,11 @@ _LABEL_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Button:
-    """What is written on it, and what a tap sends: 1 to 64 bytes."""
-
-    text: str
-    callback: str
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
-    """One message with buttons; `sql` is a SELECT whose rows are shown by the template `row`."""
+    """One message with buttons; `sql` is a SELECT whose rows are shown by the template `row`.
+
+    The data of a button has 1 to 64 bytes.
+    """
 
     id: str
     title: str
@@ -54,7 +56,7 @@ class Page:
     sql: str = ""
     row: str = ""
     empty: str = ""
-    rows: tuple[tuple[Button, ...], ...] = ()
+    rows: tuple[tuple[ButtonSpec, ...], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -64,7 +66,7 @@ class Page:
     @property
     def texts(self) -> tuple[str, ...]:
         """Everything on it that people read and a translation may name."""
-        labels = (button.text for row in self.rows for button in row)
+        labels = (button.label for row in self.rows for button in row)
         return tuple(filter(None, (self.title, self.text, self.row, self.empty, *labels)))
 
 
@@ -96,11 +98,11 @@ def parse_menu(
     `skills` are the bare names of the pack's skills, None = not known.
     """
     try:
-        document = read_json(text)
-    except JsonRefused as refused:
+        value, lines = read_json(text)
+    except TextRefused as refused:
         return Menu(), (Problem(file, refused.line, refused.field, refused.message, severity),)
-    reader = _MenuParser(document, file, pack, skills, severity)
-    return reader.menu(), tuple(sorted(reader.problems, key=lambda problem: problem.line))
+    reader = _MenuParser(lines, file, pack, skills, severity)
+    return reader.menu(value), tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
 
 class _MenuParser:
@@ -108,14 +110,14 @@ class _MenuParser:
 
     def __init__(
         self,
-        document: JsonDocument,
+        lines: Mapping[FieldPath, int],
         file: str,
         pack: str,
         skills: Collection[str] | None,
         severity: Severity,
     ) -> None:
         self.problems: list[Problem] = []
-        self._document = document
+        self._lines = lines
         self._file = file
         self._pack = pack
         self._skills = skills
@@ -123,8 +125,7 @@ class _MenuParser:
         self._ids: set[str] = set()
         self._all_ids: set[str] = set()
 
-    def menu(self) -> Menu:
-        value = self._document.value
+    def menu(self, value: PlainValue) -> Menu:
         if not isinstance(value, list):
             self._add((), "must be a list of pages: [{id, title, rows}]")
             return Menu()
@@ -137,7 +138,7 @@ class _MenuParser:
         pages = [self._page((index,), page) for index, page in enumerate(listed)]
         return Menu(tuple(page for page in pages if page))
 
-    def _page(self, path: FieldPath, value: JsonValue) -> Page | None:
+    def _page(self, path: FieldPath, value: PlainValue) -> Page | None:
         if not isinstance(value, dict):
             self._add(path, "must be a page: {id, title, rows}")
             return None
@@ -154,7 +155,7 @@ class _MenuParser:
             return None
         return Page(page_id, rows=rows, **texts)
 
-    def _page_id(self, path: FieldPath, page: dict[str, JsonValue]) -> str:
+    def _page_id(self, path: FieldPath, page: dict[str, PlainValue]) -> str:
         page_id, here = page.get("id"), (*path, "id")
         if page_id is None:
             self._add(here, "is required")
@@ -182,8 +183,8 @@ class _MenuParser:
         return len(self.problems) == before
 
     def _rows(
-        self, path: FieldPath, value: JsonValue, page_id: str
-    ) -> tuple[tuple[Button, ...], ...]:
+        self, path: FieldPath, value: PlainValue, page_id: str
+    ) -> tuple[tuple[ButtonSpec, ...], ...]:
         if value is None:
             return ()
         if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
@@ -191,7 +192,7 @@ class _MenuParser:
             return ()
         if len(value) > _ROWS_MAX:
             self._add(path, f'the page "{page_id}" has more than {_ROWS_MAX} rows')
-        rows: list[tuple[Button, ...]] = []
+        rows: list[tuple[ButtonSpec, ...]] = []
         for index, row in enumerate(value[:_ROWS_MAX]):
             buttons = row if isinstance(row, list) else []
             if len(buttons) > _BUTTONS_MAX:
@@ -203,7 +204,7 @@ class _MenuParser:
             rows.append(tuple(button for button in found if button))
         return tuple(row for row in rows if row)
 
-    def _button(self, path: FieldPath, value: JsonValue, page_id: str) -> Button | None:
+    def _button(self, path: FieldPath, value: PlainValue, page_id: str) -> ButtonSpec | None:
         if not isinstance(value, dict):
             self._add(path, "must be a button: {text, callback}")
             return None
@@ -219,7 +220,7 @@ class _MenuParser:
             where = f'button "{label[:40]}" of the page "{page_id}": '
             self._add((*path, "callback"), where + wrong)
         sound = label and callback and len(self.problems) == before
-        return Button(label, callback) if sound else None
+        return ButtonSpec(label, callback) if sound else None
 
     def _wrong_callback(self, callback: str) -> str:
         """Say why a tap could not do what the author meant, or ""."""
@@ -243,7 +244,7 @@ class _MenuParser:
             return ""
         return f'there is no skill "{name}"{did_you_mean(own, self._skills)}'
 
-    def _text(self, path: FieldPath, values: dict[str, JsonValue], key: str) -> str:
+    def _text(self, path: FieldPath, values: dict[str, PlainValue], key: str) -> str:
         value = values.get(key)
         if value is None:
             return ""
@@ -255,13 +256,13 @@ class _MenuParser:
         return value[:_TEXT_MAX]
 
     def _unknown(
-        self, path: FieldPath, values: dict[str, JsonValue], known: tuple[str, ...]
+        self, path: FieldPath, values: dict[str, PlainValue], known: tuple[str, ...]
     ) -> None:
         for key in values:
             if key not in known:
                 self._add((*path, key), f"unknown key{did_you_mean(key, known)}")
 
     def _add(self, path: FieldPath, message: str) -> None:
-        line = self._document.line_of(path)
+        line = nearest_line(self._lines, path)
         problem = Problem(self._file, line, field_name(path), message, self._severity)
         self.problems.append(problem)

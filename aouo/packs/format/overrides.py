@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from aouo.packs.format.inside import NotInside, read_inside
-from aouo.packs.format.problems import Problem
-from aouo.packs.format.skills import FILE, MAX_BYTES, Skill, parse_skill, split
-from aouo.packs.format.yaml_text import read_mapping
+from aouo.packs.format.problems import Problem, errors
+from aouo.packs.format.skills import FILE, MAX_BYTES, Skill, parse_skill
 
 _INHERITED = {"description", "pack"}
 """What an override may leave out, and what is judged here."""
@@ -46,19 +45,18 @@ def _version(skill: Skill, overrides: Path, place: str) -> tuple[Skill | None, t
         text = read_inside(overrides, f"{place}/{FILE}", max_bytes=MAX_BYTES)
     except (NotInside, FileNotFoundError) as error:
         return None, (Problem(file, 0, "", str(error), "warning"),)
-    parsed = parse_skill(text, skill.pack, folder, file=file)
+    own, header, problems = parse_skill(text, skill.pack, folder, file=file)
     found = tuple(
         replace(problem, severity="warning")
-        for problem in parsed.problems
+        for problem in problems
         if problem.field not in _INHERITED
     )
-    if parsed.skill is None:
+    if errors(problems):
         return None, found
-    stated = read_mapping(split(text)[0]).values
-    named = stated.get("pack")
+    named = header.values.get("pack")
     if named in (None, skill.pack):
         anybodys = named is None and place == skill.name
-        return _merged(parsed.skill, skill, frozenset(stated), anybodys=anybodys), found
+        return _merged(own, skill, frozenset(header.values), anybodys=anybodys), found
     if not isinstance(named, str):
         message = "must be the name of one pack, so it is not used"
         return None, (*found, Problem(file, 0, "pack", message, "warning"))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from aouo.facts.errors import ToolFailed
 from aouo.packs.format.inside import NotInside, list_inside, read_inside
-from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
+from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import (
-    YamlFaulty,
+    PlainValue,
+    TextRefused,
     YamlMapping,
-    YamlRefused,
-    YamlValue,
     field_name,
     read_mapping,
 )
@@ -103,19 +101,6 @@ class Skill:
 _COMMAND_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 
-@dataclass(frozen=True, slots=True)
-class _ParsedSkill:
-    """What a SKILL.md says (None: it cannot be used), and every problem in it.
-
-    `draft` is what could be read of it, `header` its front matter, for finding more problems.
-    """
-
-    skill: Skill | None
-    problems: tuple[Problem, ...]
-    draft: Skill | None = None
-    header: YamlMapping | None = None
-
-
 def skills_below(folder: Path) -> tuple[str, ...]:
     """Return the folders below skills/ that hold a skill."""
     root = folder / "skills"
@@ -123,27 +108,36 @@ def skills_below(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in found))
 
 
-def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> _ParsedSkill:
-    """Read `<root>/skills/<name>/SKILL.md`; never raises."""
+def load_skill(
+    pack: str, root: Path, name: str, *, strict: bool = False
+) -> tuple[Skill | None, YamlMapping, tuple[Problem, ...]]:
+    """Read `<root>/skills/<name>/SKILL.md` as `parse_skill` does; never raises.
+
+    Returns:
+        None for the skill if the file cannot be read.
+    """
     relative = f"skills/{name}/{FILE}"
     try:
         text = read_inside(root, relative, max_bytes=MAX_BYTES)
     except FileNotFoundError:
         message = f'the skill "{name}" is listed in provided_skills but has no {FILE}'
-        return _ParsedSkill(None, (Problem(relative, 0, "", message),))
+        return None, YamlMapping({}, {}), (Problem(relative, 0, "", message),)
     except NotInside as error:
-        return _ParsedSkill(None, (Problem(relative, 0, "", str(error)),))
+        return None, YamlMapping({}, {}), (Problem(relative, 0, "", str(error)),)
     return parse_skill(text, pack, root / "skills" / name, file=relative, strict=strict)
 
 
 def parse_skill(
     text: str, pack: str, folder: Path, *, file: str = FILE, strict: bool = False
-) -> _ParsedSkill:
-    """Read the front matter and the body of one skill; never raises."""
+) -> tuple[Skill, YamlMapping, tuple[Problem, ...]]:
+    """Read the front matter and the body of one skill; never raises.
+
+    Returns:
+        What could be read of it, its front matter, and every problem: an error keeps it from use.
+    """
     header, body = split(text)
-    document, faults = front_matter(header)
-    front = _FrontMatter(document, file, strict)
-    front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
+    document = front_matter(header)
+    front = FrontMatter(document, file)
     title = front.text("name")
     skill = Skill(
         pack=pack,
@@ -157,20 +151,17 @@ def parse_skill(
         requires=front.texts("requires"),
         fallback=front.text("fallback"),
     )
-    if document.values or not faults:
-        front.check(skill)
-    sound = None if errors(front.problems) else skill
-    return _ParsedSkill(sound, tuple(front.problems), skill, document)
+    if document.values or not document.faults:
+        _check(front, skill, strict)
+    return skill, document, tuple(front.problems)
 
 
-def front_matter(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
+def front_matter(text: str) -> YamlMapping:
     """Read a front matter, without its fences, as far as it can be read."""
     try:
-        return read_mapping(text, first_line=2), ()
-    except YamlFaulty as faulty:
-        return faulty.rest, faulty.faults
-    except YamlRefused as refused:
-        return YamlMapping({}, {}), (refused,)
+        return read_mapping(text, first_line=2)
+    except TextRefused as refused:
+        return YamlMapping({}, {}, (refused,))
 
 
 def split(text: str) -> tuple[str, str]:
@@ -191,15 +182,16 @@ def _first_line(body: str) -> str:
     return ""
 
 
-class _FrontMatter:
+class FrontMatter:
     """Takes typed values out of a front matter and collects what is wrong with it."""
 
-    def __init__(self, document: YamlMapping, file: str, strict: bool) -> None:
-        self.problems: list[Problem] = []
+    def __init__(self, document: YamlMapping, file: str) -> None:
+        self.problems = [
+            Problem(file, each.line, each.field, each.message) for each in document.faults
+        ]
+        self.values: dict[str, PlainValue] = document.values
         self._document = document
         self._file = file
-        self._strict = strict
-        self._softly: Severity = "error" if strict else "warning"
 
     def text(self, key: str) -> str:
         return self._get(key, str, "", "must be text").strip()
@@ -208,39 +200,41 @@ class _FrontMatter:
         return self._get(key, bool, False, "must be true or false")
 
     def texts(self, key: str) -> tuple[str, ...]:
-        value = self._document.values.get(key)
+        value = self.values.get(key)
         items: list[Any] = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(item, str) for item in items):
-            self._add(key, "must be a list of texts")
+            self.add(key, "must be a list of texts")
             return ()
         return tuple(items)
 
-    def check(self, skill: Skill) -> None:
-        """Check what one field alone cannot say."""
-        stated: dict[str, YamlValue] = self._document.values
-        for key in stated:
-            if key not in _OURS | _ACCEPTED:
-                self._add(key, f"unknown key{did_you_mean(key, _OURS)}", self._softly)
-        if stated.get("pack", skill.pack) != skill.pack:
-            self._add("pack", f'belongs to "{skill.pack}"; correct it or leave it out', "warning")
-        if self._strict and isinstance(stated.get("name"), str) and stated["name"] != skill.name:
-            message = f'is not that of its folder, which counts: write "{skill.name}"'
-            self._add("name", f"{message}, and what people read as display_name", "warning")
-        if not stated.get("description"):
-            self._add("description", "say in one line what the skill does", self._softly)
-        if not skill.body:
-            self._add("", "has no body: nothing would tell the model what to do")
-
     def _get(self, key: str, kind: type[_Kind], default: _Kind, message: str) -> _Kind:
-        value = self._document.values.get(key)
+        value = self.values.get(key)
         if value is None:
             return default
         if not isinstance(value, kind):
-            self._add(key, message)
+            self.add(key, message)
             return default
         return value
 
-    def _add(self, key: str, message: str, severity: Severity = "error") -> None:
+    def add(self, key: str, message: str, severity: Severity = "error") -> None:
         path = (key,) if key else ()
         line = self._document.line_of(path)
         self.problems.append(Problem(self._file, line, field_name(path), message, severity))
+
+
+def _check(front: FrontMatter, skill: Skill, strict: bool) -> None:
+    """Check what one field alone cannot say."""
+    stated = front.values
+    softly: Severity = "error" if strict else "warning"
+    for key in stated:
+        if key not in _OURS | _ACCEPTED:
+            front.add(key, f"unknown key{did_you_mean(key, _OURS)}", softly)
+    if stated.get("pack", skill.pack) != skill.pack:
+        front.add("pack", f'belongs to "{skill.pack}"; correct it or leave it out', "warning")
+    if strict and isinstance(stated.get("name"), str) and stated["name"] != skill.name:
+        message = f'is not that of its folder, which counts: write "{skill.name}"'
+        front.add("name", f"{message}, and what people read as display_name", "warning")
+    if not stated.get("description"):
+        front.add("description", "say in one line what the skill does", softly)
+    if not skill.body:
+        front.add("", "has no body: nothing would tell the model what to do")

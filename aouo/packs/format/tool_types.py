@@ -24,18 +24,14 @@ _MAX_DEPTH = 20
 _KINDS = frozenset({*_PLAIN.values(), "null"})
 
 
-class NoType(Exception):
-    """An annotation that no schema can be made of; the text says what can."""
-
-
 def schema_of(node: ast.expr, records: Mapping[str, ast.ClassDef], depth: int = 0) -> _Schema:
     """The schema of one annotation; `records` are the TypedDicts of the file by name.
 
     Raises:
-        NoType: says which annotations there are.
+        ValueError: no schema can be made of it; says which annotations there are.
     """
     if depth > 8:
-        raise NoType("is nested too deep")
+        raise ValueError("is nested too deep")
     match node:
         case ast.Constant(value=str() as text):
             return schema_of(_parsed(text), records, depth + 1)
@@ -59,7 +55,7 @@ def _named(name: str, records: Mapping[str, ast.ClassDef], depth: int) -> _Schem
         return {}
     if name in records:
         return _record(records[name], records, depth)
-    raise NoType(f"{name} is no type of an argument; {_SUPPORTED}")
+    raise ValueError(f"{name} is no type of an argument; {_SUPPORTED}")
 
 
 def _of(name: str, inner: ast.expr, records: Mapping[str, ast.ClassDef], depth: int) -> _Schema:
@@ -73,7 +69,7 @@ def _of(name: str, inner: ast.expr, records: Mapping[str, ast.ClassDef], depth: 
                 else ((None, None))
             )
             if key is None or value is None or _name(key) != "str":
-                raise NoType("a dict of an argument is dict[str, ...]")
+                raise ValueError("a dict of an argument is dict[str, ...]")
             values = schema_of(value, records, depth + 1)
             return {"type": "object", **({"additionalProperties": values} if values else {})}
         case "Literal":
@@ -86,7 +82,7 @@ def _of(name: str, inner: ast.expr, records: Mapping[str, ast.ClassDef], depth: 
         case "Union":
             return _either(inner.elts if isinstance(inner, ast.Tuple) else [inner], records, depth)
         case _:
-            raise NoType(f"{name}[...] is no type of an argument; {_SUPPORTED}")
+            raise ValueError(f"{name}[...] is no type of an argument; {_SUPPORTED}")
 
 
 def _either(options: list[ast.expr], records: Mapping[str, ast.ClassDef], depth: int) -> _Schema:
@@ -94,7 +90,7 @@ def _either(options: list[ast.expr], records: Mapping[str, ast.ClassDef], depth:
     found = [schema_of(option, records, depth + 1) for option in options]
     kinds = [one for one in found if one != {"type": "null"}]
     if len(kinds) != 1:
-        raise NoType(f"a union of types; {_SUPPORTED}")
+        raise ValueError(f"a union of types; {_SUPPORTED}")
     only = kinds[0]
     if len(kinds) == len(found) or not isinstance(only.get("type"), str):
         return only
@@ -107,10 +103,10 @@ def _either(options: list[ast.expr], records: Mapping[str, ast.ClassDef], depth:
 def _literal(values: list[ast.expr]) -> _Schema:
     found = [value.value for value in values if isinstance(value, ast.Constant)]
     if len(found) != len(values) or not all(isinstance(v, str | int | bool) for v in found):
-        raise NoType("Literal takes words and whole numbers")
+        raise ValueError("Literal takes words and whole numbers")
     kinds = {"boolean" if v is True or v is False else _PLAIN[type(v).__name__] for v in found}
     if len(kinds) != 1:
-        raise NoType("the values of a Literal are all of one type")
+        raise ValueError("the values of a Literal are all of one type")
     return {"type": kinds.pop(), "enum": found}
 
 
@@ -164,11 +160,11 @@ def _parsed(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NoType(f"{text[:40]!r} is no type") from error
+        raise ValueError(f"{text[:40]!r} is no type") from error
 
 
-def _unknown(node: ast.expr) -> NoType:
-    return NoType(f"{ast.unparse(node)[:60]} is no type of an argument; {_SUPPORTED}")
+def _unknown(node: ast.expr) -> ValueError:
+    return ValueError(f"{ast.unparse(node)[:60]} is no type of an argument; {_SUPPORTED}")
 
 
 def is_sound(schema: object, depth: int = 0) -> bool:

@@ -15,7 +15,7 @@ from aouo.packs.format.docstrings import MAX_DESCRIPTION_CHARS, READS, docstring
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.tool_types import NoType, is_sound, is_typed_dict, plain, schema_of
+from aouo.packs.format.tool_types import is_sound, is_typed_dict, plain, schema_of
 
 _FOLDER = "tools"
 _MAX_FILES = 50
@@ -23,6 +23,8 @@ _MAX_NAME_CHARS = 64
 """Of `<pack>__<tool>`; every model's service takes names of that length."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_Position: TypeAlias = tuple[str, int, str]
+"""The file, line and field where a tool is written, for whoever mends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +82,6 @@ def tools_of(
     return tuple(found.values()), reader.problems
 
 
-@dataclass(frozen=True, slots=True)
-class _Position:
-    """Where a tool is written, for whoever mends it."""
-
-    file: str
-    line: int = 0
-    field: str = ""
-
-
 class _ToolsParser:
     """Reads everything that may be a tool."""
 
@@ -109,7 +102,7 @@ class _ToolsParser:
             yield from self._external(external, f"runtime.external_tools[{index}]")
 
     def add(self, place: _Position, message: str) -> None:
-        self.problems.append(Problem(place.file, place.line, place.field, message, self._softly))
+        self.problems.append(Problem(*place, message, self._softly))
 
     def _files(self) -> list[str]:
         """The Python files at the top of tools/; a name that begins with _ is no tool."""
@@ -122,7 +115,7 @@ class _ToolsParser:
         except OSError:
             return []
         if len(names) > _MAX_FILES:
-            self.add(_Position(_FOLDER), f"has more than {_MAX_FILES} files; the rest is not read")
+            self.add((_FOLDER, 0, ""), f"has more than {_MAX_FILES} files; the rest is not read")
         return [f"{_FOLDER}/{name}" for name in names[:_MAX_FILES]]
 
     def _public(self, file: str) -> Iterator[tuple[PackTool, _Position]]:
@@ -146,7 +139,7 @@ class _ToolsParser:
         if function is None:
             hint = did_you_mean(named.name, public)
             message = f"{path} has no public function {named.name}{hint}"
-            self.add(_Position(FILE, field=field), message)
+            self.add((FILE, 0, field), message)
             return
         yield from self._tool(path.as_posix(), module, function, named.name)
 
@@ -156,28 +149,28 @@ class _ToolsParser:
         except FileNotFoundError:
             return None  # loading says so
         except NotInside as error:
-            self.add(_Position(file), str(error))
+            self.add((file, 0, ""), str(error))
         except SyntaxError as error:
-            self.add(_Position(file, error.lineno or 0), f"is not Python: {error.msg}")
+            self.add((file, error.lineno or 0, ""), f"is not Python: {error.msg}")
         except (ValueError, RecursionError, MemoryError):
-            self.add(_Position(file), "is not Python that can be read")
+            self.add((file, 0, ""), "is not Python that can be read")
         return None
 
     def _tool(
         self, file: str, module: ast.Module, function: _Function, name: str
     ) -> Iterator[tuple[PackTool, _Position]]:
-        place = _Position(file, function.lineno)
+        place = (file, function.lineno, "")
         before = len(self.problems)
         if not _NAME.fullmatch(name):
             self.add(place, f"{name[:60]} is no name of a tool: at most 48 of a-z A-Z 0-9 _")
         text = ast.get_docstring(function) or ""
-        said = docstring(text)
-        if not said.description:
+        description, told = docstring(text)
+        if not description:
             self.add(place, f"{name} has no docstring; its first paragraph is what the model reads")
-        schema = self._schema(file, module, function, said.arguments)
+        schema = self._schema(file, module, function, told)
         if len(self.problems) == before:
             does = Calls(file, function.name)
-            yield PackTool(name, said.description, schema, does, reads=said.reads), place
+            yield PackTool(name, description, schema, does, reads=READS in text), place
 
     def _schema(
         self, file: str, module: ast.Module, function: _Function, told: Mapping[str, str]
@@ -186,10 +179,10 @@ class _ToolsParser:
         for extra in (arguments.vararg, arguments.kwarg):
             if extra is not None:
                 message = f"{function.name}: name each argument instead of *{extra.arg}"
-                self.add(_Position(file, extra.lineno), message)
+                self.add((file, extra.lineno, ""), message)
         for one in arguments.posonlyargs:
             message = f"{function.name}: {one.arg} stands before /, and is passed by its name"
-            self.add(_Position(file, one.lineno), message)
+            self.add((file, one.lineno, ""), message)
         records = {
             one.name: one
             for one in module.body
@@ -198,13 +191,13 @@ class _ToolsParser:
         properties: dict[str, Any] = {}
         required: list[str] = []
         for one, default in _with_defaults(arguments):
-            place = _Position(file, one.lineno)
+            place = (file, one.lineno, "")
             if one.annotation is None:
                 self.add(place, f"{function.name}: {one.arg} has no type")
                 continue
             try:
                 schema = schema_of(one.annotation, records)
-            except NoType as error:
+            except ValueError as error:
                 self.add(place, f"{function.name}: {one.arg}: {error}")
                 continue
             if default is None:
@@ -220,7 +213,7 @@ class _ToolsParser:
         )
 
     def _external(self, tool: ExternalTool, field: str) -> Iterator[tuple[PackTool, _Position]]:
-        place = _Position(FILE, field=f"{field}.command")
+        place = (FILE, 0, f"{field}.command")
         if tool.name not in self._manifest.permissions.external_commands:
             return  # the manifest's check has said so
         try:
@@ -236,8 +229,9 @@ class _ToolsParser:
             return
         schema: Mapping[str, Any] = tool.parameters or _ONE_INPUT
         if schema.get("type", "object") != "object" or not is_sound(schema):
-            here = _Position(FILE, field=f"{field}.parameters")
-            self.add(here, "is no JSON Schema of an object with properties")
+            self.add(
+                (FILE, 0, f"{field}.parameters"), "is no JSON Schema of an object with properties"
+            )
             return
         description = tool.description.replace(READS, "").strip() or tool.name
         reads = READS in tool.description
@@ -251,7 +245,7 @@ class _ToolsParser:
                 reads,
                 whole,
             ),
-            _Position(FILE, field=field),
+            (FILE, 0, field),
         )
 
 

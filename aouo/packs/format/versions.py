@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
 _EXAMPLE = ">=0.1,<2"
@@ -32,23 +31,10 @@ def leading(version: str) -> _Numbers:
     return (int(found[1]), int(found[2]), int(found[3])) if found else (0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """All versions from `at_least` on and below `below`, without `never`; None = no bound."""
+def accepts(rule: str, version: str) -> bool:
+    """Whether a version fits a rule; `-beta` and the like count as their numbers.
 
-    at_least: _Numbers = (0, 0, 0)
-    below: _Numbers | None = None
-    never: frozenset[_Numbers] = frozenset()
-
-    def accepts(self, version: str) -> bool:
-        """Whether a version is one of these; `-beta` and the like count as their numbers."""
-        found = leading(version)
-        fits = self.at_least <= found and (self.below is None or found < self.below)
-        return fits and found not in self.never
-
-
-def wanted(text: str) -> _Wanted:
-    """Read `>=0.1, <2`, `^1.2` (the same first number), `~1.2` (the same two), `1.2.3`.
+    A rule is `>=0.1, <2`, `^1.2` (the same first number), `~1.2` (the same two) or `1.2.3`.
 
     Raises:
         ValueError: it is none of these.
@@ -56,10 +42,10 @@ def wanted(text: str) -> _Wanted:
     lowest: _Numbers = (0, 0, 0)
     ends: list[_Numbers] = []
     never: set[_Numbers] = set()
-    for clause in re.split(r"\s*,\s*|\s+(?=[<>=!^~])", text.strip()):
+    for clause in re.split(r"\s*,\s*|\s+(?=[<>=!^~])", rule.strip()):
         found = _CLAUSE.fullmatch(clause)
         if found is None:
-            raise ValueError(f'{text[:40]!r} is not written like "{_EXAMPLE}"')
+            raise ValueError(f'{rule[:40]!r} is not written like "{_EXAMPLE}"')
         sign, (major, minor, patch) = found[1] or "==", numbers(found[2])
         here, after = (major, minor, patch), (major, minor, patch + 1)
         if sign in (">=", "==", "=", "^", "~"):
@@ -76,7 +62,8 @@ def wanted(text: str) -> _Wanted:
             "^": [_next_breaking(here)],
             "~": [(major, minor + 1, 0)],
         }.get(sign, [])
-    return _Wanted(lowest, min(ends) if ends else None, frozenset(never))
+    asked = leading(version)
+    return lowest <= asked and all(asked < end for end in ends) and asked not in never
 
 
 def _next_breaking(version: _Numbers) -> _Numbers:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, cast
 
 import yaml
 
-YamlValue: TypeAlias = "str | int | float | bool | list[YamlValue] | dict[str, YamlValue] | None"
+PlainValue: TypeAlias = "str | int | float | bool | list[PlainValue] | dict[str, PlainValue] | None"
 FieldPath: TypeAlias = tuple[str | int, ...]
 
 _MAX_BYTES = 256 * 1024
@@ -39,20 +39,6 @@ class TextRefused(Exception):
         self.field = field
 
 
-class YamlRefused(TextRefused):
-    """It is not the YAML we take."""
-
-
-class YamlFaulty(YamlRefused):
-    """Keys written twice, or tags: `faults` are all of these, `rest` is the document without."""
-
-    def __init__(self, faults: Sequence[YamlRefused], rest: YamlMapping) -> None:
-        first = faults[0]
-        super().__init__(first.message, first.line, first.field)
-        self.faults = tuple(faults)
-        self.rest = rest
-
-
 def nearest_line(lines: Mapping[FieldPath, int], path: FieldPath) -> int:
     """Return the line of `path`, or of the nearest thing around it, or 0."""
     while path and path not in lines:
@@ -64,11 +50,13 @@ def nearest_line(lines: Mapping[FieldPath, int], path: FieldPath) -> int:
 class YamlMapping:
     """A document whose top is a mapping, and the line of every key and list item in it.
 
-    `lost` are the places of values that were not taken, and are None.
+    `faults` are keys written twice and tags, which `values` lacks; `lost` are the places of values
+    that were not taken, and are None.
     """
 
-    values: dict[str, YamlValue]
+    values: dict[str, PlainValue]
     lines: dict[FieldPath, int]
+    faults: tuple[TextRefused, ...] = ()
     lost: frozenset[FieldPath] = frozenset()
 
     def line_of(self, path: FieldPath) -> int:
@@ -90,19 +78,18 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
     `first_line` is where `text` begins in its file.
 
     Raises:
-        YamlRefused: not YAML, not a mapping, too large, or trying something clever; `YamlFaulty`
-            where the rest of it can be read.
+        TextRefused: not YAML, not a mapping, too large, or trying something clever.
     """
     if len(text.encode("utf-8", "replace")) > _MAX_BYTES:
-        raise YamlRefused(f"larger than {_MAX_BYTES // 1024} kB")
+        raise TextRefused(f"larger than {_MAX_BYTES // 1024} kB")
     try:
         node = _nodes(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + first_line if mark else 0
-        raise YamlRefused(f"not valid YAML: {error.problem or error.context}", line) from error
+        raise TextRefused(f"not valid YAML: {error.problem or error.context}", line) from error
     except (yaml.YAMLError, ValueError) as error:
-        raise YamlRefused(f"not valid YAML: {str(error).splitlines()[0]}") from error
+        raise TextRefused(f"not valid YAML: {str(error).splitlines()[0]}") from error
     if node is None:
         return YamlMapping({}, {})
     reader = _YamlParser(first_line)
@@ -111,12 +98,9 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
         raise (
             reader.faults[0]
             if reader.faults
-            else YamlRefused("must be a mapping of keys to values", reader.line(node))
+            else TextRefused("must be a mapping of keys to values", reader.line(node))
         )
-    rest = YamlMapping(value, reader.lines, frozenset(reader.lost))
-    if reader.faults:
-        raise YamlFaulty(reader.faults, rest)
-    return rest
+    return YamlMapping(value, reader.lines, tuple(reader.faults), frozenset(reader.lost))
 
 
 @lru_cache(maxsize=32)
@@ -146,7 +130,7 @@ class _YamlParser:
 
     def __init__(self, first_line: int) -> None:
         self.lines: dict[FieldPath, int] = {}
-        self.faults: list[YamlRefused] = []
+        self.faults: list[TextRefused] = []
         self.lost: list[FieldPath] = []
         self._first_line = first_line
         self._left = _MAX_VALUES
@@ -154,12 +138,12 @@ class _YamlParser:
     def line(self, node: yaml.Node) -> int:
         return cast("int", node.start_mark.line) + self._first_line
 
-    def value(self, node: yaml.Node, path: FieldPath) -> YamlValue:
+    def value(self, node: yaml.Node, path: FieldPath) -> PlainValue:
         self._left -= 1
         if self._left < 0:
-            raise YamlRefused(f"more than {_MAX_VALUES} values", self.line(node))
+            raise TextRefused(f"more than {_MAX_VALUES} values", self.line(node))
         if len(path) > _MAX_DEPTH:
-            raise YamlRefused("an alias contains itself", self.line(node), field_name(path[:1]))
+            raise TextRefused("an alias contains itself", self.line(node), field_name(path[:1]))
         if node.tag not in _TAGS:
             self._fault(node, f"the tag {node.tag} is not allowed here", path)
             self.lost.append(path)
@@ -173,31 +157,31 @@ class _YamlParser:
             case yaml.MappingNode():
                 return self._mapping(node, path)
             case _:
-                raise YamlRefused("not a value", self.line(node), field_name(path))
+                raise TextRefused("not a value", self.line(node), field_name(path))
 
     def _fault(self, node: yaml.Node, message: str, path: FieldPath) -> None:
-        self.faults.append(YamlRefused(message, self.line(node), field_name(path)))
+        self.faults.append(TextRefused(message, self.line(node), field_name(path)))
 
     def _text(self, node: yaml.ScalarNode, path: FieldPath) -> str:
         """Return a scalar's text; `\\u` escapes may write a character in two halves."""
         try:
             return cast("str", node.value).encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError as error:
-            raise YamlRefused("half a character", self.line(node), field_name(path)) from error
+            raise TextRefused("half a character", self.line(node), field_name(path)) from error
 
-    def _sequence(self, node: yaml.SequenceNode, path: FieldPath) -> list[YamlValue]:
-        items: list[YamlValue] = []
+    def _sequence(self, node: yaml.SequenceNode, path: FieldPath) -> list[PlainValue]:
+        items: list[PlainValue] = []
         for index, item in enumerate(cast("list[yaml.Node]", node.value)):
             here = (*path, index)
             self.lines[here] = self.line(item)
             items.append(self.value(item, here))
         return items
 
-    def _mapping(self, node: yaml.MappingNode, path: FieldPath) -> dict[str, YamlValue]:
-        values: dict[str, YamlValue] = {}
+    def _mapping(self, node: yaml.MappingNode, path: FieldPath) -> dict[str, PlainValue]:
+        values: dict[str, PlainValue] = {}
         for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
             if not isinstance(key_node, yaml.ScalarNode):
-                raise YamlRefused("a key must be text", self.line(key_node), field_name(path))
+                raise TextRefused("a key must be text", self.line(key_node), field_name(path))
             key = self._text(key_node, path)
             here = (*path, key)
             if key in values:
@@ -208,7 +192,7 @@ class _YamlParser:
         return values
 
 
-def _plain(text: str) -> YamlValue:
+def _plain(text: str) -> PlainValue:
     if text in _NULL:
         return None
     if text in _TRUE:

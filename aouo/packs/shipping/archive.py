@@ -6,28 +6,26 @@ import contextlib
 import hashlib
 import shutil
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from aouo.facts.errors import PackError
 from aouo.packs.format.manifest import FILE
-from aouo.packs.shipping.zipped import APP, REMAKE, Archive, ArchiveLimits, Names, shown, write
+from aouo.packs.shipping.zipped import (
+    APP,
+    REMAKE,
+    Archive,
+    ArchiveLimits,
+    Names,
+    file_hash,
+    shown,
+    write,
+)
 from aouo.plumbing import trees
 from aouo.plumbing.trees import Found, TooMuch, discard, walk
 
 SUFFIX = ".aouo"
 SIGNATURE_FILE = "aouo.sig"
 _CHUNK_BYTES = 256 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class _Digest:
-    """What was packed: the hash of the file, that of the app in it, files and bytes of these."""
-
-    sha256: str
-    content: str
-    files: int
-    size_bytes: int
 
 
 def app_files(folder: Path, limits: ArchiveLimits = APP) -> dict[str, Path]:
@@ -89,10 +87,13 @@ def content_hash(folder: Path) -> str:
 
 def pack_archive(
     folder: Path, target: Path, *, extra: Mapping[str, bytes] | None = None
-) -> _Digest:
+) -> tuple[str, str, int, int]:
     """Write the app in `folder` to the file `target`; the same app gives the same bytes.
 
     `extra` is put in besides or instead of what is there, such as a signature.
+
+    Returns:
+        The SHA-256 of the file, the hash of the app in it, how many files that has, their bytes.
 
     Raises:
         PackError: no pack, or it cannot be packed; an earlier `target` stays.
@@ -101,7 +102,7 @@ def pack_archive(
     members: dict[str, Path | bytes] = {**files, **(extra or {})}
     write(target, sorted(members.items()))
     sizes = [path.stat().st_size for path in files.values()]
-    return _Digest(_file_hash(target.resolve())[0], content_hash(folder), len(members), sum(sizes))
+    return _file_hash(target.resolve())[0], content_hash(folder), len(members), sum(sizes)
 
 
 def unpack(archive: Path, into: Path, limits: ArchiveLimits = APP) -> Path:
@@ -168,13 +169,8 @@ def _top(files: Mapping[str, object], archive: Path) -> str:
 
 
 def _file_hash(path: Path) -> tuple[str, int]:
-    """The SHA-256 of a file in hex, and its size in bytes; `path` as for `trees.open_file`."""
-    digest, size = hashlib.sha256(), 0
+    """Return what `zipped.file_hash` does. Raises: PackError: it cannot be read."""
     try:
-        with trees.open_file(path) as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-                size += len(chunk)
+        return file_hash(path)
     except OSError as error:
         raise PackError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return digest.hexdigest(), size

@@ -9,11 +9,9 @@ and so is what the runtime knows of the pack. Locked with a passphrase the whole
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 import tempfile
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -22,7 +20,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from aouo.facts.errors import PackError
 from aouo.packs.shipping.sealed import is_sealed, unseal
 from aouo.packs.shipping.zipped import Archive, ArchiveLimits, open_file, shown
-from aouo.plumbing import trees
 from aouo.plumbing.trees import discard
 
 SUFFIX = ".backup.aouo"
@@ -33,7 +30,6 @@ _FACTS_MAX_BYTES = 16 * 1024**2
 SHARED = "shared.db"
 FOLDERS = ("data/", "private/")
 OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
-_CHUNK_BYTES = 256 * 1024
 
 
 def _of_one_line(text: str) -> str:
@@ -91,18 +87,31 @@ class Facts(Known):
     def known(self) -> Known:
         return Known(schedules=self.schedules, onboarding=self.onboarding)
 
+    @property
+    def owners(self) -> list[str]:
+        """Those with a database of their own, "" = one for all."""
+        return [
+            owned[1] if (owned := OWNED.fullmatch(name)) else ""
+            for name in self.files
+            if not name.startswith(FOLDERS)
+        ]
 
-@dataclass(frozen=True, slots=True)
-class BackupContents:
-    """What a backup holds; `owners` are those with a database of their own, "" = one for all."""
+    @property
+    def size_bytes(self) -> int:
+        """All files together."""
+        return sum(fact.bytes for fact in self.files.values())
 
-    pack: str
-    version: str
-    made_at: str
-    owners: tuple[str, ...]
-    files: int
-    size_bytes: int
-    schedules: tuple[Mapping[str, object], ...]
+    def listed(self) -> dict[str, object]:
+        """Return what `aouo pack backup --json` says of it."""
+        return {
+            "pack": self.pack,
+            "version": self.version,
+            "made_at": self.made_at,
+            "owners": self.owners,
+            "files": len(self.files),
+            "size_bytes": self.size_bytes,
+            "schedules": self.schedules,
+        }
 
 
 @contextlib.contextmanager
@@ -143,24 +152,6 @@ def _facts(archive: Archive, backup: Path) -> Facts:
     return facts
 
 
-def contents_of(facts: Facts) -> BackupContents:
-    """The same as plain values."""
-    owners = [
-        owned[1] if (owned := OWNED.fullmatch(name)) else ""
-        for name in facts.files
-        if not name.startswith(FOLDERS)
-    ]
-    return BackupContents(
-        pack=facts.pack,
-        version=facts.version,
-        made_at=facts.made_at,
-        owners=tuple(owners),
-        files=len(facts.files),
-        size_bytes=sum(fact.bytes for fact in facts.files.values()),
-        schedules=tuple(facts.schedules),
-    )
-
-
 @contextlib.contextmanager
 def workshop(beside: Path | None) -> Generator[Path]:
     """A folder for our own eyes, gone afterwards; `beside` keeps it on the same disk."""
@@ -177,13 +168,3 @@ def new_folder(beside: Path | None, prefix: str) -> Path:
         return Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
     except OSError as error:
         raise PackError(f"{beside} cannot be written: {error.strerror or error}.") from error
-
-
-def file_hash(path: Path) -> tuple[str, int]:
-    """The SHA-256 of a file in hex, and its size in bytes; `path` as for `trees.open_file`."""
-    digest, size = hashlib.sha256(), 0
-    with trees.open_file(path) as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-            size += len(chunk)
-    return digest.hexdigest(), size

@@ -14,16 +14,13 @@ from aouo.packs.shipping.backup_file import (
     LIMITS,
     OWNED,
     SHARED,
-    BackupContents,
     Facts,
     FileFact,
     Known,
-    contents_of,
-    file_hash,
     workshop,
 )
 from aouo.packs.shipping.sealed import seal
-from aouo.packs.shipping.zipped import Names, write
+from aouo.packs.shipping.zipped import Names, file_hash, write
 from aouo.plumbing.home import APART, Home
 from aouo.plumbing.trees import TooMuch, walk
 
@@ -39,8 +36,8 @@ def export_data(
     now: datetime,
     known: Known | None = None,
     passphrase: str = "",
-) -> BackupContents:
-    """Write all that `pack` keeps to the file `target`, also while the bot runs.
+) -> Facts:
+    """Write all that `pack` keeps to the file `target`, and return what is said in it.
 
     Each database is copied as of one moment. `passphrase` locks it, "" = readable by anybody.
 
@@ -59,7 +56,7 @@ def export_data(
         text = facts.model_dump_json(indent=1).encode()
         write(plain, [(FACTS, text), *sorted(members.items())])
         _put(plain, target, passphrase)
-    return contents_of(facts)
+    return facts
 
 
 def keeps_anything(home: Home, pack: str) -> bool:

@@ -77,16 +77,16 @@ class Places:
             os.fsync(file.fileno())
         sync_folder(self.waiting)
 
-    def noted(self) -> tuple[tuple[Path, Path], ...]:
-        """Each database that may have changed, with what it was at first."""
+    def noted(self) -> dict[Path, Path]:
+        """Return the first backup of each database that may have changed."""
         if not self._backups.is_file():
-            return ()
+            return {}
         first: dict[Path, Path] = {}
         for line in self._backups.read_text(encoding="utf-8").splitlines(keepends=True):
             if line.endswith("\n"):  # else a kill cut it off, and its database did not change
                 database, backup = json.loads(line)
                 first.setdefault(Path(database), Path(backup))
-        return tuple(first.items())
+        return first
 
     def clear(self) -> None:
         """Remove the folders of the change, but not the installed pack."""

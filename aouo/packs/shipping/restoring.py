@@ -23,17 +23,14 @@ from aouo.packs.shipping.backup_file import (
     FOLDERS,
     SHARED,
     SUFFIX,
-    BackupContents,
     Facts,
     Known,
-    contents_of,
-    file_hash,
     new_folder,
     opened,
     workshop,
 )
 from aouo.packs.shipping.export import export_data, keeps_anything
-from aouo.packs.shipping.zipped import Archive, shown
+from aouo.packs.shipping.zipped import Archive, file_hash, shown
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home, sync_folder, write_atomically
 from aouo.plumbing.trees import discard, walk
@@ -66,14 +63,14 @@ class Plan(BaseModel):
     keep_old: str
 
 
-def inspect(backup: Path, passphrase: str = "") -> BackupContents:
-    """Say what a backup holds, without restoring it.
+def inspect(backup: Path, passphrase: str = "") -> Facts:
+    """Return what a backup says of itself, without restoring it.
 
     Raises:
         PackError: it is none, is damaged, or the passphrase is wrong.
     """
     with workshop(None) as work, opened(backup, work, passphrase) as (_, facts):
-        return contents_of(facts)
+        return facts
 
 
 def unpack(backup: Path, home: Home, name: str, *, passphrase: str = "") -> Unpacked:

@@ -65,18 +65,6 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class _PublicKey:
-    """A public key in minisign's format; `text` is the line that people copy."""
-
-    key_id: bytes
-    raw: bytes
-
-    @property
-    def text(self) -> str:
-        return base64.b64encode(_DIRECT + self.key_id + self.raw).decode()
-
-
-@dataclass(frozen=True, slots=True)
 class SecretKey:
     """A key to sign with; `seed` never appears in a repr."""
 
@@ -84,16 +72,17 @@ class SecretKey:
     seed: bytes = field(repr=False)
 
     @property
-    def public(self) -> _PublicKey:
+    def public(self) -> str:
+        """The public key in minisign's format: the line that people copy."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-        private = Ed25519PrivateKey.from_private_bytes(self.seed)
-        return _PublicKey(self.key_id, private.public_key().public_bytes_raw())
+        raw = Ed25519PrivateKey.from_private_bytes(self.seed).public_key().public_bytes_raw()
+        return base64.b64encode(_DIRECT + self.key_id + raw).decode()
 
     @property
     def text(self) -> str:
         """The secret key file, as `minisign -W` writes one: without a passphrase."""
-        pair = self.key_id + self.seed + self.public.raw
+        pair = self.key_id + self.seed + _raw(self.public)
         check = hashlib.blake2b(_DIRECT + pair, digest_size=32).digest()
         body = _DIRECT + _UNLOCKED + b"B2" + bytes(48) + pair + check
         return f"untrusted comment: aouo secret key\n{base64.b64encode(body).decode()}\n"
@@ -123,25 +112,25 @@ def read_secret_key(text: str) -> SecretKey:
     if hashlib.blake2b(_DIRECT + pair, digest_size=32).digest() != check:
         raise SetupError("This secret key is damaged.", fix="Use another copy of the file.")
     key = SecretKey(pair[:8], pair[8:40])
-    if key.public.raw != pair[40:]:
+    if _raw(key.public) != pair[40:]:
         raise SetupError("This secret key is damaged.", fix="Use another copy of the file.")
     return key
 
 
-def read_public_key(text: str, name: str = "") -> _PublicKey:
-    """Read a public key: its line, or a file that ends in it.
+def read_public_key(text: str, name: str = "") -> str:
+    """Return the line of a public key from that line, or from a file that ends in it.
 
     Raises:
         SetupError: it is none; `name` is what the owner called it.
     """
-    lines = text.strip().splitlines()
-    body = _decoded(lines[-1] if lines else "")
+    line = (text.strip().splitlines() or [""])[-1].strip()
+    body = _decoded(line)
     if len(body) != 42 or body[:2] != _DIRECT:
         raise SetupError(
             f"packs.trusted_keys.{name} is not a public key.",
             fix="It is one line that begins with RW, as `aouo pack keygen` prints it.",
         )
-    return _PublicKey(body[2:10], body[10:])
+    return line
 
 
 def sign_app(folder: Path, key: SecretKey, comment: str) -> bytes:
@@ -150,7 +139,7 @@ def sign_app(folder: Path, key: SecretKey, comment: str) -> bytes:
     Raises:
         PackError: the folder is no pack.
     """
-    line = f"signed with aouo, public key {key.public.text}"
+    line = f"signed with aouo, public key {key.public}"
     return _signed(_message(content_hash(folder)), key, line, comment)
 
 
@@ -184,21 +173,21 @@ def _hash_of(archive: Path) -> str:
         return content_hash(unpack(archive, work / "app"))
 
 
-def _inside(folder: Path, keys: Mapping[str, _PublicKey]) -> Signature:
+def _inside(folder: Path, keys: Mapping[str, str]) -> Signature:
     file = app_files(folder).get(SIGNATURE_FILE)
     if file is None:
         return Signature()
     return check(_read(file), _message(content_hash(folder)), keys)
 
 
-def _beside(archive: Path, keys: Mapping[str, _PublicKey]) -> Signature:
+def _beside(archive: Path, keys: Mapping[str, str]) -> Signature:
     file = archive.with_name(f"{archive.name}.minisig")
     if not file.is_file() or not archive.is_file():
         return Signature()
     return check(_read(file), archive.read_bytes(), keys)
 
 
-def check(text: str, message: bytes, keys: Mapping[str, _PublicKey]) -> Signature:
+def check(text: str, message: bytes, keys: Mapping[str, str]) -> Signature:
     """Judge one signature over `message`; `keys` are those that the owner trusts, by name."""
     lines = text.replace("\r\n", "\n").split("\n")
     box = _decoded(lines[1]) if len(lines) > 1 else b""
@@ -212,21 +201,21 @@ def check(text: str, message: bytes, keys: Mapping[str, _PublicKey]) -> Signatur
     digest = message if method == _DIRECT else hashlib.blake2b(message, digest_size=64).digest()
     shown_id = key_id[::-1].hex().upper()
 
-    def holds(key: _PublicKey) -> bool:
-        sound = _verifies(key.raw, signed, digest)
-        return sound and _verifies(key.raw, whole, signed + comment.encode())
+    def holds(key: str) -> bool:
+        sound = _verifies(_raw(key), signed, digest)
+        return sound and _verifies(_raw(key), whole, signed + comment.encode())
 
-    known = {name: key for name, key in keys.items() if key.key_id == key_id}
+    known = {name: key for name, key in keys.items() if _id_of(key) == key_id}
     for name, key in known.items():
         if holds(key):
-            return Signature("valid", shown_id, comment, key.text, name)
+            return Signature("valid", shown_id, comment, key, name)
     if known:
         return Signature("wrong", shown_id, f"it does not fit the key {next(iter(known))}")
     if carried := _KEY.search(lines[0]):
         key = read_public_key(carried[0])
-        if key.key_id != key_id or not holds(key):
+        if _id_of(key) != key_id or not holds(key):
             return Signature("wrong", shown_id, "it does not fit the key that it names")
-        return Signature("unknown_key", shown_id, comment, key.text)
+        return Signature("unknown_key", shown_id, comment, key)
     return Signature("unknown_key", shown_id, comment)
 
 
@@ -257,6 +246,14 @@ def _verifies(key: bytes, signature: bytes, message: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def _id_of(public: str) -> bytes:
+    return _decoded(public)[2:10]
+
+
+def _raw(public: str) -> bytes:
+    return _decoded(public)[10:]
 
 
 def _decoded(text: str) -> bytes:

@@ -5,6 +5,7 @@ What a header claims about sizes is never used: bytes are counted as they come.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import unicodedata
@@ -168,6 +169,16 @@ def open_file(path: Path) -> IO[bytes]:
         os.close(descriptor)
         raise OSError(0, "not a regular file", str(path))
     return os.fdopen(descriptor, "rb")
+
+
+def file_hash(path: Path) -> tuple[str, int]:
+    """The SHA-256 of a file in hex, and its size in bytes; `path` as for `trees.open_file`."""
+    digest, size = hashlib.sha256(), 0
+    with trees.open_file(path) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            size += len(chunk)
+    return digest.hexdigest(), size
 
 
 class Archive:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError, TooMuchToRead
 from aouo.packs.data import browsing as module
-from aouo.packs.data.browsing import Filter, NotThere, Wanted, browsing
+from aouo.packs.data.browsing import NotThere, Wanted, browsing
 from aouo.packs.data.schema_guard import quoted
 
 NAMES = st.text(
@@ -46,11 +47,7 @@ def all_rows(file: Path, wanted: Wanted) -> list[tuple[Any, ...]]:
     after = ""
     while True:
         with browsing(file) as look:
-            page = look.page(
-                Wanted(
-                    wanted.table, wanted.filter, wanted.sort, wanted.falling, after, wanted.limit
-                )
-            )
+            page = look.page(replace(wanted, after=after))
         rows += [row.cells for row in page.rows]
         if not page.more:
             return rows
@@ -120,12 +117,12 @@ def test_a_filter_keeps_exactly_the_rows_that_have_the_text(
             ),
         )
         for how in ("contains", "equals"):
-            kept = Filter("c", how, text)
-            found = [row[0] for row in all_rows(file, Wanted("t", kept, limit=limit))]
+            kept = Wanted("t", "c", how, text, limit=limit)
+            found = [row[0] for row in all_rows(file, kept)]
             with closing(sqlite3.connect(file)) as connection:
                 texts = connection.execute("SELECT c, CAST(c AS TEXT) FROM t").fetchall()
             with browsing(file) as look:
-                counted = look.count("t", kept)
+                counted = look.count(kept)
 
             assert found == [
                 cell
@@ -231,7 +228,7 @@ def test_a_look_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) ->
             (table,) = look.tables()
 
         with pytest.raises(TooMuchToRead), browsing(file) as look:
-            look.page(Wanted("t", Filter("a", "equals", "nobody")))
+            look.page(Wanted("t", "a", "equals", "nobody"))
 
     assert table.rows is None
 

@@ -109,13 +109,13 @@ def test_an_upgrade_brings_every_owners_database_along(lab: Lab) -> None:
         old.read("SELECT 1")
     lab.install(pack)
 
-    assert [item.tenant for item in done] == OWNERS
-    assert [item.path for item in done] == lab.stores.databases_of("lab")
+    assert [file.stem for file in done] == OWNERS
+    assert [*done] == lab.stores.databases_of("lab")
     assert [lab.words(owner) for owner in OWNERS] == [["Baum"], ["Haus"], ["Stern"]]
-    for item in done:
-        assert item.backup is not None
-        assert item.backup.stat().st_mode & 0o777 == 0o600
-        with closing(sqlite3.connect(item.backup)) as connection:
+    for backup in done.values():
+        assert backup is not None
+        assert backup.stat().st_mode & 0o777 == 0o600
+        with closing(sqlite3.connect(backup)) as connection:
             assert len(connection.execute("SELECT word FROM words").fetchall()) == 1
     lab.save("ada", "neu", column="term")
     assert lab.words("ada") == ["Baum", "neu"]
@@ -127,7 +127,7 @@ def test_migrating_twice_changes_nothing(lab: Lab) -> None:
 
     again = lab.stores.migrate_all(pack)
 
-    assert [item.backup for item in again] == [None, None, None]
+    assert [*again.values()] == [None, None, None]
     assert len(lab.backups("ada")) == 1
 
 

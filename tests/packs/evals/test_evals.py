@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.facts.errors import PackError
 from aouo.packs.data.storage import PackStore
 from aouo.packs.evals import rows as eval_rows
 from aouo.packs.evals.cases import (
@@ -22,7 +23,6 @@ from aouo.packs.evals.cases import (
     parse,
 )
 from aouo.packs.evals.checks import Seen, SeenCall, failures
-from aouo.packs.evals.rows import WrongRows
 from aouo.packs.load import load_pack
 from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
@@ -276,7 +276,7 @@ def test_rows_that_do_not_fit_are_told_and_none_is_put_in(
 ) -> None:
     file = _database(make_pack, tmp_path)
     good = {"name": "a", "created_at": "2026-01-01"}
-    with pytest.raises(WrongRows) as refused:
+    with pytest.raises(PackError) as refused:
         eval_rows.put(file, {"items": [good], table: [good, row]}, NOW)
 
     assert told in str(refused.value)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aouo import __version__
 from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions, Watch
 from aouo.packs.format.manifest_places import Places
-from aouo.packs.format.manifest_text import parse, problems
+from aouo.packs.format.manifest_text import parse
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.format.problems import Problem
 
@@ -64,6 +64,10 @@ budget: {daily_usd: 0.5, daily_tokens: 100000}
 watches:
   - {id: late, every: 15m, sql: SELECT 1, skill: dictation, prompt: Say so, quiet: true}
 """
+
+
+def problems(text: str, *, strict: bool = False) -> tuple[Problem, ...]:
+    return parse(text, strict=strict).problems
 
 
 def read(text: str) -> Manifest:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import fits
-from aouo.packs.format.menu import Button, Menu, Page, parse_menu
+from aouo.packs.format.menu import Menu, Page, parse_menu
 from aouo.packs.format.problems import Problem
 from aouo.packs.scanning import scan
 from aouo.packs.validate import validate
@@ -45,8 +46,8 @@ def test_a_menu_is_its_pages_and_the_first_is_what_menu_opens() -> None:
         "Words",
         "What now?",
         rows=(
-            (Button("Hello", "skill:hello"), Button("More", "nav:more")),
-            (Button("Say it", "hello"),),
+            (ButtonSpec("Hello", "skill:hello"), ButtonSpec("More", "nav:more")),
+            (ButtonSpec("Say it", "hello"),),
         ),
     )
     assert menu.page("more") == Page(
@@ -55,7 +56,7 @@ def test_a_menu_is_its_pages_and_the_first_is_what_menu_opens() -> None:
         sql="SELECT name, count FROM items",
         row="{name}: {count}",
         empty="None yet.",
-        rows=((Button("Back", "menu"),),),
+        rows=((ButtonSpec("Back", "menu"),),),
     )
     assert menu.page("less") is None
 
@@ -150,7 +151,7 @@ def test_whatever_is_read_each_button_can_be_sent_and_each_page_found(text: str)
 
     assert all(menu.page(page.id) is page for page in menu.pages)
     for page in menu.pages:
-        assert all(fits(button.callback) and button.text for row in page.rows for button in row)
+        assert all(fits(button.data) and button.label for row in page.rows for button in row)
 
 
 def test_a_menu_needs_no_line_in_the_manifest(make_pack: MakePack) -> None:

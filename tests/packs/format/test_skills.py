@@ -38,10 +38,10 @@ def skill(tmp_path: Path) -> Skill:
     (folder / "SKILL.md").write_text(FULL, encoding="utf-8")
     (folder / "data" / "words.txt").write_text("one\ntwo\n", encoding="utf-8")
     (tmp_path / "secret.txt").write_text("key", encoding="utf-8")
-    parsed = load_skill("test", tmp_path / "pack", "dictation", strict=True)
-    assert parsed.problems == ()
-    assert parsed.skill is not None
-    return parsed.skill
+    skill, _, problems = load_skill("test", tmp_path / "pack", "dictation", strict=True)
+    assert problems == ()
+    assert skill is not None
+    return skill
 
 
 def test_front_matter_and_body_are_read(skill: Skill) -> None:
@@ -61,11 +61,10 @@ def test_front_matter_and_body_are_read(skill: Skill) -> None:
 
 
 def test_a_skill_without_front_matter_is_its_text() -> None:
-    parsed = parse_skill("# Hi\n\nGreet them.\n", "test", Path("hello"))
+    skill, _, problems = parse_skill("# Hi\n\nGreet them.\n", "test", Path("hello"))
 
-    assert parsed.skill is not None
-    assert (parsed.skill.name, parsed.skill.description) == ("hello", "Greet them.")
-    assert [problem.severity for problem in parsed.problems] == ["warning"]
+    assert (skill.name, skill.description) == ("hello", "Greet them.")
+    assert [problem.severity for problem in problems] == ["warning"]
 
 
 @pytest.mark.parametrize(
@@ -73,10 +72,9 @@ def test_a_skill_without_front_matter_is_its_text() -> None:
     [("daily-note", "daily_note"), ("Über 1", "_ber_1"), ("x" * 40, "x" * 32)],
 )
 def test_a_command_name_is_one_that_telegram_takes(name: str, command: str) -> None:
-    parsed = parse_skill("Do.", "test", Path(name))
+    skill, _, _ = parse_skill("Do.", "test", Path(name))
 
-    assert parsed.skill is not None
-    assert parsed.skill.command_name == command
+    assert skill.command_name == command
 
 
 @pytest.mark.parametrize(
@@ -92,10 +90,9 @@ def test_a_command_name_is_one_that_telegram_takes(name: str, command: str) -> N
     ],
 )
 def test_a_broken_skill_says_where(text: str, line: int, field: str) -> None:
-    parsed = parse_skill(text, "test", Path("hello"))
+    _, _, problems = parse_skill(text, "test", Path("hello"))
 
-    assert parsed.skill is None
-    first = next(problem for problem in parsed.problems if problem.severity == "error")
+    first = next(problem for problem in problems if problem.severity == "error")
     assert first.line == line
     assert first.field.startswith(field)
 
@@ -144,10 +141,10 @@ def test_a_skill_that_is_a_link_out_of_the_pack_does_not_load(tmp_path: Path) ->
     (tmp_path / "elsewhere" / "SKILL.md").write_text("Do.", encoding="utf-8")
     (tmp_path / "pack" / "skills" / "out").symlink_to(tmp_path / "elsewhere")
 
-    parsed = load_skill("test", tmp_path / "pack", "out")
+    skill, _, problems = load_skill("test", tmp_path / "pack", "out")
 
-    assert parsed.skill is None
-    assert "links are not followed" in parsed.problems[0].message
+    assert skill is None
+    assert "links are not followed" in problems[0].message
 
 
 def override(tmp_path: Path, text: str) -> Path:

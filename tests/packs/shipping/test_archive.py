@@ -77,7 +77,7 @@ def test_what_is_packed_comes_out_and_has_the_same_hash(
     out = unpack(root / "one.aouo", root / "out")
 
     assert tree(out) == tree(folder)
-    assert content_hash(out) == content_hash(folder) == digest.content
+    assert content_hash(out) == content_hash(folder) == digest[1]
     assert pack_archive(out, root / "two.aouo") == digest
     assert (root / "two.aouo").read_bytes() == (root / "one.aouo").read_bytes()
 

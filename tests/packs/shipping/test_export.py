@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError
 from aouo.packs.shipping import restoring
-from aouo.packs.shipping.backup_file import BackupContents, Known, contents_of
+from aouo.packs.shipping.backup_file import Facts, Known
 from aouo.packs.shipping.export import export_data, keeps_anything
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed, seal, unseal
@@ -94,7 +94,7 @@ def home(tmp_path: Path) -> Home:
 
 @dataclass(frozen=True)
 class Restored:
-    contents: BackupContents
+    contents: Facts
     before: Path | None
 
 
@@ -115,7 +115,7 @@ def restore(
     except PackError:
         restoring.forsake(home, name)
         raise
-    return Restored(contents_of(unpacked.facts), before)
+    return Restored(unpacked.facts, before)
 
 
 def back_up(home: Home, tmp_path: Path, pack: str = "vocab", passphrase: str = "") -> Path:
@@ -139,13 +139,13 @@ def test_what_a_pack_keeps_comes_back_and_other_packs_stay(
     (home.pack_folder("vocab") / "new.txt").write_text("new")
     changed = everything(home)
 
-    jobs = ({"key": "daily", "enabled": False},)
+    jobs = [{"key": "daily", "enabled": False}]
     restored = restore(backup, home, "vocab", now=NOW, passphrase=passphrase, schedules=jobs)
 
     assert everything(home) == before
     assert restored.contents == inspect(backup, passphrase)
-    assert restored.contents.owners == ("tg_1", "tg_2")
-    assert restored.contents.schedules == ({"key": "daily", "enabled": True},)
+    assert restored.contents.owners == ["tg_1", "tg_2"]
+    assert restored.contents.schedules == [{"key": "daily", "enabled": True}]
     assert restored.before is not None
     assert inspect(restored.before).schedules == jobs
     restore(restored.before, home, "vocab", now=NOW.replace(hour=11))

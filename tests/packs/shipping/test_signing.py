@@ -67,18 +67,18 @@ def test_a_signed_app_is_known_in_its_folder_and_in_its_archive(
     folder = signed(make_pack(), key)
     archive = tmp_path / "x.aouo"
     pack_archive(folder, archive)
-    trusted = {"Ada": key.public.text}
+    trusted = {"Ada": key.public}
 
     assert verify(folder, trusted) == verify(archive, trusted)
     assert verify(archive, trusted) == Signature(
-        "valid", key.key_id[::-1].hex().upper(), "test 1.0.0", key.public.text, "Ada"
+        "valid", key.key_id[::-1].hex().upper(), "test 1.0.0", key.public, "Ada"
     )
 
 
 def test_a_key_that_nobody_trusts_is_still_told_from_another(make_pack: MakePack, key: SecretKey):
     found = verify(signed(make_pack(), key))
 
-    assert (found.state, found.key, found.name) == ("unknown_key", key.public.text, "")
+    assert (found.state, found.key, found.name) == ("unknown_key", key.public, "")
 
 
 def test_an_app_without_a_signature_has_none(make_pack: MakePack):
@@ -103,7 +103,7 @@ def test_whatever_was_changed_after_signing_is_wrong_and_refused(
     folder = signed(make_pack(), key)
     change(folder)
 
-    found = verify(folder, {"Ada": key.public.text} if is_trusted else {})
+    found = verify(folder, {"Ada": key.public} if is_trusted else {})
 
     assert found.state == "wrong"
     with pytest.raises(PackError, match="signature of this pack is wrong"):
@@ -114,7 +114,7 @@ def test_the_id_of_a_trusted_key_is_not_enough(make_pack: MakePack, key: SecretK
     """An id is eight bytes that anybody can write into a key of their own."""
     forger = SecretKey(key.key_id, new_key().seed)
 
-    found = verify(signed(make_pack(), forger), {"Ada": key.public.text})
+    found = verify(signed(make_pack(), forger), {"Ada": key.public})
 
     assert found.state == "wrong"
 
@@ -125,7 +125,7 @@ def test_a_signature_that_names_a_key_it_was_not_made_with_is_wrong(
     folder = signed(make_pack(), key)
     file = folder / SIGNATURE_FILE
     for stranger in (new_key(), SecretKey(key.key_id, new_key().seed)):
-        text = file.read_text().replace(key.public.text, stranger.public.text)
+        text = file.read_text().replace(key.public, stranger.public)
         assert check(text, b"", {}).state == "wrong"
 
 
@@ -136,7 +136,7 @@ def test_a_signature_beside_the_file_counts(make_pack: MakePack, key: SecretKey,
     pack_archive(folder, archive)
     detached = tmp_path / "test.aouo.minisig"
     detached.write_bytes(_signed(archive.read_bytes(), key, "by hand", "hello"))
-    trusted = {"Ada": key.public.text}
+    trusted = {"Ada": key.public}
 
     assert (verify(archive, trusted).state, verify(folder, trusted).state) == ("valid", "valid")
 

@@ -316,7 +316,7 @@ async def test_what_one_trusted_key_signed_changes_without_a_question(
 ) -> None:
     key = new_key()
     if trusted:
-        world.config["packs"] = {"trusted_keys": {"Ada": key.public.text}}
+        world.config["packs"] = {"trusted_keys": {"Ada": key.public}}
     old, new = other_work(tmp_path / "one", "1.0.0"), other_work(tmp_path / "two", "1.0.1")
     for folder in (old, new):
         (folder / SIGNATURE_FILE).write_bytes(sign_app(folder, key, "by Ada"))
