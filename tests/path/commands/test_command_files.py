@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from aouo.app.status import state_of
 from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, Reply, Says, unavailable, words_of
 from tests.path.looking import asked, cut_off, eventually, said, settled
@@ -171,7 +172,7 @@ async def test_problems_are_named_with_file_and_field_and_the_rest_works(world: 
             gone = await bot.ask("/gone")
             brief = await bot.ask("/brief")
             told = await bot.ask("/help")
-            state = await bot.app.state()
+            state = await state_of(bot.app)
 
     assert fresh.text == "Started a fresh session."
     assert alone.text == (
