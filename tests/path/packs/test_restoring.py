@@ -141,7 +141,7 @@ async def test_schedules_that_are_none_stay_as_they_were_and_the_rest_comes_back
         done = [await aouo(world, "pack", "restore", file, "--yes") for file in (odd, never)]
 
     assert [code for code, _, _ in done] == [0, 0]
-    assert "something else than text as thread_id" in done[0][2]
+    assert "a schedule of the backup is not one of ours" in done[0][2]
     assert "begins at no time there is" in done[1][2]
 
 
