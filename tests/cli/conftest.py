@@ -7,11 +7,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-import structlog
 from click.testing import CliRunner
 
 from aouo.plumbing import client
 from aouo.plumbing.home import Home
+from tests.fakes import log
 
 
 @pytest.fixture
@@ -27,4 +27,4 @@ def runner(home: Home, monkeypatch: pytest.MonkeyPatch) -> Generator[CliRunner]:
             monkeypatch.delenv(name)
     monkeypatch.setattr(client, "BEGINS_S", 0.0)  # else who plays a bot that begins is waited for
     yield CliRunner(env={"AOUO_HOME": str(home.path), "NO_COLOR": "1"})
-    structlog.reset_defaults()
+    log.reset()

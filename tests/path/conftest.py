@@ -8,12 +8,12 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-import structlog
 
 from aouo.emulator import Emulator
 from aouo.facts.transcript import ModelRequest, UserSaid
 from aouo.plumbing.home import Home
 from aouo.providers.compatible import CompatibleModel
+from tests.fakes import log
 from tests.fakes.clock import FastClock, SkippingClock
 from tests.fakes.model_server import ModelServer
 from tests.fakes.road import Road
@@ -24,7 +24,7 @@ from tests.path.world import World
 @pytest.fixture(autouse=True)
 def every_event_is_heard() -> None:
     """A program that was run in this process before leaves the log quiet."""
-    structlog.reset_defaults()
+    log.reset()
 
 
 @pytest.fixture(scope="session", autouse=True)

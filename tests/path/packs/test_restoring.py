@@ -142,7 +142,7 @@ async def test_schedules_that_are_none_stay_as_they_were_and_the_rest_comes_back
 
     assert [code for code, _, _ in done] == [0, 0]
     assert "a schedule of the backup is not one of ours" in done[0][2]
-    assert "begins at no time there is" in done[1][2]
+    assert "a schedule of the backup is not one of ours" in done[1][2]
 
 
 async def test_rows_of_another_scope_are_told_before_they_are_put_back(
