@@ -19,14 +19,12 @@ from aouo.store import gates, grants
 from aouo.store.database import Database, Tx
 from aouo.store.grants import Grant
 from aouo.words import questions
+from aouo.words.catalogue import text
 
 log = structlog.get_logger()
 WITHIN_S = 10.0
 WORDS_CHARS = 4_096
 """Of an answer in words, as a message in a chat has."""
-_OFF_RECORD = "This is off the record: it is answered where it was asked."
-_NOT_YOURS = "This is for somebody else, who answers it where it was asked."
-_STORED = "Your answer is stored. It counts as soon as the bot comes to it."
 
 
 class NotDecided(Refused):
@@ -70,7 +68,7 @@ class Deciding:
             async with asyncio.timeout(WITHIN_S):
                 outcome = await self.outcome(inbound)
         except TimeoutError:
-            raise NotDecided(_STORED) from None
+            raise NotDecided(text("deciding.stored")) from None
         if outcome != ANSWERED:
             gate, off_record = await self.database.read(look)
             if gate and gate.state != "open":
@@ -96,9 +94,9 @@ def undecidable(gate: Gate, owner: Owner, *, off_record: bool) -> str:
     """Return why the owner cannot decide an open gate at the page, "" = they can."""
     at_home = gate.address.platform in ("cli", "web")
     if off_record:
-        return _OFF_RECORD
+        return text("deciding.off-record")
     if not (at_home or owner.id == gate.person != ""):
-        return _NOT_YOURS
+        return text("deciding.not-yours")
     return ""
 
 
@@ -113,7 +111,7 @@ def _tapped(gate: Gate, choice: str) -> Button:
     """Return the tap that makes a choice. Raises: ValueError."""
     names = [name for name, _ in choices(gate)]
     if choice not in names:
-        raise ValueError("This question offers no such choice.")
+        raise ValueError(text("deciding.no-choice"))
     number = names.index(choice)
     kind = "approval" if gate.kind == APPROVAL else "choice"
     return Button(
@@ -124,16 +122,17 @@ def _tapped(gate: Gate, choice: str) -> Button:
 def _said(gate: Gate, words: str) -> Text:
     """Return what answers a question in words. Raises: ValueError."""
     if gate.kind == APPROVAL:
-        raise ValueError("This is answered by one of its choices only.")
+        raise ValueError(text("deciding.choices-only"))
     if not words:
-        raise ValueError("There are no words in it.")
+        raise ValueError(text("deciding.no-words"))
     if len(words) > WORDS_CHARS:
-        raise ValueError(f"It is too long: at most {WORDS_CHARS:,} characters are an answer.")
+        raise ValueError(text("deciding.too-long", most=WORDS_CHARS))
     return Text(words, answers=gate.id)
 
 
 def _over(gate: Gate, *, off_record: bool) -> str:
     """Say how a gate ended, if that is kept."""
     if off_record or (gate.state == "answered" and not gate.answer):
-        return "This is over."
-    return f"This is over: {questions.settled(gate.kind, gate.state, gate.answer)}."
+        return text("deciding.over")
+    how = questions.settled(gate.kind, gate.state, gate.answer)
+    return text("deciding.over-so", how=how)

@@ -18,6 +18,11 @@ HOUSE = Path(__file__).parents[2] / "aouo"
 LANGUAGE = "en"
 ASKS = ("text", "say", "sentence")
 """By what names the functions of the catalogue are called."""
+SENTENCE = re.compile(r"[A-Z“/].*[.?:…]\s*", re.DOTALL)
+SPEAKING = ("flow", "commands", "outbound", "telegram", "queue", "routing", "triggers", "memory")
+"""The rooms that what people read passes through."""
+TOLD_THE_MODEL = ("flow/questions/approving.py", "memory/edits.py", "outbound/silent.py")
+"""Their sentences are results that the model reads."""
 
 
 def _sentences() -> dict[str, dict[str, str]]:
@@ -99,6 +104,40 @@ def test_each_sentence_of_the_catalogue_is_used() -> None:
     ]
 
     assert unused == []
+
+
+def _literals(file: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a module that look like a sentence, but for docstrings and errors' own words."""
+    tree, skipped = ast.parse(file.read_text("utf-8")), set[int]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise):
+            skipped |= {id(part) for part in ast.walk(node)}
+        if isinstance(node, ast.Expr):
+            skipped.add(id(node.value))
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            said = node.value
+        elif isinstance(node, ast.JoinedStr):
+            said = "".join(str(getattr(part, "value", "")) for part in node.values)
+        else:
+            continue
+        if len(said.split()) > 2 and SENTENCE.fullmatch(said):
+            yield node.lineno, said
+
+
+def test_no_sentence_for_people_stands_elsewhere() -> None:
+    """Errors' own words are for the log, and these rooms tell people nothing else."""
+    found = [
+        f"{file.relative_to(HOUSE)}:{line}: {said}"
+        for room in SPEAKING
+        for file in sorted((HOUSE / room).rglob("*.py"))
+        if file.relative_to(HOUSE).as_posix() not in TOLD_THE_MODEL
+        for line, said in _literals(file)
+    ]
+
+    assert found == []
 
 
 def test_a_sentence_with_a_number_has_each_plural_form_of_its_language() -> None:
