@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from aouo.emulator.description import Method, Problem, Upload, check, description, read_call
+from aouo.emulator.description import Described, Problem, Upload, api_methods, check, read_call
 from aouo.emulator.entities import AUTOMATIC, SETTABLE
 from aouo.emulator.faults import Fault, FaultPlan
 from aouo.emulator.files import file_at
@@ -69,7 +69,7 @@ class BotApi:
             return _refused(refusal)
         method = request.match_info["method"]
         uploads = {name: item for name, item in raw.items() if isinstance(item, Upload)}
-        known = description().methods.get(method.lower())
+        known = api_methods().get(method.lower())
         if known is None:
             number = self._journal.arrived(self._clock(), method, raw)
             self._journal.violation(number, "no such method")
@@ -112,7 +112,7 @@ class BotApi:
         return web.Response(body=found.content, content_type="application/octet-stream")
 
     async def _outcome(
-        self, method: Method, params: Parameters, problems: list[Problem], fault: Fault | None
+        self, method: Described, params: Parameters, problems: list[Problem], fault: Fault | None
     ) -> Any:
         """Return the call's result, or the Refusal as a value."""
         try:
@@ -130,12 +130,12 @@ class BotApi:
         except Refusal as refusal:
             return refusal
 
-    def _fault(self, method: Method, params: Parameters) -> Fault | None:
+    def _fault(self, method: Described, params: Parameters) -> Fault | None:
         polls = method.name == "getUpdates"
         confirms = polls and self._world.updates.confirmable(params.integer("offset"))
         return self._faults.next_for(method.name, params.values.get("chat_id"), confirms=confirms)
 
-    def _check_flood(self, method: Method, params: Parameters, now: float) -> None:
+    def _check_flood(self, method: Described, params: Parameters, now: float) -> None:
         chat_id = params.values.get("chat_id")
         is_group = isinstance(chat_id, int) and chat_id < 0
         refusal = self._flood.judge(method.name, chat_id, is_group, now)
@@ -158,12 +158,12 @@ class BotApi:
                 if item["type"] not in SETTABLE | AUTOMATIC:
                     self._journal.violation(number, f"{name}: unknown type {item['type']!r}")
 
-    def _check_result(self, number: int, method: Method, outcome: Any) -> None:
+    def _check_result(self, number: int, method: Described, outcome: Any) -> None:
         if isinstance(outcome, Refusal):
             return
         problems: list[Problem | str]
         try:
-            problems = [*check(method.returns, outcome, "result")]
+            problems = [*check(method.types, outcome, "result")]
         except RecursionError:
             problems = ["it is nested too deeply to be looked through"]
         for problem in problems:

@@ -67,7 +67,7 @@ def _send_other(desk: Desk, arguments: JsonObject) -> Any:
 
 
 def _tap(desk: Desk, arguments: JsonObject) -> Any:
-    return {"query_id": acts.tap(desk.world, desk.now, **arguments).id}
+    return {"query_id": acts.tap(desk.world, desk.now, **arguments)}
 
 
 def _stop_draft(desk: Desk, arguments: JsonObject) -> None:
@@ -176,11 +176,11 @@ def _messages(desk: Desk, arguments: JsonObject) -> Any:
 
 
 def _calls(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.journal.calls_json()
+    return [asdict(call) for call in desk.journal.calls]
 
 
 def _violations(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.journal.violations_json()
+    return desk.journal.violations
 
 
 def _fault(desk: Desk, arguments: JsonObject) -> None:

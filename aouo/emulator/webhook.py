@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
@@ -17,14 +16,6 @@ FIRST_WAIT_S = 2.0
 LONGEST_WAIT_S = 60.0
 _ANSWER_S = 60.0
 _METHOD = "webhook"
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One call of the webhook with an update; `status` 0 = no answer."""
-
-    update_id: int
-    status: int
 
 
 class WebhookCaller:
@@ -49,7 +40,8 @@ class WebhookCaller:
         self._busy: set[object] = set()
         self.tls_ends_at = ""
         self.first_wait_s = FIRST_WAIT_S
-        self.attempts: list[Attempt] = []
+        self.statuses: list[int] = []
+        """The status of each call of the webhook, 0 = no answer."""
 
     async def run(self) -> None:
         """Send waiting updates, for ever."""
@@ -105,7 +97,7 @@ class WebhookCaller:
             problem = "Read timeout expired"
         except (ClientError, OSError):
             problem = "Connection refused"
-        self.attempts.append(Attempt(update["update_id"], status))
+        self.statuses.append(status)
         if problem:
             hook["last_error_date"] = int(self._clock())
             hook["last_error_message"] = problem
