@@ -19,7 +19,6 @@ from aouo.providers.printed import read_printed
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.responses.answers import ResponsesParser
 from aouo.providers.responses.bodies import ResponsesBodies
-from aouo.providers.responses.wire import Asked
 from aouo.providers.room import counted_together
 from aouo.providers.service import Service, ServiceModel
 from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
@@ -42,7 +41,7 @@ class CompatibleModel(ServiceModel):
         super().__init__(**service)
         self.reader = partial(ChatParser, model=self._model)
         self._bodies = Bodies(model=self._model, provider=self._provider)
-        self._responses = ResponsesBodies(Asked(self._provider, self._model))
+        self._responses = ResponsesBodies(model=self._model, provider=self._provider)
         self._first = replace(
             self._first,
             thoughts=wants_thoughts(self._provider, self._model),

@@ -50,7 +50,7 @@ class Told:
         self.closed_by_client = asyncio.Event()
         """Set when a client left before its answer was written completely."""
         self._keep = keep
-        self._figures = Counter(dict.fromkeys(_FIGURES, 0))
+        self._figures = Counter[str]()
         self._replies: deque[Reply] = deque()
         self._script = script
 
@@ -61,7 +61,7 @@ class Told:
 
     def figures(self) -> dict[str, int]:
         """Return the counts since the start: requests, refusals, answers, and their tokens."""
-        return dict(self._figures)
+        return {name: self._figures[name] for name in _FIGURES}
 
     def say(self, text: str, *, chunks: int = 1, usage: tuple[int, int, int] | None = None) -> None:
         self.reply(Says(text, chunks=chunks, usage=usage))
