@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import aiohttp
 
@@ -23,9 +24,8 @@ from aouo.providers.fallback import FallbackModel, models_in
 from aouo.providers.http import Session
 from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import inquire
-from aouo.providers.known.knowing import Facts, KnownModel, OfService, facts_of
+from aouo.providers.known.knowing import Facts, KnownModel, facts_of
 from aouo.providers.known.windows import window_of
-from aouo.providers.service import Service
 from aouo.speech.rules import RULES, ears_model
 from aouo.speech.services import Backend, Ears, PriceOf, Speaker, SpeechService, Transcriber, Voice
 from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
@@ -33,6 +33,9 @@ from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
 from aouo.turn.sight import Sight
 from aouo.words.catalogue import text
+
+if TYPE_CHECKING:
+    from aouo.providers.gemini.model import GeminiModel
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -134,10 +137,11 @@ class _Builder:
             vision=settings.provider.vision,
             tries=not eyes,
         )
-        service = Service(
+        make = partial(
+            _model_class(backend),
             provider=backend,
             model=model,
-            base_url=endpoint.base_url,
+            base_url=settings.gemini.base_url if backend == "gemini" else endpoint.base_url,
             api_key=endpoint.api_key,
             context_window=facts.window_tokens,
             sees=facts.sees,
@@ -146,19 +150,13 @@ class _Builder:
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
             dialects=self._dialects,
         )
-        if backend == "gemini":
-            service["base_url"] = settings.gemini.base_url
-        return self._held.take(
-            ("model", service, endpoint, facts, eyes), lambda: self._known(service, facts, eyes)
-        )
-
-    def _known(self, service: Service, facts: Facts, eyes: bool) -> KnownModel:
-        backend, model = service["provider"], service["model"]
-        endpoint = self._settings.provider_endpoint(backend)
         ask = partial(inquire, self._session, backend, endpoint, model)
         room = self._dialects.room(endpoint.base_url, model)
-        return KnownModel(
-            _service_model(service), facts, ask, base_url=endpoint.base_url, eyes=eyes, room=room
+        return self._held.take(
+            ("model", make.keywords, endpoint, facts, eyes),
+            lambda: KnownModel(
+                make(), facts, ask, base_url=endpoint.base_url, eyes=eyes, room=room
+            ),
         )
 
     def _local(self) -> ChatModel:
@@ -180,13 +178,13 @@ class _Builder:
         )
 
 
-def _service_model(service: Service) -> OfService:
+def _model_class(backend: str) -> type[CompatibleModel | GeminiModel]:
     """Gemini speaks a format of its own; all others are compatible."""
-    if service["provider"] != "gemini":
-        return CompatibleModel(**service)
+    if backend != "gemini":
+        return CompatibleModel
     from aouo.providers.gemini.model import GeminiModel
 
-    return GeminiModel(**service)
+    return GeminiModel
 
 
 def budget_of(

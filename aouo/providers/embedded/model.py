@@ -194,12 +194,12 @@ class LocalModel:
             raise
 
     def _endpoint(self, port: int, key: str) -> ChatEndpoint:
-        from aouo.providers.endpoint import ChatEndpoint, PlainLine
+        from aouo.providers.endpoint import ChatEndpoint, plain_line
 
         url = f"http://127.0.0.1:{port}"
         return ChatEndpoint(
             provider=self.provider,
-            line=PlainLine(base_url=url, api_key=key, session=self._session),
+            line=plain_line(base_url=url, api_key=key, session=self._session),
             api_key=key,
             request_timeout_s=self._request_timeout_s,
             stream_idle_timeout_s=self._stream_idle_timeout_s,
