@@ -279,8 +279,7 @@ def _listed_unit(
         base_url = settings.provider_endpoint(provider).base_url
     except SetupError:  # a tool, or no service of the settings
         return None
-    found = catalogue.listed_sound(base_url, model, clock.now())
-    return getattr(found, unit, None)
+    return catalogue.listed_unit(base_url, model, unit, clock.now())
 
 
 def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:

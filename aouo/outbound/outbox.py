@@ -24,7 +24,7 @@ from aouo.facts.ports import Clock, Messenger, Rendered
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.sender import Growing, Sender
+from aouo.outbound.sender import Sender
 
 log = structlog.get_logger()
 
@@ -121,7 +121,7 @@ class Outbox:
             return
         sender = self._sender(address)
         if _chat_of(sender.address) == _chat_of(address):
-            sender.edits[message_id] = Growing(message, shown)
+            sender.edits[message_id] = message, shown
 
     def show_draft(
         self,
@@ -133,7 +133,7 @@ class Outbox:
         """Show a draft soon; a newer draft, or a message, replaces this one. `shown` as in
         `show`."""
         if self._reaches(address):
-            self._sender(address).draft = draft_id, Growing(message, shown)
+            self._sender(address).draft = draft_id, (message, shown)
 
     def takes_drafts(self, address: ConversationAddress) -> bool:
         """Whether no draft has been refused here yet."""

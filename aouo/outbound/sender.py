@@ -6,7 +6,8 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 import structlog
 
@@ -33,12 +34,8 @@ log = structlog.get_logger()
 _BACKOFF = Backoff(first_s=0.5, factor=2, most_s=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Growing:
-    """A live message as it is to be shown; `shown` is called each time the platform took it."""
-
-    message: Rendered
-    shown: Callable[[], None]
+Growing: TypeAlias = tuple[Rendered, Callable[[], None]]
+"""A live message as it is to be shown, and what to call each time the platform took it."""
 
 
 class Sender:
@@ -158,10 +155,10 @@ class Sender:
         if self.rows or message_id not in self.edits:
             self._place_kept = bool(self.rows)  # a row that came meanwhile is sent at once
             return
-        growing = self.edits.pop(message_id)
+        message, shown = growing = self.edits.pop(message_id)
         try:
-            await self._messenger.edit(self.address, message_id, growing.message)
-            growing.shown()
+            await self._messenger.edit(self.address, message_id, message)
+            shown()
         except FloodControl as error:
             self._park(error)
             if all(row.edits != message_id for row in self.rows):
@@ -183,13 +180,13 @@ class Sender:
         if self.rows or not self.draft:
             self._place_kept = bool(self.rows)
             return
-        (draft_id, growing), self.draft = self.draft, None
+        (draft_id, (message, shown)), self.draft = self.draft, None
         try:
-            await self._messenger.draft(self.address, draft_id, growing.message)
-            growing.shown()
+            await self._messenger.draft(self.address, draft_id, message)
+            shown()
         except FloodControl as error:
             self._park(error)
-            self.draft = self.draft or (None if self.rows else (draft_id, growing))
+            self.draft = self.draft or (None if self.rows else (draft_id, (message, shown)))
         except RecipientGone as error:
             await self._lost(self.address, error)
         except DeliveryRefused as error:

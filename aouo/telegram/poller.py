@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import structlog
@@ -42,19 +41,6 @@ _UNREACHED = Backoff(first_s=1, factor=2, most_s=5)
 """Shorter pauses: a call that reaches no server costs little."""
 
 
-@dataclass(slots=True)
-class PollState:
-    """What the poller last saw, for `aouo status` and for the log."""
-
-    last_poll_s: float = 0.0
-    failing_since: str = ""
-    problem: str = ""
-
-
-class _GivenUp(Exception):
-    """The poll was given up to ask again at once."""
-
-
 class Poller:
     """Polls one bot until cancelled. `store` returns when the updates are safe; `recovered` is
     called when Telegram answers again after a failure."""
@@ -75,25 +61,27 @@ class Poller:
         self._failures = 0
         self._asking: asyncio.Timeout | None = None
         self._due_s = math.inf
-        self.state = PollState()
+        self._last_poll_s = 0.0
+        self._failing_since = ""
+        self._problem = ""
         self.begun = asyncio.Event()
 
     @property
     def facts(self) -> dict[str, object]:
         """Facts for `aouo status`."""
-        poll = self.state
         ago_s = self.answered_s
+        working = "starting" if ago_s is None else "polling"
         return {
-            "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
+            "state": "failing" if self._problem else working,
             "last_poll_s": None if ago_s is None else round(ago_s, 1),
-            "failing_since": poll.failing_since,
-            "problem": poll.problem,
+            "failing_since": self._failing_since,
+            "problem": self._problem,
         }
 
     @property
     def answered_s(self) -> float | None:
         """Seconds since the last answered poll; None before the first."""
-        last_s = self.state.last_poll_s
+        last_s = self._last_poll_s
         return self._clock.monotonic_s() - last_s if last_s else None
 
     @property
@@ -120,7 +108,7 @@ class Poller:
         while True:
             try:
                 raw = await self._ask(offset, 0 if self._failures else timeout_s)
-            except _GivenUp:
+            except TimeoutError:  # it was given up, to ask again at once
                 timeout_s = 0
                 continue
             except ApiUnreachable as error:
@@ -146,7 +134,7 @@ class Poller:
 
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
         self._expect(timeout_s + GRACE_S)
-        try:
+        try:  # `ask_anew` ends it by a TimeoutError; a timeout of the call is `ApiUnreachable`
             async with asyncio.timeout(None) as self._asking:
                 raw = await self._api.call(
                     "getUpdates",
@@ -155,8 +143,6 @@ class Poller:
                     timeout=timeout_s,
                     allowed_updates=ALLOWED_UPDATES,
                 )
-        except TimeoutError as error:  # `ask_anew`; a timeout of the call is `ApiUnreachable`
-            raise _GivenUp from error
         finally:
             self._asking = None
         items = cast("list[object]", raw) if isinstance(raw, list) else []
@@ -205,20 +191,21 @@ class Poller:
     async def _wait_out(self, problem: str, backoff: Backoff = _REFUSED) -> None:
         """Back off; only the first failure of a row is logged, and its end."""
         self._failures += 1
-        self.state.failing_since = self.state.failing_since or stamp(self._clock)
-        self.state.problem = problem
+        self._failing_since = self._failing_since or stamp(self._clock)
+        self._problem = problem
         if self._failures == 1:
             log.warning("poll_failed", problem=problem)
         await self._pause(backoff.pause_s(self._failures))
 
     def _succeeded(self) -> None:
         if self._failures:
-            since = self.state.failing_since
+            since = self._failing_since
             log.info("poll_recovered", failures=self._failures, failing_since=since)
             self._recovered()
         self._failures = 0
         self._contested_since_s = 0.0
-        self.state = PollState(last_poll_s=self._clock.monotonic_s())
+        self._failing_since = self._problem = ""
+        self._last_poll_s = self._clock.monotonic_s()
         self.begun.set()
 
 

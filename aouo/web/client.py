@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import IO, Any, Protocol, TypeAlias, TypeVar
+from typing import IO, Any, TypeAlias, TypeVar
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -44,13 +44,6 @@ _HEADERS = {
 
 
 _Taken = TypeVar("_Taken")
-
-
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """The target of a redirect."""
-
-    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +138,12 @@ class Web:
         try:
             async with asyncio.timeout(limit_s), self._session() as session:
                 for _ in range(MAX_REDIRECTS + 1):
-                    found = await self._ask(session, url, take, headers)
-                    if not isinstance(found, _Moved):
-                        return found
-                    url = _checked(found.url, permits, https)
+                    self._check_address(url)
+                    async with session.get(url, allow_redirects=False, headers=headers) as answer:
+                        if not (moved := _target_of(answer, url)):
+                            _check_status(answer, url, headers)
+                            return await take(answer, url)
+                    url = _checked(moved, permits, https)
         except TimeoutError as error:
             why = f"{url.host} did not answer in {limit_s:g} s."
             raise ToolFailed(why + _without_proxy(url)) from error
@@ -157,27 +152,10 @@ class Web:
             raise ToolFailed(why + _without_proxy(url)) from error
         raise ToolFailed(f"More than {MAX_REDIRECTS} redirects; the last one led to {url}.")
 
-    async def _ask(
-        self,
-        session: aiohttp.ClientSession,
-        url: URL,
-        take: Callable[[aiohttp.ClientResponse, URL], Awaitable[_Taken]],
-        headers: Mapping[str, str],
-    ) -> _Taken | _Moved:
+    def _check_address(self, url: URL) -> None:
         address = literal(url.raw_host or "")
         if address is not None and not self._admits(address):
             raise ToolFailed(_closed(url.raw_host or ""))
-        async with session.get(url, allow_redirects=False, headers=headers) as answer:
-            location = answer.headers.get("Location", "")
-            if answer.status in _REDIRECTS and location:
-                try:
-                    return _Moved(str(url.join(URL(location))))
-                except ValueError as error:
-                    raise ToolFailed(f"{url.host} redirects to no valid URL.") from error
-            unchanged = answer.status == HTTPStatus.NOT_MODIFIED and headers.keys() & _CONDITIONS
-            if answer.status != HTTPStatus.OK and not unchanged:
-                raise ToolFailed(f"{url.host} answered {_status(answer.status)} for {url}.")
-            return await take(answer, url)
 
     def _session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -242,6 +220,23 @@ def _checked(text: str, permits: Permits, https: bool) -> URL:
     return url
 
 
+def _target_of(answer: aiohttp.ClientResponse, url: URL) -> str:
+    """Return where an answer redirects to, "" = nowhere."""
+    location = answer.headers.get("Location", "")
+    if answer.status not in _REDIRECTS or not location:
+        return ""
+    try:
+        return str(url.join(URL(location)))
+    except ValueError as error:
+        raise ToolFailed(f"{url.host} redirects to no valid URL.") from error
+
+
+def _check_status(answer: aiohttp.ClientResponse, url: URL, headers: Mapping[str, str]) -> None:
+    unchanged = answer.status == HTTPStatus.NOT_MODIFIED and headers.keys() & _CONDITIONS
+    if answer.status != HTTPStatus.OK and not unchanged:
+        raise ToolFailed(f"{url.host} answered {_status(answer.status)} for {url}.")
+
+
 async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
     body, cut = await body_of(answer)
     declared = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -268,11 +263,7 @@ async def body_of(answer: aiohttp.ClientResponse, max_bytes: int = MAX_BYTES) ->
     return bytes(body), False
 
 
-class _Unpacker(Protocol):
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
-
-
-def _unpacker(encoding: str) -> _Unpacker | None:
+def _unpacker(encoding: str) -> _Inflate | None:
     """Return a decoder of a content encoding, None = it needs none.
 
     It returns no more than it is asked for, so a decompression bomb stays small.

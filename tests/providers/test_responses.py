@@ -63,7 +63,7 @@ def whole_body(
     """The body that `ResponsesBodies` puts together from remembered pieces, written at once."""
     ids: dict[str, str] = {}
     items: list[dict[str, Any]] = []
-    for said in in_order(request).messages:
+    for said in in_order(request)[0]:
         ids |= given_ids(said, provider, model)
         named = ids.get(said.call_id, "") if isinstance(said, ToolReturned) else ""
         items += items_of(said, provider, model, named)

@@ -72,13 +72,13 @@ class Bodies:
         )
 
     def _messages(self, request: ModelRequest, dialect: Dialect) -> list[bytes]:
-        ordered = in_order(request)
-        pieces = self._written(ordered.messages, request, dialect)
+        ordered, words_at = in_order(request)
+        pieces = self._written(ordered, request, dialect)
         system = [system_message(request)] if request.system else []
         if dialect.cache_marks:
             system = [marked(message) for message in system]
-            for at in mark_places(ordered):
-                pieces[at] = encode(marked(chat_message(ordered.messages[at])))
+            for at in mark_places(ordered, words_at):
+                pieces[at] = encode(marked(chat_message(ordered[at])))
         return [*map(encode, system), *pieces]
 
     def _written(

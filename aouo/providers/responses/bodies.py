@@ -30,7 +30,8 @@ class ResponsesBodies(Bodies):
         """Return the body of one request."""
         system = (b',"instructions":', encode(request.system)) if request.system else ()
         tools = (b',"tools":', self._tools_of(request.tools)) if request.tools else ()
-        items = self._written(in_order(request).messages, request, dialect)
+        ordered, _ = in_order(request)
+        items = self._written(ordered, request, dialect)
         return b"".join(
             (
                 b'{"model":',

@@ -70,8 +70,8 @@ class TinyConversation:
     ) -> ToolCall | str:
         found = matches(choices, said)
         if found:
-            chosen = found[0] if len(found) == 1 else await self._chosen(found, said)
-            return _call(chosen.option.tool.name, chosen.arguments)
+            option, arguments = found[0] if len(found) == 1 else await self._chosen(found, said)
+            return _call(option.tool.name, arguments)
         shown = [one_line(option.examples[0].message, 100) for option in choices[:BUTTONS]]
         if shown and any(tool.name == "msg" for tool in request.tools):
             text = _cannot(self._texts, shown, buttons=True)
@@ -93,7 +93,7 @@ class TinyConversation:
         return answer if isinstance(answer, str) else _call(call.name, answer)
 
     async def _chosen(self, found: Sequence[Match], message: str) -> Match:
-        choices = [match.option for match in found]
+        choices = [option for option, _ in found]
         key = choice_prompt(choices, "")
         nothing = self._said_to_nothing.get(key)
         if nothing is None:
