@@ -261,13 +261,11 @@ def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Pric
         base_url = settings.provider_endpoint(provider).base_url
     except SetupError:  # no service of the settings: a model of a test
         return None
-    found = catalogue.listed(base_url, model, clock.now())
-    if found is None or not found.rates:
+    rates = catalogue.listed_rates(base_url, model, clock.now())
+    if not rates:
         return None
-    each = [Price(rate.input, rate.cached, rate.output) for rate in found.rates]
-    above = tuple(
-        (rate.above_tokens, price) for rate, price in zip(found.rates[1:], each[1:], strict=True)
-    )
+    each = [Price(rate.input, rate.cached, rate.output) for rate in rates]
+    above = tuple((rate.above_tokens, one) for rate, one in zip(rates[1:], each[1:], strict=True))
     return Price(each[0].input, each[0].cached, each[0].output, above)
 
 
@@ -319,21 +317,21 @@ def own_ears(settings: Settings) -> str:
 
 def _with_local(settings: Settings, session: Session, held: Holder, prices: Prices) -> Speech:
     """One worker process for whichever of the two is `local`."""
-    from aouo.speech.local import LocalSpeech, Models, lack_of_ears, lack_of_voice  # rare
+    from aouo.speech.local import LocalSpeech, lack_of_ears, lack_of_voice  # rare
 
-    models = Models(ears=own_ears(settings), voice=settings.tts.model)
+    ears, weights = own_ears(settings), settings.tts.model
     patience_s = float(settings.provider.request_timeout_s)
     voice = settings.tts.voice
     local = held.take(
-        ("local speech", models, voice, patience_s),
-        lambda: LocalSpeech(models, usual_voice=voice, patience_s=patience_s),
+        ("local speech", ears, weights, voice, patience_s),
+        lambda: LocalSpeech(ears, weights, usual_voice=voice, patience_s=patience_s),
         LocalSpeech.aclose,
     )
     return Speech(
-        lack_of_ears(models.ears) or local
+        lack_of_ears(ears) or local
         if settings.stt.backend == "local"
         else _ears(settings, session, prices),
-        lack_of_voice(models.voice) or local
+        lack_of_voice(weights) or local
         if settings.tts.backend == "local"
         else _voice(settings, session, prices),
     )

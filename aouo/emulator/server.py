@@ -14,7 +14,7 @@ from aouo.emulator.botapi import BotApi
 from aouo.emulator.changes import ChangeSignal
 from aouo.emulator.client import EmulatorClient
 from aouo.emulator.description import Upload
-from aouo.emulator.faults import FaultPlan
+from aouo.emulator.faults import Fault
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
 from aouo.emulator.jsons import JsonObject, as_object
@@ -83,7 +83,7 @@ class Emulator:
         self.world = World(bot, private_topics=private_topics, privacy=privacy, local=local)
         self.signal = ChangeSignal()
         self.journal = Journal(self.signal)
-        self.faults = FaultPlan()
+        self.faults: list[Fault] = []
         self.flood = FloodControl(on=flood)
         self.client = EmulatorClient("")
         self.base_url = ""

@@ -109,35 +109,31 @@ class Voice(Protocol):
         ...
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SpeechService:
     """One service's SDK over the runtime's session; failures become `ProviderError`s.
 
     `base_url` for groq is without `/openai/v1`, which its SDK adds.
     """
 
-    def __init__(
-        self,
-        *,
-        backend: Backend,
-        base_url: str,
-        api_key: str,
-        session: Session,
-        request_timeout_s: float = 90.0,
-    ) -> None:
-        self.backend: Backend = backend
-        self._base_url = base_url.rstrip("/")
-        self._key = api_key.strip()
-        self._session = session
-        self._request_timeout_s = request_timeout_s
+    backend: Backend
+    base_url: str
+    api_key: str
+    session: Session
+    request_timeout_s: float = 90.0
+
+    def __post_init__(self) -> None:
+        self.base_url = self.base_url.rstrip("/")
+        self.api_key = self.api_key.strip()
         self._client: Any = None
 
     async def ask(self, what: Callable[[Any], Awaitable[T]]) -> T:
         """Await `what` with the SDK's client, within the time limit of a request."""
-        if not (self._key and self._key.isascii() and self._key.isprintable()):
+        if not (self.api_key and self.api_key.isascii() and self.api_key.isprintable()):
             raise ProviderAuth(f"{self.backend}: there is no key, or it has characters no key has")
         client = self._client or await asyncio.to_thread(self._connect)
         try:
-            async with asyncio.timeout(self._request_timeout_s):
+            async with asyncio.timeout(self.request_timeout_s):
                 return await what(client)
         except TimeoutError as error:
             raise ProviderTimeout(f"{self.backend}: no answer in time") from error
@@ -164,21 +160,21 @@ class SpeechService:
             import_module("httpx")  # as `providers/openai_line` does
 
             self._client = openai.AsyncOpenAI(
-                api_key=self._key,
-                base_url=self._base_url,
+                api_key=self.api_key,
+                base_url=self.base_url,
                 timeout=None,
                 max_retries=0,
-                http_client=shared_client(self._session),
+                http_client=shared_client(self.session),
             )
         else:
             import groq
 
             self._client = groq.AsyncGroq(
-                api_key=self._key,
-                base_url=self._base_url.removesuffix("/openai/v1"),
+                api_key=self.api_key,
+                base_url=self.base_url.removesuffix("/openai/v1"),
                 timeout=None,
                 max_retries=0,
-                http_client=httpx_client(self._session),
+                http_client=httpx_client(self.session),
             )
         return self._client
 
@@ -208,7 +204,7 @@ class SpeechService:
         return TermsAsked(str(refusal)) if told.get("code") == _TERMS_CODE else refusal
 
     def _mask(self, text: str) -> str:
-        return text.replace(self._key, "…")
+        return text.replace(self.api_key, "…")
 
 
 class Speaker:

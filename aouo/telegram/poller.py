@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import structlog
@@ -41,22 +42,17 @@ _UNREACHED = Backoff(first_s=1, factor=2, most_s=5)
 """Shorter pauses: a call that reaches no server costs little."""
 
 
+@dataclass(eq=False, kw_only=True)
 class Poller:
     """Polls one bot until cancelled. `store` returns when the updates are safe; `recovered` is
     called when Telegram answers again after a failure."""
 
-    def __init__(
-        self,
-        *,
-        api: TelegramApi,
-        clock: Clock,
-        store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
-        recovered: Callable[[], None],
-    ) -> None:
-        self._api = api
-        self._clock = clock
-        self._store = store
-        self._recovered = recovered
+    api: TelegramApi
+    clock: Clock
+    store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]]
+    recovered: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._contested_since_s = 0.0
         self._failures = 0
         self._asking: asyncio.Timeout | None = None
@@ -82,12 +78,12 @@ class Poller:
     def answered_s(self) -> float | None:
         """Seconds since the last answered poll; None before the first."""
         last_s = self._last_poll_s
-        return self._clock.monotonic_s() - last_s if last_s else None
+        return self.clock.monotonic_s() - last_s if last_s else None
 
     @property
     def is_alive(self) -> bool:
         """Whether it still asks, stores or waits out a pause as it should, answered or not."""
-        return self._clock.monotonic_s() <= self._due_s
+        return self.clock.monotonic_s() <= self._due_s
 
     def ask_anew(self) -> None:
         """Give up the poll that waits for its answer, and poll again at once."""
@@ -121,22 +117,22 @@ class Poller:
             if raw:
                 offset = max(update["update_id"] for update in raw) + 1
                 self._expect(_STORE_S)
-                await self._store(raw, offset)
+                await self.store(raw, offset)
             timeout_s = POLL_S
 
     def _expect(self, within_s: float) -> None:
         """The next sign of life comes within so many seconds."""
-        self._due_s = self._clock.monotonic_s() + within_s + _LATE_S
+        self._due_s = self.clock.monotonic_s() + within_s + _LATE_S
 
     async def _pause(self, seconds: float) -> None:
         self._expect(seconds)
-        await self._clock.sleep(seconds)
+        await self.clock.sleep(seconds)
 
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
         self._expect(timeout_s + GRACE_S)
         try:  # `ask_anew` ends it by a TimeoutError; a timeout of the call is `ApiUnreachable`
             async with asyncio.timeout(None) as self._asking:
-                raw = await self._api.call(
+                raw = await self.api.call(
                     "getUpdates",
                     timeout_s + GRACE_S,
                     offset=offset,
@@ -171,14 +167,14 @@ class Poller:
 
     async def _remove_webhook(self) -> None:
         try:
-            await self._api.call("deleteWebhook", 15.0)
+            await self.api.call("deleteWebhook", 15.0)
         except (ApiError, ApiUnreachable) as error:
             await self._wait_out(str(error))
         else:
             log.warning("webhook_removed")
 
     async def _contested(self) -> None:
-        now_s = self._clock.monotonic_s()
+        now_s = self.clock.monotonic_s()
         self._contested_since_s = self._contested_since_s or now_s
         if now_s - self._contested_since_s >= _CONTESTED_AFTER_S:
             raise TokenContested(
@@ -191,7 +187,7 @@ class Poller:
     async def _wait_out(self, problem: str, backoff: Backoff = _REFUSED) -> None:
         """Back off; only the first failure of a row is logged, and its end."""
         self._failures += 1
-        self._failing_since = self._failing_since or stamp(self._clock)
+        self._failing_since = self._failing_since or stamp(self.clock)
         self._problem = problem
         if self._failures == 1:
             log.warning("poll_failed", problem=problem)
@@ -201,11 +197,11 @@ class Poller:
         if self._failures:
             since = self._failing_since
             log.info("poll_recovered", failures=self._failures, failing_since=since)
-            self._recovered()
+            self.recovered()
         self._failures = 0
         self._contested_since_s = 0.0
         self._failing_since = self._problem = ""
-        self._last_poll_s = self._clock.monotonic_s()
+        self._last_poll_s = self.clock.monotonic_s()
         self.begun.set()
 
 

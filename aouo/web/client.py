@@ -59,22 +59,25 @@ class Page:
     cut: bool
 
 
+async def system_lookup(host: str, port: int) -> Sequence[str]:
+    """Return the addresses that this machine's resolver finds; () = none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):  # the latter for a name with an empty part
+        return ()
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
 class Web:
     """A safe HTTP client, without cookies, kept connections and proxies.
 
     `lookup` and `admits` exist for tests, which have no network; no setting changes them.
     """
 
-    def __init__(
-        self,
-        *,
-        lookup: Lookup | None = None,
-        admits: Callable[[Address], bool] = is_public,
-        limit_s: float = LIMIT_S,
-    ) -> None:
-        self._lookup = lookup or system_lookup
-        self._admits = admits
-        self._limit_s = limit_s
+    lookup: Lookup = system_lookup
+    admits: Callable[[Address], bool] = is_public
+    limit_s: float = LIMIT_S
 
     async def get(self, text: str, permits: Permits) -> Page:
         """Fetch the page at a URL.
@@ -82,7 +85,7 @@ class Web:
         Raises:
             ToolFailed: it may not or could not be fetched; says why.
         """
-        return await self._follow(text, permits, _page, _HEADERS, self._limit_s)
+        return await self._follow(text, permits, _page, _HEADERS, self.limit_s)
 
     async def ask(
         self,
@@ -97,7 +100,7 @@ class Web:
         Raises:
             ToolFailed: as for `get`.
         """
-        return await self._follow(text, permits, take, {**_HEADERS, **headers}, self._limit_s)
+        return await self._follow(text, permits, take, {**_HEADERS, **headers}, self.limit_s)
 
     async def download(
         self, text: str, permits: Permits, out: IO[bytes], *, max_bytes: int, https: bool = True
@@ -120,7 +123,7 @@ class Web:
             return str(url)
 
         headers = {"User-Agent": _HEADERS["User-Agent"], "Accept-Encoding": "identity"}
-        limit_s = max(self._limit_s, DOWNLOAD_LIMIT_S)
+        limit_s = max(self.limit_s, DOWNLOAD_LIMIT_S)
         return await self._follow(text, permits, take, headers, limit_s, https=https)
 
     async def _follow(
@@ -154,13 +157,13 @@ class Web:
 
     def _check_address(self, url: URL) -> None:
         address = literal(url.raw_host or "")
-        if address is not None and not self._admits(address):
+        if address is not None and not self.admits(address):
             raise ToolFailed(_closed(url.raw_host or ""))
 
     def _session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                resolver=_CheckedResolver(self._lookup, self._admits),
+                resolver=_CheckedResolver(self.lookup, self.admits),
                 use_dns_cache=False,
                 force_close=True,
                 ssl=trusted(os.environ),
@@ -171,22 +174,22 @@ class Web:
         )
 
 
+@dataclass(slots=True, eq=False)
 class _CheckedResolver(AbstractResolver):
     """Gives a connector only addresses that were checked."""
 
-    def __init__(self, lookup: Lookup, admits: Callable[[Address], bool]) -> None:
-        self._lookup = lookup
-        self._admits = admits
+    lookup: Lookup
+    admits: Callable[[Address], bool]
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         del family
-        found = [ip_address(text) for text in await self._lookup(host, port)]
+        found = [ip_address(text) for text in await self.lookup(host, port)]
         if not found:
             url = URL.build(scheme="https", host=host, port=port)
             raise ToolFailed(f"There is no host {host}.{_without_proxy(url)}")
-        if not all(self._admits(address) for address in found):
+        if not all(self.admits(address) for address in found):
             raise ToolFailed(_closed(host))
         return [
             {
@@ -202,15 +205,6 @@ class _CheckedResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing is kept open."""
-
-
-async def system_lookup(host: str, port: int) -> Sequence[str]:
-    """Return the addresses that this machine's resolver finds; () = none."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):  # the latter for a name with an empty part
-        return ()
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def _checked(text: str, permits: Permits, https: bool) -> URL:

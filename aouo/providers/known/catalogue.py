@@ -32,22 +32,20 @@ class Rate:
     output: float
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A model of a public service: its window in tokens (0 = unknown), and its rates, for the
-    smallest requests first (empty = no price is known)."""
-
-    window_tokens: int
-    rates: tuple[Rate, ...]
+def listed_window(base_url: str, model: str) -> int:
+    """Return the window in tokens of `model` at the service with this address, 0 = unknown."""
+    found = _model(base_url, model)
+    return (found.context_window or 0) if found else 0
 
 
-def listed(base_url: str, model: str, at: datetime) -> Listed | None:
-    """Return what is known of `model` at the service with this address, None = nothing.
+def listed_rates(base_url: str, model: str, at: datetime) -> tuple[Rate, ...]:
+    """Return the rates of `model` at the service with this address, for the smallest requests
+    first; () = no price is known.
 
-    Prices are those of a request made `at` that moment, since some services cost less at night.
+    They are those of a request made `at` that moment, since some services cost less at night.
     """
     found = _model(base_url, model)
-    return Listed(found.context_window or 0, _rates(found, at)) if found else None
+    return _rates(found, at) if found else ()
 
 
 def listed_unit(base_url: str, model: str, unit: str, at: datetime) -> float | None:

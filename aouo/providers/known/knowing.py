@@ -11,7 +11,6 @@ from typing import Literal
 import structlog
 
 from aouo.facts.errors import ProviderError
-from aouo.facts.ports import Clock
 from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
 from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import Inquiry
@@ -207,14 +206,13 @@ def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
     return replace(request, messages=messages)
 
 
-async def look_up(model: KnownModel, clock: Clock) -> int:
+async def look_up(model: KnownModel) -> int:
     """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
-    found = await asyncio.to_thread(catalogue.listed, model.base_url, model.model, clock.now())
-    tokens = found.window_tokens if found else 0
+    tokens = await asyncio.to_thread(catalogue.listed_window, model.base_url, model.model)
     model.facts = with_word(model.facts, None, tokens)
     return tokens
 
 
-async def learn(model: KnownModel, clock: Clock) -> Inquiry:
+async def learn(model: KnownModel) -> Inquiry:
     """Ask a model's server and the catalogue."""
-    return await model.learn(await look_up(model, clock))
+    return await model.learn(await look_up(model))
