@@ -144,12 +144,7 @@ def _shown_as(kind: Any, *, harmless: bool) -> tuple[_Kind, type[BaseModel] | No
 
 
 def _about(section: type[BaseModel], name: str) -> str:
-    return _meanings()[section.__name__].get(name, "")
-
-
-@cache
-def _meanings() -> dict[str, dict[str, str]]:
-    return docstrings()
+    return docstrings()[section.__name__].get(name, "")
 
 
 def _flat(schema: Tree) -> Tree:

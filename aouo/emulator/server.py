@@ -41,16 +41,10 @@ _NOTHING_FOREIGN = (
 )
 MAX_WAIT_S = 60.0
 SHOWN_TYPES = frozenset(
-    {
-        "image/png",
-        "image/jpeg",
-        "image/gif",
-        "image/webp",
-        "audio/ogg",
-        "audio/mpeg",
-        "audio/mp4",
-        "text/plain",
-    }
+    [
+        *("image/png", "image/jpeg", "image/gif", "image/webp"),
+        *("audio/ogg", "audio/mpeg", "audio/mp4", "text/plain"),
+    ]
 )
 
 

@@ -19,18 +19,9 @@ MAX_CAPTION = 1024
 MAX_RAW_BYTES = 32_768
 ACTIONS = frozenset(
     [
-        "typing",
-        "upload_photo",
-        "record_video",
-        "upload_video",
-        "record_voice",
-        "upload_voice",
-        "upload_document",
-        "choose_sticker",
-        "find_location",
-        "record_video_note",
-        "upload_video_note",
-        "cancel",
+        *("typing", "choose_sticker", "find_location", "cancel"),
+        *("upload_photo", "upload_video", "upload_voice", "upload_document", "upload_video_note"),
+        *("record_video", "record_voice", "record_video_note"),
     ]
 )
 
