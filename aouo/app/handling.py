@@ -66,7 +66,7 @@ from aouo.triggers.runs import settle_command, settle_schedule
 from aouo.triggers.watched import settle_watch
 from aouo.words.catalogue import say
 
-_SHOWS_FILES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
+_FILES: Capabilities = frozenset({"photo", "voice", "audio", "document", "album"})
 
 
 def flow_of(
@@ -108,7 +108,7 @@ def flow_of(
         bus=shared.bus,
         waiting=waiting,
         running=running,
-        capabilities={"tg": _SHOWS_FILES, "cli": Capabilities(), "web": _SHOWS_FILES},
+        capabilities={"tg": _FILES, "web": _FILES},
         otr_memory=otr_memory,
         listen=editing.tell,
         wake=replies.wake,

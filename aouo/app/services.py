@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import aiohttp
 
@@ -23,9 +24,8 @@ from aouo.providers.fallback import FallbackModel, models_in
 from aouo.providers.http import Session
 from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import inquire
-from aouo.providers.known.knowing import Facts, KnownModel, OfService, facts_of
+from aouo.providers.known.knowing import Facts, KnownModel, facts_of
 from aouo.providers.known.windows import window_of
-from aouo.providers.service import Service
 from aouo.speech.rules import RULES, ears_model
 from aouo.speech.services import Backend, Ears, PriceOf, Speaker, SpeechService, Transcriber, Voice
 from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
@@ -33,6 +33,9 @@ from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
 from aouo.turn.sight import Sight
 from aouo.words.catalogue import text
+
+if TYPE_CHECKING:
+    from aouo.providers.gemini.model import GeminiModel
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -134,10 +137,11 @@ class _Builder:
             vision=settings.provider.vision,
             tries=not eyes,
         )
-        service = Service(
+        make = partial(
+            _model_class(backend),
             provider=backend,
             model=model,
-            base_url=endpoint.base_url,
+            base_url=settings.gemini.base_url if backend == "gemini" else endpoint.base_url,
             api_key=endpoint.api_key,
             context_window=facts.window_tokens,
             sees=facts.sees,
@@ -146,19 +150,13 @@ class _Builder:
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
             dialects=self._dialects,
         )
-        if backend == "gemini":
-            service["base_url"] = settings.gemini.base_url
-        return self._held.take(
-            ("model", service, endpoint, facts, eyes), lambda: self._known(service, facts, eyes)
-        )
-
-    def _known(self, service: Service, facts: Facts, eyes: bool) -> KnownModel:
-        backend, model = service["provider"], service["model"]
-        endpoint = self._settings.provider_endpoint(backend)
         ask = partial(inquire, self._session, backend, endpoint, model)
         room = self._dialects.room(endpoint.base_url, model)
-        return KnownModel(
-            _service_model(service), facts, ask, base_url=endpoint.base_url, eyes=eyes, room=room
+        return self._held.take(
+            ("model", make.keywords, endpoint, facts, eyes),
+            lambda: KnownModel(
+                make(), facts, ask, base_url=endpoint.base_url, eyes=eyes, room=room
+            ),
         )
 
     def _local(self) -> ChatModel:
@@ -180,13 +178,13 @@ class _Builder:
         )
 
 
-def _service_model(service: Service) -> OfService:
+def _model_class(backend: str) -> type[CompatibleModel | GeminiModel]:
     """Gemini speaks a format of its own; all others are compatible."""
-    if service["provider"] != "gemini":
-        return CompatibleModel(**service)
+    if backend != "gemini":
+        return CompatibleModel
     from aouo.providers.gemini.model import GeminiModel
 
-    return GeminiModel(**service)
+    return GeminiModel
 
 
 def budget_of(
@@ -263,13 +261,11 @@ def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Pric
         base_url = settings.provider_endpoint(provider).base_url
     except SetupError:  # no service of the settings: a model of a test
         return None
-    found = catalogue.listed(base_url, model, clock.now())
-    if found is None or not found.rates:
+    rates = catalogue.listed_rates(base_url, model, clock.now())
+    if not rates:
         return None
-    each = [Price(rate.input, rate.cached, rate.output) for rate in found.rates]
-    above = tuple(
-        (rate.above_tokens, price) for rate, price in zip(found.rates[1:], each[1:], strict=True)
-    )
+    each = [Price(rate.input, rate.cached, rate.output) for rate in rates]
+    above = tuple((rate.above_tokens, one) for rate, one in zip(rates[1:], each[1:], strict=True))
     return Price(each[0].input, each[0].cached, each[0].output, above)
 
 
@@ -281,8 +277,7 @@ def _listed_unit(
         base_url = settings.provider_endpoint(provider).base_url
     except SetupError:  # a tool, or no service of the settings
         return None
-    found = catalogue.listed_sound(base_url, model, clock.now())
-    return getattr(found, unit, None)
+    return catalogue.listed_unit(base_url, model, unit, clock.now())
 
 
 def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:
@@ -322,21 +317,21 @@ def own_ears(settings: Settings) -> str:
 
 def _with_local(settings: Settings, session: Session, held: Holder, prices: Prices) -> Speech:
     """One worker process for whichever of the two is `local`."""
-    from aouo.speech.local import LocalSpeech, Models, lack_of_ears, lack_of_voice  # rare
+    from aouo.speech.local import LocalSpeech, lack_of_ears, lack_of_voice  # rare
 
-    models = Models(ears=own_ears(settings), voice=settings.tts.model)
+    ears, weights = own_ears(settings), settings.tts.model
     patience_s = float(settings.provider.request_timeout_s)
     voice = settings.tts.voice
     local = held.take(
-        ("local speech", models, voice, patience_s),
-        lambda: LocalSpeech(models, usual_voice=voice, patience_s=patience_s),
+        ("local speech", ears, weights, voice, patience_s),
+        lambda: LocalSpeech(ears, weights, usual_voice=voice, patience_s=patience_s),
         LocalSpeech.aclose,
     )
     return Speech(
-        lack_of_ears(models.ears) or local
+        lack_of_ears(ears) or local
         if settings.stt.backend == "local"
         else _ears(settings, session, prices),
-        lack_of_voice(models.voice) or local
+        lack_of_voice(weights) or local
         if settings.tts.backend == "local"
         else _voice(settings, session, prices),
     )

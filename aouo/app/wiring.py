@@ -164,7 +164,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         clock=clock,
         resend_unknown=lambda: generations.now.transport.resend_unknown,
         owner=owner,
-        moved=moved,
+        renamed=moved,
         publish=shared.bus.publish,
     )
     outbox = Outbox(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, get_origin
@@ -14,7 +14,7 @@ from pydantic_core import PydanticUndefined
 from aouo.config.docs import docstrings
 from aouo.config.keys import Tree, plain_value
 from aouo.config.settings import Settings
-from aouo.config.values import Harmless
+from aouo.config.values import HARMLESS
 
 _Kind: TypeAlias = Literal["section", "value", "secret", "names"]
 """A group of keys; a value that may be shown; one that may not; or things that the owner named,
@@ -22,10 +22,10 @@ each with keys of its own or with a secret, of which only the names are shown.""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """What a key is, wherever it stands. `below` is the section of a group, or of each named thing;
-    `default` is None where a value is required; `on_page`: whether the page may change it;
-    `adapter` tells whether it takes a value."""
+class Key:
+    """One key. `names` is its path in parts, of which some may be names of the owner's; `below` is
+    the section of a group, or of each named thing; `default` is None where a value is required;
+    `on_page`: whether the page may change it; `adapter` tells whether it takes a value."""
 
     kind: _Kind
     below: type[BaseModel] | None
@@ -34,14 +34,7 @@ class Field:
     default: object
     on_page: bool
     adapter: TypeAdapter[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One key. `names` is its path in parts, of which some may be names of the owner's."""
-
-    names: tuple[str, ...]
-    field: Field
+    names: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -84,22 +77,23 @@ def is_harmless(kind: Any) -> bool:
 
 
 def _is_marked(metadata: Sequence[object]) -> bool:
-    return any(isinstance(one, Harmless) for one in metadata)
+    return HARMLESS in metadata
 
 
 def _keys(
     section: type[BaseModel], before: tuple[str, ...], trees: Sequence[Tree]
 ) -> Iterator[Key]:
     for name in section.model_fields:
-        field, names = _field(section, name), (*before, name)
-        if field.kind == "section":
+        names = (*before, name)
+        key = replace(_key(section, name), names=names)
+        if key.kind == "section":
             within = [names]
         else:
-            yield Key(names, field)
+            yield key
             within = [(*names, named) for named in _names_at(trees, names)]
-        if field.below:
+        if key.below:
             for each in within:
-                yield from _keys(field.below, each, trees)
+                yield from _keys(key.below, each, trees)
 
 
 def _names_at(trees: Sequence[Tree], names: Sequence[str]) -> tuple[str, ...]:
@@ -112,13 +106,14 @@ def _names_at(trees: Sequence[Tree], names: Sequence[str]) -> tuple[str, ...]:
 
 
 @cache
-def _field(section: type[BaseModel], name: str) -> Field:
+def _key(section: type[BaseModel], name: str) -> Key:
+    """Return a key without its path, since a section may stand in many places."""
     info = section.model_fields[name]
     kind: Any = info.annotation
     adapter: TypeAdapter[Any] = TypeAdapter(_whole(kind, info.metadata))
     harmless = _is_marked(info.metadata) or is_harmless(kind)
     shown, below = _shown_as(kind, harmless=harmless)
-    return Field(
+    return Key(
         shown,
         below,
         {} if below else _flat(adapter.json_schema()),
@@ -149,12 +144,7 @@ def _shown_as(kind: Any, *, harmless: bool) -> tuple[_Kind, type[BaseModel] | No
 
 
 def _about(section: type[BaseModel], name: str) -> str:
-    return _meanings()[section.__name__].get(name, "")
-
-
-@cache
-def _meanings() -> dict[str, dict[str, str]]:
-    return docstrings()
+    return docstrings()[section.__name__].get(name, "")
 
 
 def _flat(schema: Tree) -> Tree:

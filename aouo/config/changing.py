@@ -7,7 +7,6 @@ import hashlib
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +15,8 @@ from aouo.config.keys import Tree, drop_at, put_at
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import write_atomically
 
-
-class _Unset:
-    """Stands for "take the key out of the file", so that its default holds."""
-
-
-UNSET: Final = _Unset()
+UNSET: Final = object()
+"""Stands for "take the key out of the file", so that its default holds."""
 
 
 class ChangedMeanwhile(SetupError):
@@ -31,15 +26,6 @@ class ChangedMeanwhile(SetupError):
         super().__init__(
             f"Somebody else has changed {FILE} since you read it.", fix="Read it again."
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a change made of the file: its text before, None = there was none, and what it says
-    now."""
-
-    before: str | None
-    loaded: Loaded
 
 
 def version_of(home: Path) -> str:
@@ -72,10 +58,11 @@ def change(
     *,
     version: str | None = None,
     accept: Callable[[Loaded], None] = lambda loaded: None,
-) -> Change:
+) -> tuple[str | None, Loaded]:
     """Set keys by their paths in parts, `UNSET` takes one out; all of them or none.
 
-    `version` is that of the file which was read, None = whatever it is. `accept` may refuse what
+    Returns the file's text before, None = there was none, and what it says now. `version` is that
+    of the file which was read, None = whatever it is. `accept` may refuse what
     the whole would be, by raising.
 
     Raises:
@@ -89,7 +76,7 @@ def change(
         before = read_text(file) if file.exists() else None
         tree = read_tree(home)
         for names, value in changes.items():
-            if isinstance(value, _Unset):
+            if value is UNSET:
                 drop_at(tree, names)
             else:
                 put_at(tree, names, value)
@@ -100,7 +87,7 @@ def change(
             write_atomically(file, text)
         except UnicodeEncodeError:  # in a key that nothing reads, or it would have been refused
             raise ConfigBroken(("it holds half a character (\\ud800)",), file) from None
-        return Change(before, loaded)
+        return before, loaded
 
 
 def replace_text(home: Path, text: str | None, version: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -47,6 +48,7 @@ def _section(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
     return schema["$defs"].get(name, {})
 
 
+@cache
 def docstrings() -> dict[str, dict[str, str]]:
     """Return class → attribute → the docstring below it."""
     found: dict[str, dict[str, str]] = {}

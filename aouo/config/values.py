@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
@@ -12,22 +12,21 @@ from aouo.facts.quiet_hours import QuietHours, parse_time
 NO_SECRET = SecretStr("")
 
 
-class Harmless:
-    """Marks a text that names no program, no path and no address: the local page may change it.
+HARMLESS: Final = "harmless"
+"""Marks a text that names no program, no path and no address: the local page may change it.
 
-    Numbers, switches and choices need no mark. A text without one is changed by `aouo config set`
-    only, so that a new key of that kind is closed until somebody has thought about it.
-    """
+Numbers, switches and choices need no mark. A text without one is changed by `aouo config set`
+only, so that a new key of that kind is closed until somebody has thought about it.
+"""
 
-
-Name: TypeAlias = Annotated[str, Harmless()]
+Name: TypeAlias = Annotated[str, HARMLESS]
 """What a service, a tool or a person is called."""
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 """A whole number; 0 means off wherever the field says so."""
 Positive: TypeAlias = Annotated[int, Field(ge=1)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0)]
 Usd: TypeAlias = Annotated[float, Field(ge=0)]
-Span: TypeAlias = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}[smhd]$"), Harmless()]
+Span: TypeAlias = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}[smhd]$"), HARMLESS]
 """A length of time such as `30m`, `24h` or `2d`."""
 CountOrNone: TypeAlias = Annotated[
     Count, BeforeValidator(lambda value: 0 if value is None else value)
@@ -59,7 +58,7 @@ def _time_of_day(value: str) -> str:
     return value
 
 
-Hours: TypeAlias = Annotated[str, AfterValidator(_hours), Harmless()]
+Hours: TypeAlias = Annotated[str, AfterValidator(_hours), HARMLESS]
 """Quiet hours such as `22:00-08:00`, empty = none."""
-TimeOfDay: TypeAlias = Annotated[str, AfterValidator(_time_of_day), Harmless()]
+TimeOfDay: TypeAlias = Annotated[str, AfterValidator(_time_of_day), HARMLESS]
 """Such as `08:00`."""

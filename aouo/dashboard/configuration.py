@@ -111,13 +111,13 @@ def _read(file: Path, environ: Mapping[str, str]) -> tuple[Tree, Loaded | None, 
 
 
 def _row(key: Key, compared: _Compared, *, is_broken: bool) -> Facts:
-    field, path = key.field, key.path
+    path = key.path
     row: Facts = {
         "key": path,
-        "kind": field.kind,
-        "about": field.about,
-        "schema": field.schema,
-        "on_page": field.on_page,
+        "kind": key.kind,
+        "about": key.about,
+        "schema": key.schema,
+        "on_page": key.on_page,
         "takes_effect": _takes_effect(path),
     }
     written, in_file = value_at(compared.tree, key.names)
@@ -127,14 +127,14 @@ def _row(key: Key, compared: _Compared, *, is_broken: bool) -> Facts:
         row["variable"] = variable
     if force != wanted or not holds:
         row["why"] = _why(path, variable, is_broken=is_broken)
-    if field.kind == "secret":
+    if key.kind == "secret":
         return row | _source(path, written, compared)
-    if field.kind == "names":
+    if key.kind == "names":
         names = list(cast("Tree", written)) if isinstance(written, dict) else []
         return row | {"value": compared.redactor.value(names), "in_file": in_file}
     clean = compared.redactor.value
-    row |= {"default": field.default, "in_file": in_file}
-    row["value"] = clean(_shown(key, written)) if in_file else field.default
+    row |= {"default": key.default, "in_file": in_file}
+    row["value"] = clean(_shown(key, written)) if in_file else key.default
     if holds and "why" in row and not _names_variables(written):
         row["in_force"] = clean(force)
     return row
@@ -152,9 +152,9 @@ def _wanted(key: Key, compared: _Compared) -> object:
         return value_at(compared.file, key.names)[0]
     written, in_file = value_at(compared.tree, key.names)
     if not in_file:
-        return key.field.default
+        return key.default
     try:
-        return plain_value(key.field.adapter.validate_python(written))
+        return plain_value(key.adapter.validate_python(written))
     except ValidationError:
         return written
 
@@ -186,7 +186,7 @@ def _shown(key: Key, written: object) -> object:
     if not isinstance(written, dict | list):
         return written
     try:
-        key.field.adapter.validate_python(written)
+        key.adapter.validate_python(written)
     except ValidationError:
         return None
     return cast("object", written)
@@ -206,7 +206,7 @@ def _secrets(tree: Tree, loaded: Loaded | None, environ: Mapping[str, str]) -> I
             yield from secrets_in(text)
         for key in keys_in(one):
             value, _ = value_at(one, key.names)
-            if key.field.kind == "secret" or (key.field.kind == "names" and not key.field.below):
+            if key.kind == "secret" or (key.kind == "names" and not key.below):
                 yield from _texts(value)
 
 

@@ -49,11 +49,11 @@ def checked(
 def _why_not(path: str, value: object, key: Key | None) -> str:
     if key is None:
         return unknown(path[:300]).removeprefix(f"{path[:300]}: ")
-    if not key.field.on_page:
+    if not key.on_page:
         return BY_HAND
     if value is None:
         return ""
-    if key.field.kind == "secret":
+    if key.kind == "secret":
         if not isinstance(value, str):
             return "a secret is a text"
         is_bad = path == "telegram.bot_token" and value and not is_token(value)

@@ -17,7 +17,7 @@ from aouo.emulator.parameters import Parameters
 from aouo.emulator.refusal import bad_request
 from aouo.emulator.start import ANONYMOUS
 from aouo.emulator.text import utf16_length
-from aouo.emulator.world import Callback, World
+from aouo.emulator.world import World
 
 
 def say(
@@ -113,26 +113,27 @@ def edit(world: World, now: float, *, user: int, chat: int, message_id: int, tex
     return edited
 
 
-def tap(world: World, now: float, *, user: int, chat: int, message_id: int, data: str) -> Callback:
-    """Tap a button as a person; a deleted message is reported as inaccessible."""
+def tap(world: World, now: float, *, user: int, chat: int, message_id: int, data: str) -> str:
+    """Tap a button as a person, and return the id of the query; a deleted message is reported as
+    inaccessible."""
     place = world.chats[chat]
     message = place.messages.get(message_id)
-    callback = Callback(world.serial("48151623"), user, now)
-    world.callbacks[callback.id] = callback
+    query_id = world.serial("48151623")
+    world.tapped_at[query_id] = now
     shown = (
         inaccessible_json(world, chat, message_id)
         if message is None
         else message_json(world, message)
     )
     query: JsonObject = {
-        "id": callback.id,
+        "id": query_id,
         "from": world.person(user).as_json(),
         "message": shown,
         "chat_instance": str(abs(chat)),
         "data": data,
     }
     world.updates.push("callback_query", query)
-    return callback
+    return query_id
 
 
 def stop_draft(world: World, *, user: int, chat: int, thread: int | None = None) -> None:
@@ -211,7 +212,7 @@ def _write(
         unblock(world, now, user=user)
     message = chat.keep(
         Message(
-            id=chat.counter.take(),
+            id=next(chat.ids),
             chat_id=chat.id,
             sender_id=ANONYMOUS if anonymous else user,
             date=int(now),

@@ -3,13 +3,14 @@
 import asyncio
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
 
-from aouo.emulator.description import Method, Problem, Upload, check, description, read_call
+from aouo.emulator.description import Described, Problem, Upload, api_methods, check, read_call
 from aouo.emulator.entities import AUTOMATIC, SETTABLE
-from aouo.emulator.faults import Fault, FaultPlan
+from aouo.emulator.faults import Fault, next_fault
 from aouo.emulator.files import file_at
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
@@ -34,27 +35,17 @@ DOWNLOAD = "download"
 """The name of a file download in a plan of faults."""
 
 
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class BotApi:
     """Answers `/bot<token>/<method>` and `/file/bot<token>/<path>`."""
 
-    def __init__(
-        self,
-        *,
-        token: str,
-        world: World,
-        journal: Journal,
-        poll: Poll,
-        faults: FaultPlan,
-        flood: FloodControl,
-        clock: Callable[[], float],
-    ) -> None:
-        self._token = token
-        self._world = world
-        self._journal = journal
-        self._poll = poll
-        self._faults = faults
-        self._flood = flood
-        self._clock = clock
+    token: str
+    world: World
+    journal: Journal
+    poll: Poll
+    faults: list[Fault]
+    flood: FloodControl
+    clock: Callable[[], float]
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_route("*", r"/bot{token:[^/]*}/{method:[^/]*}", self.call)
@@ -64,19 +55,19 @@ class BotApi:
         """One API call, with the fault planned for it."""
         try:
             self._check_token(request.match_info["token"])
-            raw = await read_parameters(request, local=self._world.local)
+            raw = await read_parameters(request, local=self.world.local)
         except Refusal as refusal:
             return _refused(refusal)
         method = request.match_info["method"]
         uploads = {name: item for name, item in raw.items() if isinstance(item, Upload)}
-        known = description().methods.get(method.lower())
+        known = api_methods().get(method.lower())
         if known is None:
-            number = self._journal.arrived(self._clock(), method, raw)
-            self._journal.violation(number, "no such method")
+            number = self.journal.arrived(self.clock(), method, raw)
+            self.journal.violation(number, "no such method")
             return self._answer(number, Refusal(404, "Not Found: method not found"))
         values, problems = read_call(known, raw)
         problems = [one for one in problems if not _is_attached(one, uploads)]
-        number = self._journal.arrived(self._clock(), known.name, values)
+        number = self.journal.arrived(self.clock(), known.name, values)
         self._note(number, values, problems)
         fault = self._fault(known, Parameters(values, uploads))
         if fault is not None and fault.kind == "drop_before":
@@ -99,10 +90,10 @@ class BotApi:
             self._check_token(request.match_info["token"])
         except Refusal as refusal:
             return _refused(refusal)
-        found = file_at(self._world, request.match_info["path"])
+        found = file_at(self.world, request.match_info["path"])
         if found is None:
             return _refused(Refusal(404, "Not Found"))
-        fault = self._faults.next_for(DOWNLOAD, None)
+        fault = next_fault(self.faults, DOWNLOAD, None)
         if fault is not None and fault.kind == "status":
             return web.Response(status=fault.status, text=fault.description)
         if fault is not None and fault.kind == "slow":
@@ -112,74 +103,74 @@ class BotApi:
         return web.Response(body=found.content, content_type="application/octet-stream")
 
     async def _outcome(
-        self, method: Method, params: Parameters, problems: list[Problem], fault: Fault | None
+        self, method: Described, params: Parameters, problems: list[Problem], fault: Fault | None
     ) -> Any:
         """Return the call's result, or the Refusal as a value."""
         try:
             _refuse_problems(problems)
             if method.name == "getUpdates":
                 duplicate = fault is not None and fault.kind == "duplicate_update"
-                return await self._poll.get_updates(params, duplicate=duplicate)
+                return await self.poll.get_updates(params, duplicate=duplicate)
             handler = METHODS.get(method.name.lower())
             if handler is None:
                 raise Refusal(501, f"Not Implemented in the emulator: {method.name}")
-            now = self._clock()
+            now = self.clock()
             self._check_flood(method, params, now)
-            self._world.forget_expired(now)
-            return handler(self._world, params, now)
+            self.world.forget_expired(now)
+            return handler(self.world, params, now)
         except Refusal as refusal:
             return refusal
 
-    def _fault(self, method: Method, params: Parameters) -> Fault | None:
+    def _fault(self, method: Described, params: Parameters) -> Fault | None:
         polls = method.name == "getUpdates"
-        confirms = polls and self._world.updates.confirmable(params.integer("offset"))
-        return self._faults.next_for(method.name, params.values.get("chat_id"), confirms=confirms)
+        confirms = polls and self.world.updates.confirmable(params.integer("offset"))
+        return next_fault(self.faults, method.name, params.values.get("chat_id"), confirms=confirms)
 
-    def _check_flood(self, method: Method, params: Parameters, now: float) -> None:
+    def _check_flood(self, method: Described, params: Parameters, now: float) -> None:
         chat_id = params.values.get("chat_id")
         is_group = isinstance(chat_id, int) and chat_id < 0
-        refusal = self._flood.judge(method.name, chat_id, is_group, now)
+        refusal = self.flood.judge(method.name, chat_id, is_group, now)
         if refusal is not None:
             raise refusal
 
     def _check_token(self, token: str) -> None:
         if not _TOKEN.fullmatch(token):
             raise Refusal(404, "Not Found")
-        if token != self._token:
+        if token != self.token:
             raise Refusal(401, "Unauthorized")
 
     def _note(self, number: int, values: JsonObject, problems: list[Problem]) -> None:
         for problem in problems:
-            self._journal.violation(number, str(problem))
+            self.journal.violation(number, str(problem))
         if "parse_mode" in values:
-            self._journal.violation(number, "parse_mode: the emulator parses no markup")
+            self.journal.violation(number, "parse_mode: the emulator parses no markup")
         for name in ("entities", "caption_entities"):
             for item in values.get(name, []):
                 if item["type"] not in SETTABLE | AUTOMATIC:
-                    self._journal.violation(number, f"{name}: unknown type {item['type']!r}")
+                    self.journal.violation(number, f"{name}: unknown type {item['type']!r}")
 
-    def _check_result(self, number: int, method: Method, outcome: Any) -> None:
+    def _check_result(self, number: int, method: Described, outcome: Any) -> None:
         if isinstance(outcome, Refusal):
             return
         problems: list[Problem | str]
         try:
-            problems = [*check(method.returns, outcome, "result")]
+            problems = [*check(method.types, outcome, "result")]
         except RecursionError:
             problems = ["it is nested too deeply to be looked through"]
         for problem in problems:
-            self._journal.violation(number, f"the emulator's own answer: {problem}")
+            self.journal.violation(number, f"the emulator's own answer: {problem}")
 
     def _answer(self, number: int, outcome: Any, fault: Fault | None = None) -> web.Response:
         name = fault.kind if fault is not None else ""
         if isinstance(outcome, Refusal):
-            self._journal.answered(number, outcome.code, outcome.description, name)
+            self.journal.answered(number, outcome.code, outcome.description, name)
             return _refused(outcome)
-        self._journal.answered(number, 200, fault=name)
+        self.journal.answered(number, 200, fault=name)
         return web.json_response({"ok": True, "result": outcome})
 
     def _answer_status(self, number: int, fault: Fault) -> web.Response:
         if fault.status == 502:
-            self._journal.answered(number, 502, "Bad Gateway", fault.kind)
+            self.journal.answered(number, 502, "Bad Gateway", fault.kind)
             return web.Response(status=502, text=_PROXY_PAGE, content_type="text/html")
         if fault.status == 429:
             return self._answer(number, too_many_requests(fault.retry_after), fault)
@@ -192,7 +183,7 @@ class BotApi:
         return web.Response(body=half, content_type="application/json")
 
     def _drop(self, request: web.Request, number: int, fault: Fault) -> web.Response:
-        self._journal.answered(number, None, "connection closed", fault.kind)
+        self.journal.answered(number, None, "connection closed", fault.kind)
         if request.transport is not None:
             request.transport.abort()
         return web.Response()

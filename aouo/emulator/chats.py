@@ -37,24 +37,17 @@ class Topic:
 
 
 @dataclass(slots=True)
-class Counter:
-    """Message ids: one for all private chats and basic groups, one for each supergroup."""
-
-    last: int = 0
-
-    def take(self) -> int:
-        self.last += 1
-        return self.last
-
-
-@dataclass(slots=True)
 class Chat:
-    """A conversation; a forum is a supergroup (or a private chat with topics) that has topics."""
+    """A conversation; a forum is a supergroup (or a private chat with topics) that has topics.
+
+    `ids` are those of its next messages: private chats and basic groups share them, each supergroup
+    has its own.
+    """
 
     id: int
     kind: ChatKind
     title: str
-    counter: Counter
+    ids: Iterator[int]
     is_forum: bool = False
     person: Person | None = None
     username: str = ""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,30 +41,12 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A type of the description: its fields, or its subtypes."""
+class Described:
+    """A type with its fields or its subtypes, or a method: then `types` are those of its result."""
 
     name: str
     fields: Mapping[str, Field]
-    subtypes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of the description; `returns` are the types its result may have."""
-
-    name: str
-    fields: Mapping[str, Field]
-    returns: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """All methods (keyed by lower-case name) and types."""
-
-    version: str
-    methods: Mapping[str, Method]
-    types: Mapping[str, Kind]
+    types: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,33 +59,32 @@ class Upload:
 
 
 @cache
-def description() -> Description:
-    """Return the description beside this file with newer additions, read once."""
-    raw, newer = _read("api.json"), _read("api_newer.json")
-    methods: dict[str, JsonObject] = raw["methods"]
-    types: dict[str, JsonObject] = raw["types"]
-    for known, added in ((methods, newer["methods"]), (types, newer["types"])):
-        for name, item in added.items():
-            fields = [*known.get(name, {}).get("fields", []), *item["fields"]]
-            known[name] = item | known.get(name, {}) | {"fields": fields}
-    return Description(
-        version=raw["version"],
-        methods={
-            name.lower(): Method(name, _fields(item), tuple(item["returns"]))
-            for name, item in methods.items()
-        },
-        types={
-            name: Kind(name, _fields(item), tuple(item.get("subtypes", ())))
-            for name, item in types.items()
-        },
-    )
+def api_methods() -> Mapping[str, Described]:
+    """Return all methods of the Bot API by their names in lower case, read once."""
+    return {one.name.lower(): one for one in _described("methods", "returns")}
+
+
+@cache
+def api_types() -> Mapping[str, Described]:
+    """Return all types of the Bot API by their names, read once."""
+    return {one.name: one for one in _described("types", "subtypes")}
+
+
+def _described(part: str, types: str) -> Iterator[Described]:
+    """Yield a part of the description beside this file, with newer additions."""
+    known, newer = (_read(name)[part] for name in ("api.json", "api_newer.json"))
+    for name, item in newer.items():
+        fields = [*known.get(name, {}).get("fields", []), *item["fields"]]
+        known[name] = item | known.get(name, {}) | {"fields": fields}
+    for name, item in known.items():
+        yield Described(name, _fields(item), tuple(item.get(types, ())))
 
 
 def _read(name: str) -> JsonObject:
     return json.loads(Path(__file__).with_name(name).read_bytes())
 
 
-def read_call(method: Method, params: Mapping[str, Any]) -> tuple[JsonObject, list[Problem]]:
+def read_call(method: Described, params: Mapping[str, Any]) -> tuple[JsonObject, list[Problem]]:
     """Return the typed values and the problems of a call; an empty text is an absent value."""
     values: JsonObject = {}
     problems: list[Problem] = []
@@ -182,9 +163,9 @@ def _check_one(name: str, value: object, path: str) -> list[Problem]:
         return _check_items((name.removeprefix(_ARRAY),), value, path)
     if name in _SCALARS:
         return [] if _is_scalar(name, value) else [Problem("type", path, f"{name} is expected")]
-    kind = description().types[name]
-    if kind.subtypes:
-        return check(_named_by(value, kind.subtypes), value, path)
+    kind = api_types()[name]
+    if kind.types:
+        return check(_named_by(value, kind.types), value, path)
     return _check_fields(kind, value, path)
 
 
@@ -207,18 +188,18 @@ def _named_by(value: object, subtypes: tuple[str, ...]) -> tuple[str, ...]:
     named = [
         name
         for name in subtypes
-        if (kind := description().types.get(name))  # a scalar or an array has no name
+        if (kind := api_types().get(name))  # a scalar or an array has no name
         and (constants := _constants(kind))
         and all(given.get(field) == constant for field, constant in constants.items())
     ]
     return tuple(named) or subtypes
 
 
-def _constants(kind: Kind) -> dict[str, str]:
+def _constants(kind: Described) -> dict[str, str]:
     return {field.name: field.constant for field in kind.fields.values() if field.constant}
 
 
-def _check_fields(kind: Kind, value: object, path: str) -> list[Problem]:
+def _check_fields(kind: Described, value: object, path: str) -> list[Problem]:
     given = as_object(value)
     if given is None:
         return [Problem("type", path, f"{kind.name} is expected")]

@@ -14,19 +14,9 @@ MAX_ENTITIES = 100  # the server drops the rest
 # The kinds that a bot may set; the server finds the others itself.
 SETTABLE = frozenset(
     [
-        "bold",
-        "italic",
-        "underline",
-        "strikethrough",
-        "spoiler",
-        "blockquote",
-        "expandable_blockquote",
-        "code",
-        "pre",
-        "text_link",
-        "text_mention",
-        "custom_emoji",
-        "date_time",
+        *("bold", "italic", "underline", "strikethrough", "spoiler", "code", "pre"),
+        *("blockquote", "expandable_blockquote", "text_link", "text_mention"),
+        *("custom_emoji", "date_time"),
     ]
 )
 AUTOMATIC = frozenset(

@@ -38,35 +38,25 @@ class Fault:
         return named and (self.chat is None or self.chat == chat_id)
 
 
-class FaultPlan:
-    """The faults still to come; a call suffers the first one that is due."""
+def next_fault(
+    faults: list[Fault], method: str, chat_id: object, *, confirms: bool = False
+) -> Fault | None:
+    """Return the first of the planned faults that is due at this call, None = none.
 
-    def __init__(self) -> None:
-        self._faults: list[Fault] = []
-
-    def add(self, fault: Fault) -> None:
-        self._faults.append(fault)
-
-    def clear(self) -> None:
-        self._faults.clear()
-
-    def pending(self) -> list[Fault]:
-        return list(self._faults)
-
-    def next_for(self, method: str, chat_id: object, *, confirms: bool = False) -> Fault | None:
-        """Return the fault of this call, None = none; every matching fault counts the call."""
-        due: Fault | None = None
-        remaining: list[Fault] = []
-        for fault in self._faults:
-            if not fault.matches(method, chat_id, confirms=confirms):
-                remaining.append(fault)
-            elif fault.nth > 1:
-                remaining.append(replace(fault, nth=fault.nth - 1))
-            elif due is not None:
-                remaining.append(fault)
-            else:
-                due = fault
-                if fault.times > 1:
-                    remaining.append(replace(fault, times=fault.times - 1))
-        self._faults = remaining
-        return due
+    Every matching fault counts the call; one that has happened leaves the plan.
+    """
+    due: Fault | None = None
+    remaining: list[Fault] = []
+    for fault in faults:
+        if not fault.matches(method, chat_id, confirms=confirms):
+            remaining.append(fault)
+        elif fault.nth > 1:
+            remaining.append(replace(fault, nth=fault.nth - 1))
+        elif due is not None:
+            remaining.append(fault)
+        else:
+            due = fault
+            if fault.times > 1:
+                remaining.append(replace(fault, times=fault.times - 1))
+    faults[:] = remaining
+    return due

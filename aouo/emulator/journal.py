@@ -1,6 +1,6 @@
 """Records every call of the bot in order, and every violation of the description."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aouo.emulator.changes import ChangeSignal
@@ -24,21 +24,13 @@ class ApiCall:
     fault: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A call, or an answer of ours, that differs from the description."""
-
-    call: int
-    method: str
-    problem: str
-
-
 class Journal:
     """The calls and violations since the start."""
 
     def __init__(self, signal: ChangeSignal) -> None:
         self.calls: list[ApiCall] = []
-        self.violations: list[Violation] = []
+        self.violations: list[JsonObject] = []
+        """What differs from the description, in calls and in our answers: call, method, problem."""
         self._signal = signal
 
     def arrived(self, at: float, method: str, params: JsonObject) -> int:
@@ -57,13 +49,8 @@ class Journal:
         self._signal.bump()
 
     def violation(self, number: int, problem: str) -> None:
-        self.violations.append(Violation(number, self.calls[number - 1].method, problem))
-
-    def calls_json(self) -> list[JsonObject]:
-        return [asdict(call) for call in self.calls]
-
-    def violations_json(self) -> list[JsonObject]:
-        return [asdict(violation) for violation in self.violations]
+        method = self.calls[number - 1].method
+        self.violations.append({"call": number, "method": method, "problem": problem})
 
 
 def _shown(value: Any) -> Any:

@@ -9,16 +9,9 @@ MAX_BUTTONS = 100
 MAX_CALLBACK_BYTES = 64
 
 _ACTIONS = [
-    "url",
-    "callback_data",
-    "web_app",
-    "login_url",
-    "switch_inline_query",
-    "switch_inline_query_current_chat",
-    "switch_inline_query_chosen_chat",
-    "copy_text",
-    "callback_game",
-    "pay",
+    *("url", "callback_data", "web_app", "login_url", "switch_inline_query"),
+    *("switch_inline_query_current_chat", "switch_inline_query_chosen_chat"),
+    *("copy_text", "callback_game", "pay"),
 ]
 
 

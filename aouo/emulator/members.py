@@ -1,5 +1,7 @@
 """Changes memberships: joining, leaving, blocking, upgrading a group to a supergroup."""
 
+from itertools import count
+
 from aouo.emulator.chats import Chat
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.methods.topics import announce, service
@@ -46,7 +48,7 @@ def upgrade(world: World, now: float, *, user: int, chat: int) -> Chat:
         raise bad_request("only a basic group can be upgraded")
     new = world.add_chat("supergroup", old.title)
     new.members = dict(old.members)
-    new.counter.last = 0
+    new.ids = count(1)
     service(world, old, user, now, None, {"migrate_to_chat_id": new.id})
     service(world, new, user, now, None, {"migrate_from_chat_id": old.id})
     old.migrated_to = new.id

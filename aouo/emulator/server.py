@@ -14,7 +14,7 @@ from aouo.emulator.botapi import BotApi
 from aouo.emulator.changes import ChangeSignal
 from aouo.emulator.client import EmulatorClient
 from aouo.emulator.description import Upload
-from aouo.emulator.faults import FaultPlan
+from aouo.emulator.faults import Fault
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
 from aouo.emulator.jsons import JsonObject, as_object
@@ -41,16 +41,10 @@ _NOTHING_FOREIGN = (
 )
 MAX_WAIT_S = 60.0
 SHOWN_TYPES = frozenset(
-    {
-        "image/png",
-        "image/jpeg",
-        "image/gif",
-        "image/webp",
-        "audio/ogg",
-        "audio/mpeg",
-        "audio/mp4",
-        "text/plain",
-    }
+    [
+        *("image/png", "image/jpeg", "image/gif", "image/webp"),
+        *("audio/ogg", "audio/mpeg", "audio/mp4", "text/plain"),
+    ]
 )
 
 
@@ -83,13 +77,14 @@ class Emulator:
         self.world = World(bot, private_topics=private_topics, privacy=privacy, local=local)
         self.signal = ChangeSignal()
         self.journal = Journal(self.signal)
-        self.faults = FaultPlan()
+        self.faults: list[Fault] = []
         self.flood = FloodControl(on=flood)
         self.client = EmulatorClient("")
         self.base_url = ""
         self._port = port
         self._poll = Poll(self.world, self.signal)
         self._clock = clock
+        self._desk = Desk(self.world, self.journal, self.faults, self.flood, clock)
         self.webhook = WebhookCaller(self.world, self.signal, self.faults, clock)
         self._calling: asyncio.Future[None] | None = None
         furnish(self.world, clock(), parts, topics=topics, language=language)
@@ -145,49 +140,30 @@ class Emulator:
             flood=self.flood,
             clock=self._clock,
         )
-        desk = Desk(self.world, self.journal, self.faults, self.flood, self._clock)
-        control = Control(desk, self.signal)
         api.add_routes(app)
-        control.add_routes(app)
+        app.router.add_get("/emulator/changes", self._changes)
+        app.router.add_get("/emulator/media/{path}", self._media)
+        app.router.add_post("/emulator/{verb}", self._act)
         app.router.add_get("/", _page)
         app.router.add_static("/page", _PAGE)
         return app
 
-
-async def _page(request: web.Request) -> web.StreamResponse:
-    """Answer the chat page, which may load nothing from other origins."""
-    headers = {"Content-Security-Policy": _NOTHING_FOREIGN, "Cache-Control": "no-store"}
-    return web.FileResponse(_PAGE / "index.html", headers=headers)
-
-
-class Control:
-    """Runs verbs, waits for changes and for answers to buttons, shows files."""
-
-    def __init__(self, desk: Desk, signal: ChangeSignal) -> None:
-        self._desk = desk
-        self._signal = signal
-
-    def add_routes(self, app: web.Application) -> None:
-        app.router.add_get("/emulator/changes", self.changes)
-        app.router.add_get("/emulator/media/{path}", self.media)
-        app.router.add_post("/emulator/{verb}", self.act)
-
-    async def changes(self, request: web.Request) -> web.Response:
+    async def _changes(self, request: web.Request) -> web.Response:
         """Answers `{"now": N}` once N exceeds `since`, at the latest after `timeout_s`."""
         since = int(request.query.get("since", "0"))
         timeout_s = min(MAX_WAIT_S, float(request.query.get("timeout_s", "25")))
-        return web.json_response({"now": await self._signal.wait_beyond(since, timeout_s)})
+        return web.json_response({"now": await self.signal.wait_beyond(since, timeout_s)})
 
-    async def media(self, request: web.Request) -> web.StreamResponse:
+    async def _media(self, request: web.Request) -> web.StreamResponse:
         """A file of a message, for the page; never anything a browser would run."""
-        found = self._desk.world.files.get(request.match_info["path"])
+        found = self.world.files.get(request.match_info["path"])
         if not isinstance(found, Upload):
             raise web.HTTPNotFound
         shown = found.mime if found.mime in SHOWN_TYPES else "application/octet-stream"
         headers = {"X-Content-Type-Options": "nosniff"}
         return web.Response(body=found.content, content_type=shown, headers=headers)
 
-    async def act(self, request: web.Request) -> web.Response:
+    async def _act(self, request: web.Request) -> web.Response:
         """Run one verb; a refusal is a 400 with its text.
 
         JSON only, so that a page of another origin cannot post here without asking first.
@@ -216,19 +192,26 @@ class Control:
             raise Refusal(404, f"no such verb: {verb}")
         result = run(self._desk, arguments)
         if verb not in READS:
-            self._signal.bump()
+            self.signal.bump()
         return result
 
     async def _answer(self, query_id: str, timeout_s: float) -> JsonObject | None:
         """What the bot answers to a tap, or None if it says nothing in time."""
-        callback = self._desk.world.callbacks[query_id]
+        if query_id not in self.world.tapped_at:
+            raise KeyError(query_id)
         try:
             async with asyncio.timeout(timeout_s):
-                while callback.answer is None:
-                    await self._signal.wait()
+                while query_id not in self.world.tap_answers:
+                    await self.signal.wait()
         except TimeoutError:
             return None
-        return callback.answer
+        return self.world.tap_answers[query_id]
+
+
+async def _page(request: web.Request) -> web.StreamResponse:
+    """Answer the chat page, which may load nothing from other origins."""
+    headers = {"Content-Security-Policy": _NOTHING_FOREIGN, "Cache-Control": "no-store"}
+    return web.FileResponse(_PAGE / "index.html", headers=headers)
 
 
 def _failed(status: int, text: str) -> web.Response:

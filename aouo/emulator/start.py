@@ -50,7 +50,7 @@ def furnish(
 
 def add_topic(chat: Chat, creator_id: int, name: str, icon_color: int, now: int) -> Topic:
     """Create a topic with its service message; the caller delivers that."""
-    topic = Topic(chat.counter.take(), name, icon_color)
+    topic = Topic(next(chat.ids), name, icon_color)
     created = {"name": name, "icon_color": icon_color}
     chat.topics[topic.id] = topic
     chat.keep(

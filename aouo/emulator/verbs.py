@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from aouo.emulator import acts, members
 from aouo.emulator.chats import ICON_COLORS
 from aouo.emulator.description import Upload
-from aouo.emulator.faults import FAULT_KINDS, Fault, FaultPlan
+from aouo.emulator.faults import FAULT_KINDS, Fault
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
 from aouo.emulator.jsons import JsonObject, as_array
@@ -28,7 +28,7 @@ class Desk:
 
     world: World
     journal: Journal
-    faults: FaultPlan
+    faults: list[Fault]
     flood: FloodControl
     clock: Callable[[], float]
 
@@ -48,38 +48,14 @@ Verb: TypeAlias = Callable[[Desk, JsonObject], Any]
 READS = frozenset({"view", "messages", "state", "calls", "violations", "faults_pending"})
 
 
-def _say(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.shown(acts.say(desk.world, desk.now, **arguments))
-
-
-def _edit(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.shown(acts.edit(desk.world, desk.now, **arguments))
-
-
 def _send_file(desk: Desk, arguments: JsonObject) -> Any:
     content = base64.b64decode(arguments.pop("content"))
     upload = Upload(arguments.pop("name"), arguments.pop("mime"), content)
     return desk.shown(acts.send_file(desk.world, desk.now, upload=upload, **arguments))
 
 
-def _send_other(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.shown(acts.send_other(desk.world, desk.now, **arguments))
-
-
 def _tap(desk: Desk, arguments: JsonObject) -> Any:
-    return {"query_id": acts.tap(desk.world, desk.now, **arguments).id}
-
-
-def _stop_draft(desk: Desk, arguments: JsonObject) -> None:
-    acts.stop_draft(desk.world, **arguments)
-
-
-def _react(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.shown(acts.react(desk.world, desk.now, **arguments))
-
-
-def _delete(desk: Desk, arguments: JsonObject) -> None:
-    acts.delete(desk.world, **arguments)
+    return {"query_id": acts.tap(desk.world, desk.now, **arguments)}
 
 
 def _create_user(desk: Desk, arguments: JsonObject) -> Any:
@@ -115,22 +91,6 @@ def _create_chat(desk: Desk, arguments: JsonObject) -> Any:
 def _set_bot_status(desk: Desk, arguments: JsonObject) -> None:
     membership = Membership(arguments.pop("status"), arguments.pop("manages_topics", True))
     members.set_bot_status(desk.world, desk.now, status=membership, **arguments)
-
-
-def _join(desk: Desk, arguments: JsonObject) -> None:
-    members.join(desk.world, desk.now, **arguments)
-
-
-def _leave(desk: Desk, arguments: JsonObject) -> None:
-    members.leave(desk.world, desk.now, **arguments)
-
-
-def _block(desk: Desk, arguments: JsonObject) -> None:
-    members.block(desk.world, desk.now, **arguments)
-
-
-def _unblock(desk: Desk, arguments: JsonObject) -> None:
-    members.unblock(desk.world, desk.now, **arguments)
 
 
 def _upgrade(desk: Desk, arguments: JsonObject) -> Any:
@@ -175,26 +135,10 @@ def _messages(desk: Desk, arguments: JsonObject) -> Any:
     return [desk.shown(message) for message in chat.in_thread(thread)]
 
 
-def _calls(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.journal.calls_json()
-
-
-def _violations(desk: Desk, arguments: JsonObject) -> Any:
-    return desk.journal.violations_json()
-
-
 def _fault(desk: Desk, arguments: JsonObject) -> None:
     if arguments.get("kind") not in FAULT_KINDS:
         raise bad_request(f"a fault is one of {', '.join(FAULT_KINDS)}")
-    desk.faults.add(Fault(**arguments))
-
-
-def _clear_faults(desk: Desk, arguments: JsonObject) -> None:
-    desk.faults.clear()
-
-
-def _faults_pending(desk: Desk, arguments: JsonObject) -> Any:
-    return [asdict(fault) for fault in desk.faults.pending()]
+    desk.faults.append(Fault(**arguments))
 
 
 def _flood(desk: Desk, arguments: JsonObject) -> None:
@@ -217,13 +161,44 @@ def _view(desk: Desk, arguments: JsonObject) -> Any:
     return conversation_view(desk.world, desk.now, **arguments)
 
 
+def _shown(act: Callable[..., Message]) -> Verb:
+    """Return the verb of an act that makes or changes a message."""
+    return lambda desk, arguments: desk.shown(act(desk.world, desk.now, **arguments))
+
+
+def _done(act: Callable[..., None]) -> Verb:
+    """Return the verb of an act without a result."""
+    return lambda desk, arguments: act(desk.world, desk.now, **arguments)
+
+
 VERBS: dict[str, Verb] = {
-    verb.__name__.removeprefix("_"): verb
-    for verb in (
-        _say, _edit, _send_file, _send_other, _tap, _stop_draft, _react, _delete,
-        _create_user, _create_chat, _set_bot_status, _join, _leave, _block, _unblock, _upgrade,
-        _topic_created, _topic_renamed, _topic_closed, _topic_deleted,
-        _messages, _calls, _violations, _fault, _clear_faults, _faults_pending, _flood,
-        _state, _view,
-    )
-}  # fmt: skip
+    "say": _shown(acts.say),
+    "edit": _shown(acts.edit),
+    "send_other": _shown(acts.send_other),
+    "react": _shown(acts.react),
+    "join": _done(members.join),
+    "leave": _done(members.leave),
+    "block": _done(members.block),
+    "unblock": _done(members.unblock),
+    "delete": lambda desk, arguments: acts.delete(desk.world, **arguments),
+    "stop_draft": lambda desk, arguments: acts.stop_draft(desk.world, **arguments),
+    "calls": lambda desk, _: [asdict(call) for call in desk.journal.calls],
+    "violations": lambda desk, _: desk.journal.violations,
+    "clear_faults": lambda desk, _: desk.faults.clear(),
+    "faults_pending": lambda desk, _: [asdict(fault) for fault in desk.faults],
+    "send_file": _send_file,
+    "tap": _tap,
+    "create_user": _create_user,
+    "create_chat": _create_chat,
+    "set_bot_status": _set_bot_status,
+    "upgrade": _upgrade,
+    "topic_created": _topic_created,
+    "topic_renamed": _topic_renamed,
+    "topic_closed": _topic_closed,
+    "topic_deleted": _topic_deleted,
+    "messages": _messages,
+    "fault": _fault,
+    "flood": _flood,
+    "state": _state,
+    "view": _view,
+}

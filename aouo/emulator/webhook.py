@@ -8,7 +8,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from aouo.emulator.access import on_this_machine
 from aouo.emulator.changes import ChangeSignal
-from aouo.emulator.faults import FaultPlan
+from aouo.emulator.faults import Fault, next_fault
 from aouo.emulator.jsons import JsonObject, as_object
 from aouo.emulator.world import World
 
@@ -19,14 +19,7 @@ _ANSWER_S = 60.0
 _METHOD = "webhook"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One call of the webhook with an update; `status` 0 = no answer."""
-
-    update_id: int
-    status: int
-
-
+@dataclass(eq=False)
 class WebhookCaller:
     """Calls the webhook that the bot has set, while `run` runs.
 
@@ -35,21 +28,17 @@ class WebhookCaller:
     as long.
     """
 
-    def __init__(
-        self,
-        world: World,
-        signal: ChangeSignal,
-        faults: FaultPlan,
-        clock: Callable[[], float],
-    ) -> None:
-        self._world = world
-        self._signal = signal
-        self._faults = faults
-        self._clock = clock
+    world: World
+    signal: ChangeSignal
+    faults: list[Fault]
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
         self._busy: set[object] = set()
         self.tls_ends_at = ""
         self.first_wait_s = FIRST_WAIT_S
-        self.attempts: list[Attempt] = []
+        self.statuses: list[int] = []
+        """The status of each call of the webhook, 0 = no answer."""
 
     async def run(self) -> None:
         """Send waiting updates, for ever."""
@@ -59,33 +48,33 @@ class WebhookCaller:
                 for update in self._due():
                     self._busy.add(_chat_of(update))
                     group.create_task(self._bring(session, update))
-                await self._signal.wait()
+                await self.signal.wait()
 
     def _due(self) -> list[JsonObject]:
         """Return the oldest update of each chat for which none is being sent."""
-        if not self._world.webhook:
+        if not self.world.webhook:
             return []
         oldest: dict[object, JsonObject] = {}
-        for update in self._world.updates.head(100):
+        for update in self.world.updates.head(100):
             oldest.setdefault(_chat_of(update), update)
         return [update for chat, update in oldest.items() if chat not in self._busy]
 
     async def _bring(self, session: ClientSession, update: JsonObject) -> None:
         """Send one update until it is taken, or the webhook changes."""
-        hook = self._world.webhook
+        hook = self.world.webhook
         wait_s = 0.0
         try:
-            while self._world.webhook is hook:
+            while self.world.webhook is hook:
                 taken = await self._try(session, hook, update)
-                repeated = taken and self._faults.next_for(_METHOD, None, confirms=True)
+                repeated = taken and next_fault(self.faults, _METHOD, None, confirms=True)
                 if taken and not repeated:
-                    self._world.updates.remove(update["update_id"])
+                    self.world.updates.remove(update["update_id"])
                     return
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2 or self.first_wait_s, LONGEST_WAIT_S)
         finally:
             self._busy.discard(_chat_of(update))
-            self._signal.bump()
+            self.signal.bump()
 
     async def _try(self, session: ClientSession, hook: JsonObject, update: JsonObject) -> bool:
         url = self._address(str(hook["url"]))
@@ -105,11 +94,11 @@ class WebhookCaller:
             problem = "Read timeout expired"
         except (ClientError, OSError):
             problem = "Connection refused"
-        self.attempts.append(Attempt(update["update_id"], status))
+        self.statuses.append(status)
         if problem:
-            hook["last_error_date"] = int(self._clock())
+            hook["last_error_date"] = int(self.clock())
             hook["last_error_message"] = problem
-        self._signal.bump()
+        self.signal.bump()
         return not problem
 
     def _address(self, url: str) -> str:

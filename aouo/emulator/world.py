@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from aouo.emulator.chats import Chat, ChatKind, Counter
+from aouo.emulator.chats import Chat, ChatKind
 from aouo.emulator.description import Upload
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.people import Membership, Person
@@ -14,16 +14,6 @@ from aouo.emulator.refusal import Refusal, bad_request, forbidden
 CALLBACK_DEADLINE_S = 15.0  # unpublished; 10-20 s were observed
 TYPING_S = 5.0
 DRAFT_S = 30.0
-
-
-@dataclass(slots=True)
-class Callback:
-    """A tapped button; `answer` is the bot's answer."""
-
-    id: str
-    person_id: int
-    tapped_at: float
-    answer: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +50,9 @@ class World:
         self.people: dict[int, Person] = {bot.id: bot}
         self.chats: dict[int, Chat] = {}
         self.updates = UpdateQueue()
-        self.callbacks: dict[str, Callback] = {}
+        self.tapped_at: dict[str, float] = {}
+        """When each button was tapped, by the id of its callback query."""
+        self.tap_answers: dict[str, JsonObject] = {}
         self.files: dict[str, Upload | str] = {}
         self.commands: dict[tuple[str, str], list[JsonObject]] = {}
         self.webhook: JsonObject = {}
@@ -69,7 +61,7 @@ class World:
         self.stopped_drafts: set[tuple[int, int | None, int]] = set()
         self.seen: dict[tuple[int, int, int | None], int] = {}
         self.acquainted: set[int] = set()
-        self._shared = Counter()
+        self._shared = itertools.count(1)
         self._serial = itertools.count(1)
 
     def serial(self, prefix: str) -> str:
@@ -100,11 +92,11 @@ class World:
         """Add a group or supergroup without members."""
         if kind == "group":
             chat_id = chat_id or -2000 - len(self.chats)
-            counter = self._shared
+            ids = self._shared
         else:
             chat_id = chat_id or -1_000_000_003_000 - len(self.chats)
-            counter = Counter(last=1)
-        chat = Chat(chat_id, kind, title, counter, is_forum=is_forum)
+            ids = itertools.count(2)
+        chat = Chat(chat_id, kind, title, ids, is_forum=is_forum)
         self.chats[chat_id] = chat
         return chat
 

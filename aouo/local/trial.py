@@ -260,12 +260,12 @@ async def local_service(
         yield {}
         return
     from aouo.emulator.models.loading import profile
-    from aouo.emulator.models.people import SaysBack, note
+    from aouo.emulator.models.people import note, says_back
     from aouo.emulator.models.service import ModelService
 
     found = profile(name)
     tell(note(found))
-    async with ModelService(found, SaysBack(found), keep=False) as service:
+    async with ModelService(found, says_back(found), keep=False) as service:
         yield service.settings()
 
 

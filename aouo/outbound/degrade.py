@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
-from aouo.facts.ports import Payload
+from aouo.facts.ports import Payload, PayloadType
 from aouo.outbound.albums import media_of
 
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What a platform can show beyond text, keyboards and activities."""
-
-    photo: bool = False
-    voice: bool = False
-    audio: bool = False
-    document: bool = False
-    album: bool = False
+Capabilities: TypeAlias = frozenset[PayloadType]
+"""What a platform can show beyond text, keyboards and activities."""
 
 
 def degraded(payload: Payload, can: Capabilities) -> tuple[tuple[Payload, ...], str]:
     """Return the payloads to show instead, and a note for the model, "" = unchanged."""
-    if payload.type != "album" or can.album:
+    if payload.type != "album" or "album" in can:
         shown, note = _degraded(payload, can)
         return (shown,), note
     items = [_degraded(item, can) for item in _one_by_one(payload)]
@@ -31,16 +24,10 @@ def degraded(payload: Payload, can: Capabilities) -> tuple[tuple[Payload, ...], 
 
 def _degraded(payload: Payload, can: Capabilities) -> tuple[Payload, str]:
     match payload.type:
-        case "voice" if not can.voice and can.audio:
+        case "voice" if "voice" not in can and "audio" in can:
             return replace(payload, type="audio"), "voice rendered as audio"
-        case "photo" if not can.photo:
-            return _as_text(payload), "photo not supported"
-        case "voice" if not can.voice:
-            return _as_text(payload), "voice not supported"
-        case "audio" if not can.audio:
-            return _as_text(payload), "audio not supported"
-        case "document" if not can.document:
-            return _as_text(payload), "document not supported"
+        case "photo" | "voice" | "audio" | "document" if payload.type not in can:
+            return _as_text(payload), f"{payload.type} not supported"
         case _:
             return payload, ""
 

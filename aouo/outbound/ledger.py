@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import structlog
 
@@ -19,32 +20,24 @@ from aouo.words import delivering, topics
 log = structlog.get_logger()
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Ledger:
     """Writes the deliveries table for the senders; every write survives a cancellation.
 
-    `publish` is told of each message that failed, after the commit that says so.
+    `renamed` is called when a group became a supergroup. `publish` is told of each message that
+    failed, after the commit that says so.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        resend_unknown: Callable[[], bool],
-        owner: Callable[[], Owner],
-        moved: Callable[[ConversationAddress, str], None],
-        publish: Callable[[Event], None],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._owner = owner
-        self._resend_unknown = resend_unknown
-        self._moved = moved
-        self._publish = publish
+    database: Database
+    clock: Clock
+    resend_unknown: Callable[[], bool]
+    owner: Callable[[], Owner]
+    renamed: Callable[[ConversationAddress, str], None]
+    publish: Callable[[Event], None]
 
     async def recover(self) -> list[Delivery]:
         """Take over the rows that an earlier process left; return the queued ones, in order."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def take_up(tx: Tx) -> tuple[list[Delivery], list[Event]]:
             unreadable = deliveries.refuse_unreadable(tx, now)
@@ -56,14 +49,14 @@ class Ledger:
             failed = _failures(tx, (*unreadable, *(row.id for row in unknown)))
             return deliveries.queued(tx), failed
 
-        queued, failed = await self._database.transact(take_up, durable=True)
+        queued, failed = await self.database.transact(take_up, durable=True)
         self._tell(failed)
         return queued
 
     async def begin(self, row: Delivery) -> bool:
         """Record that a row is being sent; False = it was dropped or refused meanwhile."""
-        now = stamp(self._clock)
-        return await self._database.transact(
+        now = stamp(self.clock)
+        return await self.database.transact(
             lambda tx: deliveries.begin(tx, row.id, now), durable=True
         )
 
@@ -71,41 +64,41 @@ class Ledger:
         self, row: Delivery, state: DeliveryState, *, message_id: int = 0, error: str = ""
     ) -> Delivery | None:
         """Record a row's state; return the row that has to follow it, None = none."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> tuple[Delivery | None, list[Event]]:
             deliveries.mark(tx, row.id, state, now, message_id=message_id, error=error)
             follows = self._after_unknown(tx, row, now) if state == "unknown" else None
             return follows, _failures(tx, [row.id] if state in ("refused", "unknown") else ())
 
-        follows, failed = await self._database.transact(write, durable=state != "queued")
+        follows, failed = await self.database.transact(write, durable=state != "queued")
         self._tell(failed)
         return follows
 
     async def log_fields(self, row: Delivery) -> dict[str, object]:
         """Return more fields for a log line about a row: whether it is off the record."""
-        hidden = await self._database.read(
+        hidden = await self.database.read(
             lambda tx: deliveries.is_off_record(tx, row.id), once=True
         )
         return {"off_record": True} if hidden else {}
 
     async def anew(self, row: Delivery, error: str) -> None:
         """Queue a row as a new message, because the message it edits cannot be edited any more."""
-        now = stamp(self._clock)
-        await self._database.transact(lambda tx: deliveries.anew(tx, row.id, now, error))
+        now = stamp(self.clock)
+        await self.database.transact(lambda tx: deliveries.anew(tx, row.id, now, error))
 
     async def gone(self, address: ConversationAddress, error: RecipientGone) -> Delivery | None:
         """Record that a chat cannot be reached any more: refuse its queued rows, park its jobs.
 
         Returns a notice for the owner if the bot is there but may not write, else None.
         """
-        now, reason = stamp(self._clock), str(error)
+        now, reason = stamp(self.clock), str(error)
 
         def write(tx: Tx) -> tuple[Delivery | None, list[Event]]:
             waiting = deliveries.queued_in(tx, address.platform, address.chat_id)
             since = gone.close(tx, address, reason, now)
             failed = _failures(tx, waiting)
-            owner = self._owner().chat
+            owner = self.owner().chat
             if owner is None or not isinstance(error, MayNotWrite):
                 return None, failed
             said, key = (
@@ -115,7 +108,7 @@ class Ledger:
             return deliveries.add(tx, owner, "notice", said, now, key=key), failed
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)
-        told, failed = await self._database.transact(write, durable=True)
+        told, failed = await self.database.transact(write, durable=True)
         self._tell(failed)
         return told
 
@@ -125,7 +118,7 @@ class Ledger:
         Returns the line that comes before them, one for each turn; None if it was sent already.
         """
         address = row.address
-        now = stamp(self._clock)
+        now = stamp(self.clock)
         log.warning("topic_gone", conversation=str(address), reason=str(error))
 
         def write(tx: Tx) -> Delivery | None:
@@ -138,26 +131,26 @@ class Ledger:
             told = deliveries.add(tx, around, "notice", said, now, key=key)
             return told if told.state == "queued" else None
 
-        return await self._database.transact(write)
+        return await self.database.transact(write)
 
     async def moved(self, address: ConversationAddress, chat_id: str) -> None:
         """Rename a group that became a supergroup in all that is stored."""
         log.info("chat_moved", conversation=str(address), to=chat_id)
-        await self._database.transact(
+        await self.database.transact(
             lambda tx: chats.rename_chat(tx, address.platform, address.chat_id, chat_id)
         )
-        self._moved(address, chat_id)
+        self.renamed(address, chat_id)
 
     def _tell(self, failed: Iterable[Event]) -> None:
         for event in failed:
-            self._publish(event)
+            self.publish(event)
 
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
         """Add a line that a message may not have arrived, or the message again if so configured."""
         log.warning("delivery_unknown", delivery=row.id, conversation=str(row.address))
         if row.kind not in ("reply", "msg", "notice"):
             return None
-        if self._resend_unknown():
+        if self.resend_unknown():
             again = deliveries.add(
                 tx, row.address, row.kind, row.message, now, key=f"again:{row.id}"
             )

@@ -13,7 +13,7 @@ stands below them, but not while a person is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import draft_id
@@ -45,54 +45,41 @@ _DRAFT_AGAIN_S = 20.0
 _SPEAKING = frozenset({"msg", "clarify"})  # their effect is visible without a status line
 
 
+@dataclass(eq=False, kw_only=True)
 class LiveView:
     """One turn's `TurnView`; `run` belongs to a task that ends before `settle` is called."""
 
-    def __init__(
-        self,
-        *,
-        outbox: Outbox,
-        database: Database,
-        clock: Clock,
-        address: ConversationAddress,
-        turn_id: str,
-        streaming: bool,
-        capabilities: Capabilities,
-        max_parts: int,
-        drafts: bool = False,
-        said_id: int = 0,
-        reply: bool = False,
-        live: Sequence[Delivery] = (),
-        behind: Sequence[Delivery] = (),
-        redactor: Redactor,
-        for_owner: bool = False,
-        names_tools: bool = True,
-    ) -> None:
-        self._redactor = redactor
-        self._for_owner = for_owner
-        self._names_tools = names_tools
-        self._outbox = outbox
-        self._database = database
-        self._clock = clock
-        self._address = address
-        self._turn_id = turn_id
-        self._streaming = streaming
-        self._capabilities = capabilities
-        self._max_parts = max_parts
-        self._drafts = drafts and not live
-        self._draft_id = draft_id(turn_id)
+    outbox: Outbox
+    database: Database
+    clock: Clock
+    address: ConversationAddress
+    turn_id: str
+    streaming: bool
+    capabilities: Capabilities
+    max_parts: int
+    drafts: bool = False
+    said_id: int = 0
+    reply: bool = False
+    live: Sequence[Delivery] = ()
+    behind: Sequence[Delivery] = ()
+    redactor: Redactor
+    for_owner: bool = False
+    names_tools: bool = True
+
+    def __post_init__(self) -> None:
+        self.drafts = self.drafts and not self.live
+        self._draft_id = draft_id(self.turn_id)
         self._drafted = Rendered("")
         self._drafted_before = ""  # the pages of the draft that were full
-        self._said_id = said_id
         self._pages = Pages(
-            outbox=outbox,
-            database=database,
-            clock=clock,
-            address=address,
-            turn_id=turn_id,
-            reply_to=said_id if reply else 0,
-            live=live,
-            behind=behind,
+            outbox=self.outbox,
+            database=self.database,
+            clock=self.clock,
+            address=self.address,
+            turn_id=self.turn_id,
+            reply_to=self.said_id if self.reply else 0,
+            live=self.live,
+            behind=self.behind,
         )
         self._text: str = ""
         self._status = ""
@@ -105,39 +92,39 @@ class LiveView:
         self._fresh = False
         self._full = False
         self._asks = False
-        self._since_s = clock.monotonic_s()
+        self._since_s = self.clock.monotonic_s()
 
     @property
     def streams(self) -> bool:
         """Whether the chat sees words before the turn has ended."""
-        return self._streaming
+        return self.streaming
 
     async def run(self) -> None:
         """Keep what the person sees up to date, until cancelled."""
-        await self._clock.sleep(_TYPING_AFTER_S)
+        await self.clock.sleep(_TYPING_AFTER_S)
         typed_s = 0.0
         while True:
-            now_s = self._clock.monotonic_s()
+            now_s = self.clock.monotonic_s()
             if self._asks:  # it is the person's turn now, perhaps until tomorrow
                 self._leave_behind()
                 await self._pages.end_status()
-                await self._clock.sleep(_LOOK_EVERY_S)
+                await self.clock.sleep(_LOOK_EVERY_S)
                 continue
             if not typed_s or now_s - typed_s >= _TYPING_EVERY_S:
                 typed_s = now_s
-                await self._outbox.action(self._address, "typing")
-            if self._streaming:
+                await self.outbox.action(self.address, "typing")
+            if self.streaming:
                 await self._refresh(now_s)
-            await self._clock.sleep(_LOOK_EVERY_S)
+            await self.clock.sleep(_LOOK_EVERY_S)
 
     async def settle(self) -> Filled:
         """Return what the final text finds in the chat, once nothing is in flight."""
-        self._outbox.drop_draft(self._address)
+        self.outbox.drop_draft(self.address)
         filled = await self._pages.settle()
         if self._fresh:  # the words so far do not count
             return replace(filled, at=0)
         text = self._shown if self._full else self._text
-        drafted = self._drafts and bool(self._shown or self._drafted_before)
+        drafted = self.drafts and bool(self._shown or self._drafted_before)
         begun = drafted or filled.at < len(filled.ids)
         shown = self._shown if begun and self._text.startswith(self._shown) else ""
         if drafted:
@@ -149,25 +136,25 @@ class LiveView:
         self._fresh = True
         self._forget_words()
         self._asks = name == "clarify"
-        self._since_s = self._clock.monotonic_s()
+        self._since_s = self.clock.monotonic_s()
         if name in _SPEAKING:
             self._status = ""
         else:
             self._status = (
                 sentence("turns.calling", tool=name)
-                if self._names_tools
+                if self.names_tools
                 else sentence("turns.thinking")
             )
 
     async def show_asking_again(self, asks: AsksAgain) -> None:
         """Show that the same or another service is asked, because one gave no answer."""
         self._asks_again = True
-        self._since_s = self._clock.monotonic_s()
-        self._status = sentences.asking_again(asks, why=self._for_owner)
+        self._since_s = self.clock.monotonic_s()
+        self._status = sentences.asking_again(asks, why=self.for_owner)
 
     async def show_tool_result(self) -> None:
         self.go_on()
-        self._since_s = self._clock.monotonic_s()
+        self._since_s = self.clock.monotonic_s()
         self._status = ""
 
     def stand_by(self) -> None:
@@ -197,16 +184,16 @@ class LiveView:
     async def dispatch_message(self, payload: Payload, key: str) -> Sent:
         """Send one payload in order and wait for it; `key` makes this idempotent."""
         if payload.type == "action":
-            await self._outbox.action(self._address, payload.action)
+            await self.outbox.action(self.address, payload.action)
             return Sent(ok=True)
-        shown, note = degraded(payload, self._capabilities)
+        shown, note = degraded(payload, self.capabilities)
         reply_to, missing = await self._reply_to(payload)
         messages = [
             message
             for number, item in enumerate(shown)
             for message in messages_of(item, 0 if number else reply_to)
         ]
-        messages = [without_secrets(message, self._redactor) for message in messages]
+        messages = [without_secrets(message, self.redactor) for message in messages]
         messages[-1] = replace(messages[-1], tag=payload.tag)
         rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
@@ -214,21 +201,21 @@ class LiveView:
         return _sent(settled, note, missing)
 
     async def _queue(self, parts: Sequence[Rendered], key: str) -> list[Delivery]:
-        now = stamp(self._clock)
-        rows = await self._database.transact(
+        now = stamp(self.clock)
+        rows = await self.database.transact(
             lambda tx: [
                 deliveries.add(
-                    tx, self._address, "msg", part, now, turn_id=self._turn_id, key=f"{key}:{n}"
+                    tx, self.address, "msg", part, now, turn_id=self.turn_id, key=f"{key}:{n}"
                 )
                 for n, part in enumerate(parts)
             ],
             durable=True,
         )
-        self._outbox.put(*(row for row in rows if row.state == "queued"))
+        self.outbox.put(*(row for row in rows if row.state == "queued"))
         return rows
 
     async def _wait(self, row: Delivery) -> Delivery:
-        return await self._outbox.settled(row) if row.state in ("queued", "sending") else row
+        return await self.outbox.settled(row) if row.state in ("queued", "sending") else row
 
     async def _reply_to(self, payload: Payload) -> tuple[int, str]:
         """Return the id of the message that a payload replies to, and a note if there is none.
@@ -238,18 +225,18 @@ class LiveView:
         """
         wanted = payload.reply_to.strip()
         if not wanted or wanted == "user":
-            return self._said_id if wanted else 0, ""
+            return self.said_id if wanted else 0, ""
         if wanted.isascii() and wanted.isdigit() and len(wanted) <= _MOST_DIGITS:
             return int(wanted), ""
-        found = await self._database.read(lambda tx: deliveries.tagged(tx, self._turn_id, wanted))
+        found = await self.database.read(lambda tx: deliveries.tagged(tx, self.turn_id, wanted))
         return found, "" if found else f"no message of this turn has the tag {wanted!r}"
 
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
-        if self._drafts and not self._outbox.takes_drafts(self._address):
-            self._drafts = False
+        if self.drafts and not self.outbox.takes_drafts(self.address):
+            self.drafts = False
             self._forget_words()
-        if self._drafts and self._drafted.text and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:
+        if self.drafts and self._drafted.text and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:
             self._shown_at_s = now_s
             await self._put(self._drafted)
         says = self._text and not self._fresh and not self._asks_again
@@ -265,7 +252,7 @@ class LiveView:
         if self._asks:
             return False
         due = now_s - self._since_s >= (_TOOL_AFTER_S if self._status else _STATUS_AFTER_S)
-        quiet = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
+        quiet = now_s - self._shown_at_s >= self.outbox.edit_interval_s(self.address)
         return due and quiet and self._line != (self._status or sentence("turns.thinking"))
 
     def _falls_short(self) -> bool:
@@ -287,17 +274,17 @@ class LiveView:
     async def _show_text(self, now_s: float) -> None:
         grown = len(self._text) - len(self._shown) >= _EDIT_CHARS
         first = not self._shown or not self._text.startswith(self._shown)
-        paced = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
+        paced = now_s - self._shown_at_s >= self.outbox.edit_interval_s(self.address)
         if not (paced and (grown or first)):
             return
         text = self._text
         finished, rest = stable_prefix(text)
         if finished:
             await self._show(finished, now_s, whole=True)
-            self._full = self._pages.number >= self._max_parts
+            self._full = self._pages.number >= self.max_parts
             if self._full or not self._text.startswith(text):  # it began anew meanwhile
                 return
-            if self._drafts:
+            if self.drafts:
                 self._drafted_before += finished
             self._pages.turn_over()
             rest += self._text.removeprefix(text)
@@ -318,14 +305,14 @@ class LiveView:
     def _page(self, text: str, *, whole: bool = False) -> Rendered:
         """Return the first message of a text, without secrets and without what may become one."""
         for part in render(text)[:1]:
-            message = without_secrets(Rendered(part.text, part.entities), self._redactor)
-            return message if whole else without_end(message, self._redactor)
+            message = without_secrets(Rendered(part.text, part.entities), self.redactor)
+            return message if whole else without_end(message, self.redactor)
         return Rendered("")
 
     async def _put(self, message: Rendered, kept: Rendered | None = None) -> None:
-        if self._drafts:
+        if self.drafts:
             self._drafted = message
-            self._outbox.show_draft(self._address, self._draft_id, message, self._pages.count)
+            self.outbox.show_draft(self.address, self._draft_id, message, self._pages.count)
         else:
             await self._pages.show(message, kept)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import structlog
 
@@ -24,7 +25,7 @@ from aouo.facts.ports import Clock, Messenger, Rendered
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.sender import Growing, Sender
+from aouo.outbound.sender import Sender
 
 log = structlog.get_logger()
 
@@ -32,6 +33,7 @@ log = structlog.get_logger()
 def _nothing() -> None: ...
 
 
+@dataclass(eq=False, kw_only=True)
 class Outbox:
     """Sends committed rows, in order within a conversation, many conversations in parallel.
 
@@ -39,19 +41,13 @@ class Outbox:
     `stop_turns` ends the turns of a chat that is gone.
     """
 
-    def __init__(
-        self,
-        *,
-        ledger: Ledger,
-        clock: Clock,
-        messengers: Mapping[str, Messenger],
-        stop_turns: Callable[[ConversationAddress], None],
-    ) -> None:
-        self._ledger = ledger
-        self._clock = clock
-        self._messengers = messengers
-        self._pace = Pace(clock)
-        self._stop_turns = stop_turns
+    ledger: Ledger
+    clock: Clock
+    messengers: Mapping[str, Messenger]
+    stop_turns: Callable[[ConversationAddress], None]
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self.clock)
         self._senders: dict[ConversationAddress, Sender] = {}
         self._begun: asyncio.Queue[Sender | None] = asyncio.Queue()
         self._waited_for: dict[int, asyncio.Future[Delivery]] = {}
@@ -80,7 +76,7 @@ class Outbox:
 
     async def recover(self) -> int:
         """Take over the rows that an earlier process left; return how many are queued."""
-        rows = await self._ledger.recover()
+        rows = await self.ledger.recover()
         self.put(*rows)
         return len(rows)
 
@@ -121,7 +117,7 @@ class Outbox:
             return
         sender = self._sender(address)
         if _chat_of(sender.address) == _chat_of(address):
-            sender.edits[message_id] = Growing(message, shown)
+            sender.edits[message_id] = message, shown
 
     def show_draft(
         self,
@@ -133,7 +129,7 @@ class Outbox:
         """Show a draft soon; a newer draft, or a message, replaces this one. `shown` as in
         `show`."""
         if self._reaches(address):
-            self._sender(address).draft = draft_id, Growing(message, shown)
+            self._sender(address).draft = draft_id, (message, shown)
 
     def takes_drafts(self, address: ConversationAddress) -> bool:
         """Whether no draft has been refused here yet."""
@@ -178,7 +174,7 @@ class Outbox:
         if self._pace.is_parked(address) or not self._reaches(address):
             return
         try:
-            await self._messengers[address.platform].action(address, action)
+            await self.messengers[address.platform].action(address, action)
         except FloodControl as error:
             self._pace.park(address, error.retry_after_s)
         except RecipientGone as error:
@@ -188,11 +184,11 @@ class Outbox:
 
     async def lose(self, address: ConversationAddress, error: RecipientGone) -> None:
         """Give up a chat with its topics: refuse its queued rows, and stop its turns."""
-        told = await self._ledger.gone(address, error)
+        told = await self.ledger.gone(address, error)
         for sender in self._senders.values():
             if _chat_of(sender.address) == _chat_of(address):
                 sender.give_up(str(error))
-        self._stop_turns(address)
+        self.stop_turns(address)
         if told:
             self.put(told)
 
@@ -205,24 +201,24 @@ class Outbox:
         tap = inbound.content
         if not isinstance(tap, Button) or not tap.answer_id or not self._reaches(inbound.address):
             return
-        messenger = self._messengers[inbound.address.platform]
+        messenger = self.messengers[inbound.address.platform]
         try:
             await messenger.answer_tap(tap.answer_id, problem, alert=bool(problem))
         except DeliveryError as error:
             log.debug("tap_not_answered", error=str(error))
 
     def _reaches(self, address: ConversationAddress) -> bool:
-        return address.platform in self._messengers
+        return address.platform in self.messengers
 
     def _sender(self, address: ConversationAddress) -> Sender:
         sender = self._senders.get(address)
         if sender is None:
             sender = self._senders[address] = Sender(
                 address,
-                messenger=self._messengers[address.platform],
-                ledger=self._ledger,
+                messenger=self.messengers[address.platform],
+                ledger=self.ledger,
                 pace=self._pace,
-                clock=self._clock,
+                clock=self.clock,
                 settled=self._tell,
                 draft_refused=self._without_drafts,
                 lost=self.lose,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from shlex import quote
 
 from aouo.facts.address import ConversationAddress
@@ -24,35 +25,28 @@ def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
     return f"{command} config set telegram.allowed_user_ids '{ids}'"
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class OwnerNotices:
     """Queues what the owner has to know for their `chat`, None = there is none."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        chat: Callable[[], ConversationAddress | None],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._chat = chat
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    chat: Callable[[], ConversationAddress | None]
 
     async def tell(self, text: str, *, daily: bool = True, about: str = "") -> None:
         """Queue a message, once for the same text and day, or once for the same text; again if it
         is `about` something else."""
-        chat = self._chat()
+        chat = self.chat()
         if chat is None:
             return
-        now = stamp(self._clock)
+        now = stamp(self.clock)
         digest = hashlib.sha256(f"{text}{about}".encode()).hexdigest()[:16]
 
         def write(tx: Tx) -> Delivery:
             key = f"owner:{now[:10] if daily else 'once'}:{digest}"
             return deliveries.add(tx, chat, "notice", message(text), now, key=key)
 
-        row = await self._database.transact(write)
+        row = await self.database.transact(write)
         if row.state == "queued":
-            self._outbox.put(row)
+            self.outbox.put(row)

@@ -51,6 +51,7 @@ class _Page:
     has_status: bool
 
 
+@dataclass(eq=False, kw_only=True)
 class Pages:
     """The live messages of one turn; a resumed turn fills those from before the restart.
 
@@ -58,26 +59,18 @@ class Pages:
     below them.
     """
 
-    def __init__(
-        self,
-        *,
-        outbox: Outbox,
-        database: Database,
-        clock: Clock,
-        address: ConversationAddress,
-        turn_id: str,
-        reply_to: int,
-        live: Sequence[Delivery] = (),
-        behind: Sequence[Delivery] = (),
-    ) -> None:
-        self._outbox = outbox
-        self._database = database
-        self._clock = clock
-        self._address = address
-        self._turn_id = turn_id
-        self._reply_to = reply_to
-        self._pages = [_former(row) for row in live]
-        self._stale = [_former(row) for row in behind]
+    outbox: Outbox
+    database: Database
+    clock: Clock
+    address: ConversationAddress
+    turn_id: str
+    reply_to: int
+    live: Sequence[Delivery] = ()
+    behind: Sequence[Delivery] = ()
+
+    def __post_init__(self) -> None:
+        self._pages = [_former(row) for row in self.live]
+        self._stale = [_former(row) for row in self.behind]
         self._at = 0
         self._beginning: tuple[_Page, Delivery, asyncio.Future[Delivery]] | None = None
         self._left = False
@@ -103,25 +96,23 @@ class Pages:
         if self._at < len(self._pages):
             page = self._pages[self._at]
             page.words, page.has_status = words, has_status
-            await self._database.transact(
+            await self.database.transact(
                 lambda tx: deliveries.show_live(tx, page.row_id, words), brief=True
             )
             if page in self._pages:  # a tool may have sent a message below it meanwhile
-                self._outbox.show(self._address, page.message_id, message, self.count)
+                self.outbox.show(self.address, page.message_id, message, self.count)
             return
         if not self._pages and not self._stale:
-            message = replace(message, reply_to=self._reply_to)
-        now, self._left = stamp(self._clock), False
-        row = await self._database.transact(
-            lambda tx: deliveries.add(
-                tx, self._address, "live", message, now, turn_id=self._turn_id
-            )
+            message = replace(message, reply_to=self.reply_to)
+        now, self._left = stamp(self.clock), False
+        row = await self.database.transact(
+            lambda tx: deliveries.add(tx, self.address, "live", message, now, turn_id=self.turn_id)
         )
         # Kept for `settle`: the message can arrive in the very moment in which we are cancelled.
-        arrival = self._outbox.arrival(row)
+        arrival = self.outbox.arrival(row)
         page = _Page(row.id, 0, words, has_status)
         self._beginning = page, row, arrival
-        self._outbox.put(row)
+        self.outbox.put(row)
         self._begun(page, (await asyncio.shield(arrival)).message_id)
 
     def turn_over(self) -> None:
@@ -140,28 +131,28 @@ class Pages:
         bare: list[_Page] = []
         for page in self._stale:
             if page.has_status and page.words.text:
-                self._outbox.show(self._address, page.message_id, page.words)
+                self.outbox.show(self.address, page.message_id, page.words)
             elif page.has_status:
                 bare.append(page)
             page.has_status = False
         if not bare:
             return
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> list[Delivery]:
             for page in bare:
                 deliveries.mark(tx, page.row_id, "dropped", now)
             ids = [page.message_id for page in bare]
-            return taken_away(tx, self._address, self._turn_id, ids, now)
+            return taken_away(tx, self.address, self.turn_id, ids, now)
 
-        self._outbox.put(*await self._database.transact(write, brief=True))
+        self.outbox.put(*await self.database.transact(write, brief=True))
         self._stale = [page for page in self._stale if page not in bare]
 
     async def settle(self) -> Filled:
         """Return the messages to edit and to delete, once nothing is in flight."""
         if self._beginning:
             page, row, arrival = self._beginning
-            if not self._outbox.withdraw(row):
+            if not self.outbox.withdraw(row):
                 self._begun(page, (await finish(arrival)).message_id)
         ids, stale_ids = (
             tuple(page.message_id for page in pages) for pages in (self._pages, self._stale)

@@ -6,7 +6,8 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TypeAlias
 
 import structlog
 
@@ -33,14 +34,11 @@ log = structlog.get_logger()
 _BACKOFF = Backoff(first_s=0.5, factor=2, most_s=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Growing:
-    """A live message as it is to be shown; `shown` is called each time the platform took it."""
-
-    message: Rendered
-    shown: Callable[[], None]
+Growing: TypeAlias = tuple[Rendered, Callable[[], None]]
+"""A live message as it is to be shown, and what to call each time the platform took it."""
 
 
+@dataclass(eq=False)
 class Sender:
     """Holds the rows, live edits and draft of one conversation, and makes one call at a time.
 
@@ -49,30 +47,21 @@ class Sender:
     would stand below the answer.
     """
 
-    def __init__(
-        self,
-        address: ConversationAddress,
-        *,
-        messenger: Messenger,
-        ledger: Ledger,
-        pace: Pace,
-        clock: Clock,
-        settled: Callable[[Delivery], None],
-        draft_refused: Callable[[ConversationAddress, DeliveryRefused], None],
-        lost: Callable[[ConversationAddress, RecipientGone], Awaitable[None]],
-    ) -> None:
-        self.address = address
+    address: ConversationAddress
+    _: KW_ONLY
+    messenger: Messenger
+    ledger: Ledger
+    pace: Pace
+    clock: Clock
+    settled: Callable[[Delivery], None]
+    draft_refused: Callable[[ConversationAddress, DeliveryRefused], None]
+    lost: Callable[[ConversationAddress, RecipientGone], Awaitable[None]]
+
+    def __post_init__(self) -> None:
         self.rows: deque[Delivery] = deque()
         self.edits: dict[int, Growing] = {}
         self.draft: tuple[int, Growing] | None = None
         self.sending = 0
-        self._messenger = messenger
-        self._ledger = ledger
-        self._pace = pace
-        self._clock = clock
-        self._settled = settled
-        self._draft_refused = draft_refused
-        self._lost = lost
         self._place_kept = False
         self._left_topic = False
         self._putting_off: asyncio.Timeout | None = None
@@ -88,15 +77,15 @@ class Sender:
                 await self._show_draft()
 
     async def _deliver(self, row: Delivery) -> None:
-        await self._messenger.ready()
+        await self.messenger.ready()
         if not self._place_kept:
-            await self._pace.wait(self.address)
+            await self.pace.wait(self.address)
         self._place_kept = False
         if not self.rows or self.rows[0] is not row:
             return  # withdrawn meanwhile
         self.sending = row.id
         try:
-            if await self._ledger.begin(row):
+            if await self.ledger.begin(row):
                 await self._try(row)
             elif row in self.rows:  # withdrawn while it began
                 self.rows.remove(row)
@@ -118,14 +107,14 @@ class Sender:
             else:
                 await self._settle(row, "unknown", error=str(error))
         except ChatMoved as error:
-            await self._ledger.mark(row, "queued")
-            await self._ledger.moved(self.address, error.chat_id)
+            await self.ledger.mark(row, "queued")
+            await self.ledger.moved(self.address, error.chat_id)
             await self._move(error.chat_id)
         except TopicGone as error:
             await self._leave_topic(row, error)
         except RecipientGone as error:
             await self._settle(row, "refused", error=str(error))
-            await self._lost(self.address, error)
+            await self.lost(self.address, error)
         except DeliveryRefused as error:
             await self._refused(row, error)
         except Exception as error:  # a bug: raised, it would end every process that takes the row
@@ -140,11 +129,11 @@ class Sender:
         if not row.edits:
             if self._left_topic:  # a reply would go to the topic of its message
                 message = replace(message, reply_to=0)
-            return await self._messenger.send(self.address, message)
+            return await self.messenger.send(self.address, message)
         if not message.text and not message.media:
-            await self._messenger.delete(self.address, row.edits)
+            await self.messenger.delete(self.address, row.edits)
             return row.edits
-        await self._messenger.edit(self.address, row.edits, message)
+        await self.messenger.edit(self.address, row.edits, message)
         return row.edits
 
     async def _show(self) -> None:
@@ -154,20 +143,20 @@ class Sender:
         after any other failure the final row repairs it.
         """
         message_id = next(iter(self.edits))
-        await self._pace.wait(self.address)
+        await self.pace.wait(self.address)
         if self.rows or message_id not in self.edits:
             self._place_kept = bool(self.rows)  # a row that came meanwhile is sent at once
             return
-        growing = self.edits.pop(message_id)
+        message, shown = growing = self.edits.pop(message_id)
         try:
-            await self._messenger.edit(self.address, message_id, growing.message)
-            growing.shown()
+            await self.messenger.edit(self.address, message_id, message)
+            shown()
         except FloodControl as error:
             self._park(error)
             if all(row.edits != message_id for row in self.rows):
                 self.edits.setdefault(message_id, growing)
         except RecipientGone as error:
-            await self._lost(self.address, error)
+            await self.lost(self.address, error)
         except DeliveryError as error:
             # The message may be off the record, and the error may quote it.
             log.debug("edit_failed", conversation=str(self.address), kind=type(error).__name__)
@@ -178,37 +167,37 @@ class Sender:
         One that flood control refused is shown later, unless there is a newer one; a lost one is
         skipped; after a refusal there are no more drafts here.
         """
-        await self._messenger.ready()
-        await self._pace.wait(self.address)
+        await self.messenger.ready()
+        await self.pace.wait(self.address)
         if self.rows or not self.draft:
             self._place_kept = bool(self.rows)
             return
-        (draft_id, growing), self.draft = self.draft, None
+        (draft_id, (message, shown)), self.draft = self.draft, None
         try:
-            await self._messenger.draft(self.address, draft_id, growing.message)
-            growing.shown()
+            await self.messenger.draft(self.address, draft_id, message)
+            shown()
         except FloodControl as error:
             self._park(error)
-            self.draft = self.draft or (None if self.rows else (draft_id, growing))
+            self.draft = self.draft or (None if self.rows else (draft_id, (message, shown)))
         except RecipientGone as error:
-            await self._lost(self.address, error)
+            await self.lost(self.address, error)
         except DeliveryRefused as error:
-            self._draft_refused(self.address, error)
+            self.draft_refused(self.address, error)
         except DeliveryError as error:
             log.debug("draft_failed", conversation=str(self.address), kind=type(error).__name__)
 
     def _park(self, error: FloodControl) -> None:
-        self._pace.park(self.address, error.retry_after_s)
+        self.pace.park(self.address, error.retry_after_s)
         log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
 
     async def _again(self, row: Delivery, wait_s: float, error: str) -> None:
         """Queue a row again, and wait; a process that dies meanwhile leaves it queued."""
-        await self._ledger.mark(row, "queued", error=error)
+        await self.ledger.mark(row, "queued", error=error)
         if self.rows:  # the chat may have been given up meanwhile
             self.rows[0] = replace(row, attempts=row.attempts + 1)
         with suppress(TimeoutError):
             async with asyncio.timeout(None) as self._putting_off:
-                await self._clock.sleep(wait_s)
+                await self.clock.sleep(wait_s)
         self._putting_off = None
 
     def try_now(self) -> None:
@@ -219,11 +208,11 @@ class Sender:
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
         only_changes = row.kind in ONLY_CHANGES
         if row.edits and not only_changes:  # the message to replace is gone: send a new one
-            await self._ledger.anew(row, str(error))
+            await self.ledger.anew(row, str(error))
             self.rows[0] = replace(row, edits=0)
             return
         if not only_changes:
-            hidden = await self._ledger.log_fields(row)
+            hidden = await self.ledger.log_fields(row)
             log.error("delivery_refused", delivery=row.id, error=str(error), **hidden)
         await self._settle(row, "refused", error=str(error))
 
@@ -232,8 +221,8 @@ class Sender:
         if not self.address.thread_id:
             await self._settle(row, "refused", error=str(error))
             return
-        await self._ledger.mark(row, "queued", error=str(error))
-        told = await self._ledger.gone_topic(row, error)
+        await self.ledger.mark(row, "queued", error=str(error))
+        told = await self.ledger.gone_topic(row, error)
         self._redirect(self.address.around)
         self._left_topic = True
         if told:
@@ -246,7 +235,7 @@ class Sender:
         waiting = [row for row in self.rows if row.id != self.sending]
         self.rows = deque(row for row in self.rows if row.id == self.sending)
         for row in waiting:
-            self._settled(replace(row, state="refused", error=reason))
+            self.settled(replace(row, state="refused", error=reason))
 
     async def _move(self, chat_id: str) -> None:
         """Go on in a chat with a new id, where the old message ids are not valid.
@@ -272,10 +261,10 @@ class Sender:
         self, row: Delivery, state: DeliveryState, *, message_id: int = 0, error: str = ""
     ) -> None:
         follows = await asyncio.shield(
-            self._ledger.mark(row, state, message_id=message_id, error=error)
+            self.ledger.mark(row, state, message_id=message_id, error=error)
         )
         if row in self.rows:
             self.rows.remove(row)
         if follows:  # before what is newer
             self.rows.appendleft(follows)
-        self._settled(replace(row, state=state, message_id=message_id, error=error))
+        self.settled(replace(row, state=state, message_id=message_id, error=error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aouo.facts.ports import Payload, Sent
 from aouo.facts.transcript import AsksAgain
@@ -18,21 +18,14 @@ _LATER = "It is shown together with your answer, once that is complete."
 _NO_REPLY = "It replies to no message: this runs by itself."
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class SilentView:
     """A `TurnView` of a triggered turn; see `outbound.live.LiveView` for the one people watch."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        turn_id: str,
-        capabilities: Capabilities,
-        redactor: Redactor,
-    ) -> None:
-        self._database = database
-        self._turn_id = turn_id
-        self._capabilities = capabilities
-        self._redactor = redactor
+    database: Database
+    turn_id: str
+    capabilities: Capabilities
+    redactor: Redactor
 
     streams = False
     """Nobody sees words before the turn has ended."""
@@ -66,12 +59,12 @@ class SilentView:
         """Keep one payload for the result; `key` makes this idempotent."""
         if payload.type == "action":
             return Sent(ok=True)
-        shown, note = degraded(payload, self._capabilities)
+        shown, note = degraded(payload, self.capabilities)
         messages = [message for item in shown for message in messages_of(item, 0)]
-        messages = [without_secrets(message, self._redactor) for message in messages]
+        messages = [without_secrets(message, self.redactor) for message in messages]
         messages[-1] = replace(messages[-1], tag=payload.tag)
-        await self._database.transact(
-            lambda tx: report_parts.keep(tx, self._turn_id, key, messages), durable=True
+        await self.database.transact(
+            lambda tx: report_parts.keep(tx, self.turn_id, key, messages), durable=True
         )
         notes = (note, _NO_REPLY if payload.reply_to.strip() else "", _LATER)
         return Sent(ok=True, note=" ".join(filter(None, notes)))

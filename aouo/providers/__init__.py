@@ -7,14 +7,14 @@ A call passes nine layers, from `spending.quota`, which reserves money and remov
     Room             room             asks again with less room for the answer
     CompatibleModel  compatible       learns the dialect, writes the body, reads printed calls
     ChatEndpoint     endpoint         time limits; turns refusals and failures into our errors
-    OpenAILine       openai_line      sends bytes by the openai SDK
+    openai_line      openai_line      sends bytes by the openai SDK
     AsyncOpenAI      (openai SDK)     base URL, headers, httpx2
     Transport        http             httpx2 over aiohttp; repeats what a closed connection lost
     ClientSession    (aiohttp)        the runtime's one session
 
 The answer's bytes come back as they arrive: `ChatEndpoint` feeds them to the parser of their format
 (`chat/answers` or `responses/answers`, both over `event_stream`), which gives `TextDelta`s and one
-`Finished`; these pass up through the same layers. For Gemini, `GeminiModel` and `GeminiLine` take
-the places of CompatibleModel and OpenAILine. `LocalModel` starts its own server, and asks it by a
-ChatEndpoint over a `PlainLine`, without Room, KnownModel and SDK.
+`Finished`; these pass up through the same layers. For Gemini, `GeminiModel` and `gemini_line` take
+the places of CompatibleModel and openai_line. `LocalModel` starts its own server, and asks it by a
+ChatEndpoint over a `plain_line`, without Room, KnownModel and SDK.
 """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from aouo.facts.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
 from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
@@ -19,14 +19,12 @@ from aouo.providers.printed import read_printed
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.responses.answers import ResponsesParser
 from aouo.providers.responses.bodies import ResponsesBodies
-from aouo.providers.responses.wire import Asked
 from aouo.providers.room import counted_together
-from aouo.providers.service import Service, ServiceModel
+from aouo.providers.service import ServiceModel
 from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
 
 if TYPE_CHECKING:
-    from aouo.providers.endpoint import ChatEndpoint
-    from aouo.providers.openai_line import OpenAILine
+    from aouo.providers.endpoint import AnswerParser, ChatEndpoint, Line
 
 TRIES_MAX = 6
 """The most attempts of one request after refusals; two refusals are usual."""
@@ -38,17 +36,16 @@ class CompatibleModel(ServiceModel):
     It learns both from the service's refusals (`dialect`), once.
     """
 
-    def __init__(self, **service: Unpack[Service]) -> None:
-        super().__init__(**service)
-        self.reader = partial(ChatParser, model=self._model)
-        self._bodies = Bodies(model=self._model, provider=self._provider)
-        self._responses = ResponsesBodies(Asked(self._provider, self._model))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._bodies = Bodies(model=self.model, provider=self.provider)
+        self._responses = ResponsesBodies(model=self.model, provider=self.provider)
         self._first = replace(
             self._first,
-            thoughts=wants_thoughts(self._provider, self._model),
-            signed=signed_in(self._provider, self._base_url, self._model),
-            cache_marks=wants_marks(self._provider, self._base_url, self._model),
-            cache_key=is_at("mistral", self._provider, self._base_url),
+            thoughts=wants_thoughts(self.provider, self.model),
+            signed=signed_in(self.provider, self.base_url, self.model),
+            cache_marks=wants_marks(self.provider, self.base_url, self.model),
+            cache_key=is_at("mistral", self.provider, self.base_url),
         )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -129,13 +126,16 @@ class CompatibleModel(ServiceModel):
     ) -> AsyncGenerator[ModelEvent, None]:
         if dialect.wire == "chat":
             return endpoint.stream(self._bodies.body(request, dialect))
-        reader = partial(ResponsesParser, model=self._model)
+        reader = partial(ResponsesParser, model=self.model)
         return endpoint.stream(self._responses.body(request, dialect), "/responses", reader)
 
-    def _line(self) -> OpenAILine:
-        from aouo.providers.openai_line import OpenAILine
+    def _reader(self) -> Callable[..., AnswerParser]:
+        return partial(ChatParser, model=self.model)
 
-        return OpenAILine(base_url=self._base_url, api_key=self._key, session=self._session)
+    def _line(self) -> Line:
+        from aouo.providers.openai_line import openai_line
+
+        return openai_line(base_url=self.base_url, api_key=self.api_key, session=self.session)
 
 
 def _says_more(refused: ProviderRejected | ModelGone, guessed: ProviderError) -> bool:

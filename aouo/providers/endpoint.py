@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Any, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, cast
 
 import httpx2
 
@@ -27,16 +28,9 @@ MAX_JSON_BYTES = 4 * 1024 * 1024
 TAIL_WAIT_S = 0.1  # for the end of a stream that already said it is done
 
 
-class Line(Protocol):
-    """The way to one server."""
-
-    async def send(self, path: str, body: bytes | None) -> httpx2.Response:
-        """POST `body`, or GET; return the response once it has begun, of any status.
-
-        Raises:
-            httpx2.TransportError: no response began.
-        """
-        ...
+Line: TypeAlias = Callable[[str, bytes | None], Awaitable[httpx2.Response]]
+"""Sends a body to a path of one server, or gets it without one; returns the response once it has
+begun, of any status. Raises httpx2.TransportError: no response began."""
 
 
 class AnswerParser(Protocol):
@@ -48,27 +42,27 @@ class AnswerParser(Protocol):
     def finish(self) -> Finished: ...
 
 
-class PlainLine:
-    """A line without an SDK, for the server that we run ourselves.
+def plain_line(*, base_url: str, api_key: str, session: Session) -> Line:
+    """Return a line without an SDK, for the server that we run ourselves.
 
     The connection is closed after each answer, since llama.cpp closes idle ones silently.
     """
+    client = shared_client(session)
+    headers = {
+        "Authorization": f"Bearer {api_key}",
+        "Content-Type": "application/json",
+        "Connection": "close",
+    }
 
-    def __init__(self, *, base_url: str, api_key: str, session: Session) -> None:
-        self._base_url = base_url
-        self._client = shared_client(session)
-        self._headers = {
-            "Authorization": f"Bearer {api_key}",
-            "Content-Type": "application/json",
-            "Connection": "close",
-        }
+    async def send(path: str, body: bytes | None) -> httpx2.Response:
+        method, url = "GET" if body is None else "POST", base_url + path
+        request = client.build_request(method, url, content=body, headers=headers)
+        return await client.send(request, stream=True)
 
-    async def send(self, path: str, body: bytes | None) -> httpx2.Response:
-        method, url = "GET" if body is None else "POST", self._base_url + path
-        request = self._client.build_request(method, url, content=body, headers=self._headers)
-        return await self._client.send(request, stream=True)
+    return send
 
 
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class ChatEndpoint:
     """Streams answers over a line, and translates the transport's errors into ours.
 
@@ -78,29 +72,17 @@ class ChatEndpoint:
     every error text.
     """
 
-    def __init__(
-        self,
-        *,
-        provider: str,
-        line: Line,
-        api_key: str,
-        request_timeout_s: float,
-        stream_idle_timeout_s: float,
-        reader: Callable[..., AnswerParser] = ChatParser,
-        model: str = "",
-        nearby: bool = False,
-    ) -> None:
-        self._provider = provider
-        self._reader = reader
-        self._model = model
-        self._nearby = nearby
-        self._line = line
-        self._key = api_key
-        self._request_timeout_s = request_timeout_s
-        self._stream_idle_timeout_s = stream_idle_timeout_s
+    provider: str
+    line: Line
+    api_key: str
+    request_timeout_s: float
+    stream_idle_timeout_s: float
+    reader: Callable[..., AnswerParser] = ChatParser
+    model: str = ""
+    nearby: bool = False
 
     def mask(self, text: str) -> str:
-        return text.replace(self._key, "…") if self._key else text
+        return text.replace(self.api_key, "…") if self.api_key else text
 
     async def stream(
         self,
@@ -112,7 +94,7 @@ class ChatEndpoint:
         response = await self._open(path, body)
         try:
             pieces = response.aiter_bytes()
-            reader = (reader_of or self._reader)(self._provider, mask=self.mask)
+            reader = (reader_of or self.reader)(self.provider, mask=self.mask)
             streamed = 0
             while not reader.done:
                 data = await self._next(pieces)
@@ -141,15 +123,15 @@ class ChatEndpoint:
         finally:
             await response.aclose()
         if not isinstance(answer, dict):
-            raise ProviderBusy(f"{self._provider}: {path} answered no JSON object")
+            raise ProviderBusy(f"{self.provider}: {path} answered no JSON object")
         return cast("dict[str, Any]", answer)
 
     async def _open(self, path: str, body: bytes | None) -> httpx2.Response:
         """Return a response that began with status 200; raise our error for any other."""
-        if not (self._key.isascii() and self._key.isprintable()):
-            raise ProviderAuth(f"{self._provider}: the key has characters no key has")
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ProviderAuth(f"{self.provider}: the key has characters no key has")
         with self._translated(silent=True):
-            async with asyncio.timeout(self._request_timeout_s):
+            async with asyncio.timeout(self.request_timeout_s):
                 response = await self._send(path, body)
                 if response.status_code == 200:
                     return response
@@ -158,25 +140,25 @@ class ChatEndpoint:
                 finally:
                     await response.aclose()
         raise refused(
-            self._provider,
+            self.provider,
             response.status_code,
             told,
             headers=response.headers,
             mask=self.mask,
-            model=self._model,
+            model=self.model,
         )
 
     async def _send(self, path: str, body: bytes | None) -> httpx2.Response:
         failpoint.reached("before asking the model")
         try:
-            return await self._line.send(path, body)
+            return await self.line(path, body)
         finally:
             failpoint.reached("after asking the model")
 
     async def _next(self, pieces: AsyncGenerator[bytes]) -> bytes:
         """Return the next bytes of the answer, b"" at its end."""
         with self._translated():
-            async with asyncio.timeout(self._stream_idle_timeout_s):
+            async with asyncio.timeout(self.stream_idle_timeout_s):
                 return await anext(pieces, b"")
 
     async def _whole(self, response: httpx2.Response) -> bytes:
@@ -192,12 +174,12 @@ class ChatEndpoint:
         try:
             yield
         except TimeoutError as error:
-            said = f"{self._provider}: no answer in time"
-            if silent and self._nearby:
+            said = f"{self.provider}: no answer in time"
+            if silent and self.nearby:
                 raise StillComputing(said) from error
             raise ProviderTimeout(said, silent=silent) from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise broken(self._provider, error, mask=self.mask) from error
+            raise broken(self.provider, error, mask=self.mask) from error
 
 
 async def _read_out(pieces: AsyncGenerator[bytes]) -> None:

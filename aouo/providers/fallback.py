@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Protocol, runtime_checkable
 
@@ -69,6 +69,7 @@ class Preparing(Protocol):
     async def prepare(self) -> None: ...
 
 
+@dataclass(eq=False, repr=False)
 class FallbackModel:
     """A `ChatModel` over a primary and its fallbacks.
 
@@ -77,72 +78,62 @@ class FallbackModel:
     first model in the configuration that was asked.
     """
 
-    def __init__(
-        self,
-        models: Sequence[ChatModel],
-        *,
-        clock: Clock,
-        max_retries: int,
-        zone: tzinfo | None = None,
-        spread: Callable[[], float] = random.random,
-    ) -> None:
-        self._models = tuple(models)
-        self._clock = clock
-        self._max_retries = max_retries
-        self._zone = zone
-        self._spread = spread
-        self._living: dict[int, tuple[str, ...]] = {}
-        self._health = [Health(model.provider, model.model) for model in models]
+    models: Sequence[ChatModel]
+    """The models in the order of the configuration."""
+    _: KW_ONLY
+    clock: Clock
+    max_retries: int
+    zone: tzinfo | None = None
+    spread: Callable[[], float] = random.random
 
-    @property
-    def models(self) -> tuple[ChatModel, ...]:
-        """The models in the order of the configuration."""
-        return self._models
+    def __post_init__(self) -> None:
+        self._living: dict[int, tuple[str, ...]] = {}
+        self._health = [Health(model.provider, model.model) for model in self.models]
 
     @property
     def provider(self) -> str:
-        return self._models[0].provider
+        return self.models[0].provider
 
     @property
     def model(self) -> str:
-        return self._models[0].model
+        return self.models[0].model
 
     @property
     def context_window(self) -> int:
-        return min(model.context_window for model in self._models)
+        return min(model.context_window for model in self.models)
 
     @property
     def brief(self) -> bool:
-        return self._models[0].brief
+        return self.models[0].brief
 
     @property
     def sees(self) -> bool:
-        return all(model.sees for model in self._models)
+        return all(model.sees for model in self.models)
 
     @property
     def candidates(self) -> tuple[tuple[str, str], ...]:
-        return tuple(pair for model in self._models for pair in model.candidates)
+        return tuple(pair for model in self.models for pair in model.candidates)
 
     @property
     def note(self) -> str:
         """A warning about the primary, "" = none."""
-        return str(getattr(self._models[0], "note", ""))
+        return str(getattr(self.models[0], "note", ""))
 
     @property
     def health(self) -> tuple[Health, ...]:
         """The health of each model, in the order of the configuration."""
-        now = self._clock.now()
+        now = self.clock.now()
         return tuple(
             replace(one, until=None) if one.until and one.until <= now else one
             for one in self._health
         )
 
     def __repr__(self) -> str:
-        return f"FallbackModel({', '.join(map(repr, self._models))})"
+        return f"FallbackModel({', '.join(map(repr, self.models))})"
 
     async def prepare(self) -> None:
         """Make the first call as fast as later ones, where a model supports it."""
-        for model in self._models:
+        for model in self.models:
             if isinstance(model, Preparing):
                 await model.prepare()
 
@@ -153,7 +144,7 @@ class FallbackModel:
         for at, which in enumerate(tries):
             told = False
             try:
-                async with aclosing(self._models[which].stream(request)) as events:
+                async with aclosing(self.models[which].stream(request)) as events:
                     async for event in events:
                         if broke_off:
                             broke_off = False
@@ -163,7 +154,7 @@ class FallbackModel:
                 self._answered(which)
                 return
             except ProviderError as error:
-                failed[which], spread = error, self._spread()
+                failed[which], spread = error, self.spread()
                 given_up = ("/".join(self._name(which)), type(error).__name__)
                 await self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
                 if not moves_on(error, request):
@@ -180,7 +171,7 @@ class FallbackModel:
             names, last = (self._name(which), self._name(following[0])), at + 1 + len(following)
             yield AsksAgain(*names, at + 2, last, failed[which])
             if which in following:
-                await self._clock.sleep(pause_s(failed[which], at + 1, spread))
+                await self.clock.sleep(pause_s(failed[which], at + 1, spread))
             else:
                 self._moved_on(which, following[0], failed[which])
         raised = failed[min(failed)]
@@ -188,20 +179,20 @@ class FallbackModel:
         raise raised
 
     def _name(self, which: int) -> tuple[str, str]:
-        return self._models[which].provider, self._models[which].model
+        return self.models[which].provider, self.models[which].model
 
     def _tries(self) -> tuple[int, ...]:
         """Return which models to ask, in order; cooling ones come last."""
-        if len(self._models) == 1:
-            return (0,) * (1 + self._max_retries)
-        now = self._clock.now()
+        if len(self.models) == 1:
+            return (0,) * (1 + self.max_retries)
+        now = self.clock.now()
         cooling = [bool(health.until and health.until > now) for health in self._health]
-        return tuple(sorted(range(len(self._models)), key=cooling.__getitem__))
+        return tuple(sorted(range(len(self.models)), key=cooling.__getitem__))
 
     def _signed(self, which: int, event: ModelEvent) -> ModelEvent:
         if not isinstance(event, Finished):
             return event
-        model = self._models[which]
+        model = self.models[which]
         return replace(
             event, provider=event.provider or model.provider, model=event.model or model.model
         )
@@ -216,22 +207,22 @@ class FallbackModel:
     ) -> None:
         """Record and log a failure, and complete the error with what is known."""
         if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
-            then = self._clock.now() + timedelta(seconds=min(error.retry_after_s, MAX_NAMED_S))
-            error.until = then.astimezone(self._zone)
+            then = self.clock.now() + timedelta(seconds=min(error.retry_after_s, MAX_NAMED_S))
+            error.until = then.astimezone(self.zone)
         if isinstance(error, ModelGone):
-            error.model = error.model or self._models[which].model
+            error.model = error.model or self.models[which].model
             error.living = await self._living_beside(which)
         health = self._health[which]
         kind = type(error).__name__
         failures = health.failures + 1
         pause = pause_s(error, failures, spread)
-        until = self._clock.now() + timedelta(seconds=min(pause, MAX_COOLING_S))
+        until = self.clock.now() + timedelta(seconds=min(pause, MAX_COOLING_S))
         if not isinstance(error, _IT_WORKS):
             self._health[which] = replace(
                 health,
                 failures=failures,
                 last=kind,
-                until=until if isinstance(error, MOVES_ON) and len(self._models) > 1 else None,
+                until=until if isinstance(error, MOVES_ON) and len(self.models) > 1 else None,
             )
         log.warning(
             "provider_error",
@@ -245,7 +236,7 @@ class FallbackModel:
 
     async def _living_beside(self, which: int) -> tuple[str, ...]:
         """Return other models of the service of a missing model; asked once."""
-        model = self._models[which]
+        model = self.models[which]
         if which not in self._living:
             self._living[which] = await model.living() if isinstance(model, Listing) else ()
         return self._living[which]

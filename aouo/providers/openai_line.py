@@ -7,13 +7,17 @@ first call imports this module, since importing the SDK takes most of a second.
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import httpx2
 import openai
 
 from aouo.providers.http import Session, shared_client
+
+if TYPE_CHECKING:
+    from aouo.providers.endpoint import Line
 
 import_module("httpx")  # whole: the SDK would take one that a thread has half imported
 
@@ -33,42 +37,42 @@ class _Client(openai.AsyncOpenAI):
         }
 
 
-class OpenAILine:
-    """A `Line` over the SDK; without a key it sends no Authorization header."""
+def openai_line(*, base_url: str, api_key: str, session: Session) -> Line:
+    """Return a line over the SDK; without a key it sends no Authorization header."""
+    client = _Client(
+        api_key=api_key or _NO_KEY,
+        base_url=base_url,
+        timeout=None,
+        max_retries=0,  # `fallback` retries: it also knows cut streams and the next model
+        http_client=shared_client(session),
+    )
+    options: openai.RequestOptions = {"security": {"bearer_auth": True}}
+    if not api_key:
+        options["headers"] = {"Authorization": openai.Omit()}
+    return partial(_send, client, options)
 
-    def __init__(self, *, base_url: str, api_key: str, session: Session) -> None:
-        self._client = _Client(
-            api_key=api_key or _NO_KEY,
-            base_url=base_url,
-            timeout=None,
-            max_retries=0,  # `fallback` retries: it also knows cut streams and the next model
-            http_client=shared_client(session),
+
+async def _send(
+    client: _Client, options: openai.RequestOptions, path: str, body: bytes | None
+) -> httpx2.Response:
+    try:
+        return cast("httpx2.Response", await _begin(client, options, path, body))
+    except openai.APIStatusError as refused:
+        return refused.response
+    except openai.APIConnectionError as error:
+        broken = error.__cause__ or error
+        raise broken from broken.__cause__  # what aiohttp said
+
+
+async def _begin(
+    client: _Client, options: openai.RequestOptions, path: str, body: bytes | None
+) -> object:
+    """Return the raw response once it begins, without the SDK's stream object around it."""
+    stream_cls, raw = openai.AsyncStream[object], httpx2.Response
+    if body is None:
+        return await client.get(
+            path, cast_to=raw, options=options, stream=True, stream_cls=stream_cls
         )
-        self._options: openai.RequestOptions = {"security": {"bearer_auth": True}}
-        if not api_key:
-            self._options["headers"] = {"Authorization": openai.Omit()}
-
-    async def send(self, path: str, body: bytes | None) -> httpx2.Response:
-        try:
-            return cast("httpx2.Response", await self._begin(path, body))
-        except openai.APIStatusError as refused:
-            return refused.response
-        except openai.APIConnectionError as error:
-            broken = error.__cause__ or error
-            raise broken from broken.__cause__  # what aiohttp said
-
-    async def _begin(self, path: str, body: bytes | None) -> object:
-        """Return the raw response once it begins, without the SDK's stream object around it."""
-        stream_cls, raw = openai.AsyncStream[object], httpx2.Response
-        if body is None:
-            return await self._client.get(
-                path, cast_to=raw, options=self._options, stream=True, stream_cls=stream_cls
-            )
-        return await self._client.post(
-            path,
-            cast_to=raw,
-            content=body,
-            options=self._options,
-            stream=True,
-            stream_cls=stream_cls,
-        )
+    return await client.post(
+        path, cast_to=raw, content=body, options=options, stream=True, stream_cls=stream_cls
+    )

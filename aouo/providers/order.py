@@ -11,7 +11,7 @@ then person and model in turns, results right after their calls, never the model
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aouo.facts.transcript import (
     AssistantSaid,
@@ -28,19 +28,11 @@ GO_ON = UserSaid("[Go on.]")
 _BREAK = "\n\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """Messages without system messages; unchanged ones are the same objects.
+def in_order(request: ModelRequest) -> tuple[Sequence[Message], int]:
+    """Return the messages of a request as every service accepts them, and the index of this turn's
+    first message, the length if there is none.
 
-    `words_at` is the index of this turn's first message, the length if there is none.
-    """
-
-    messages: Sequence[Message]
-    words_at: int
-
-
-def in_order(request: ModelRequest) -> Ordered:
-    """Return the messages of a request as every service accepts them.
+    There are no system messages, and unchanged messages are the same objects.
 
     A summary stands before the first words of the person, so that system and tools stay a stable
     prefix, and strangers' words in it never become system words. The changing context, in
@@ -78,7 +70,7 @@ def _words_at(messages: Sequence[Message], request: ModelRequest) -> int:
     return next((at for at in places if type(messages[at]) is UserSaid), len(messages))
 
 
-def _in_turns(messages: Sequence[Message], at: int) -> Ordered:
+def _in_turns(messages: Sequence[Message], at: int) -> tuple[Sequence[Message], int]:
     kept: list[Message] = []
     words_at = -1
     # Plain type tests, since this runs over hundreds of messages before each model call.
@@ -104,7 +96,7 @@ def _in_turns(messages: Sequence[Message], at: int) -> Ordered:
             words_at = len(kept) - 1
     if kept and type(kept[-1]) is AssistantSaid:
         kept.append(GO_ON)
-    return Ordered(kept, words_at if words_at >= 0 else len(kept))
+    return kept, words_at if words_at >= 0 else len(kept)
 
 
 def _both_said(one: UserSaid, other: UserSaid) -> UserSaid:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import structlog
 
 from aouo.facts.errors import ProviderError
-from aouo.facts.transcript import ModelRequest
+from aouo.facts.transcript import ModelEvent, ModelRequest
 from aouo.providers.dialect import Dialect, Dialects, first_dialect
 from aouo.providers.http import Session
 
@@ -23,8 +24,13 @@ log = structlog.get_logger()
 _NAMES = ("localhost", ".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 
-class Service(TypedDict):
-    """The arguments of a `ServiceModel`; times in seconds, `context_window` in tokens."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class ServiceModel(ABC):
+    """A `ChatModel` of a service, without what depends on the service's format.
+
+    The first call or `prepare` imports its SDK, in a thread. Times are in seconds,
+    `context_window` is in tokens.
+    """
 
     provider: str
     model: str
@@ -32,75 +38,22 @@ class Service(TypedDict):
     api_key: str
     context_window: int
     session: Session
-    request_timeout_s: NotRequired[float]
-    stream_idle_timeout_s: NotRequired[float]
-    brief: NotRequired[bool]
-    sees: NotRequired[bool]
-    dialects: NotRequired[Dialects]
+    request_timeout_s: float = 300.0
+    stream_idle_timeout_s: float = 300.0
+    brief: bool = False
+    sees: bool = False
+    dialects: Dialects = field(default_factory=Dialects)
 
-
-class ServiceModel(ABC):
-    """The part of a `ChatModel` that does not depend on the service's format.
-
-    The first call or `prepare` imports its SDK, in a thread. `reader` makes the parser for an
-    answer in the service's format.
-    """
-
-    reader: Callable[..., AnswerParser]
-
-    def __init__(
-        self,
-        *,
-        provider: str,
-        model: str,
-        base_url: str,
-        api_key: str,
-        context_window: int,
-        session: Session,
-        request_timeout_s: float = 300.0,
-        stream_idle_timeout_s: float = 300.0,
-        brief: bool = False,
-        sees: bool = False,
-        dialects: Dialects | None = None,
-    ) -> None:
-        self._provider = provider
-        self._model = model
-        self._base_url = base_url.rstrip("/")
-        self._key = api_key.strip()
-        self._context_window = context_window
-        self._session = session
-        self._request_timeout_s = request_timeout_s
-        self._stream_idle_timeout_s = stream_idle_timeout_s
-        self._brief = brief
-        self._sees = sees
-        self._dialects = dialects or Dialects()
-        self._first = first_dialect(self._model, self._base_url)
+    def __post_init__(self) -> None:
+        self.base_url = self.base_url.rstrip("/")
+        self.api_key = self.api_key.strip()
+        self._first = first_dialect(self.model, self.base_url)
         self._endpoint: ChatEndpoint | None = None
         self._connecting = asyncio.Lock()
 
     @property
-    def provider(self) -> str:
-        return self._provider
-
-    @property
-    def model(self) -> str:
-        return self._model
-
-    @property
-    def context_window(self) -> int:
-        return self._context_window
-
-    @property
-    def brief(self) -> bool:
-        return self._brief
-
-    @property
-    def sees(self) -> bool:
-        return self._sees
-
-    @property
     def candidates(self) -> tuple[tuple[str, str], ...]:
-        return ((self._provider, self._model),)
+        return ((self.provider, self.model),)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -111,7 +64,7 @@ class ServiceModel(ABC):
 
     @property
     def _dialect(self) -> Dialect:
-        return self._dialects.of(self._base_url, self._model, self._first)
+        return self.dialects.of(self.base_url, self.model, self._first)
 
     def _learn(
         self, was: Dialect, now: Dialect, request: ModelRequest, refused: ProviderError | None
@@ -119,10 +72,10 @@ class ServiceModel(ABC):
         """Keep what an answer or a refusal has shown, for all users of this model."""
         if now == was:
             return
-        self._dialects.learn(self._base_url, self._model, was, now)
+        self.dialects.learn(self.base_url, self.model, was, now)
         if refused is None:
             return
-        who = {"provider": self._provider, "model": self._model, "error": str(refused)}
+        who = {"provider": self.provider, "model": self.model, "error": str(refused)}
         if was.effort and not now.effort and request.effort:
             log.warning("setting_refused", setting="provider.effort", value=request.effort, **who)
         if was.temperature and not now.temperature and request.temperature is not None:
@@ -130,11 +83,19 @@ class ServiceModel(ABC):
             log.warning("setting_refused", setting="provider.temperature", value=value, **who)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._provider!r}, {self._model!r})"
+        return f"{type(self).__name__}({self.provider!r}, {self.model!r})"
 
     async def prepare(self) -> None:
         """Import the SDK and make its client, so that the first call does not wait for it."""
         await self._connected()
+
+    @abstractmethod
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Ask the model; see `ChatModel.stream`."""
+
+    @abstractmethod
+    def _reader(self) -> Callable[..., AnswerParser]:
+        """Return what makes the parser for an answer in the service's format."""
 
     @abstractmethod
     def _line(self) -> Line:
@@ -152,14 +113,14 @@ class ServiceModel(ABC):
         from aouo.providers.endpoint import ChatEndpoint
 
         return ChatEndpoint(
-            provider=self._provider,
+            provider=self.provider,
             line=self._line(),
-            api_key=self._key,
-            request_timeout_s=self._request_timeout_s,
-            stream_idle_timeout_s=self._stream_idle_timeout_s,
-            reader=self.reader,
-            model=self._model,
-            nearby=is_nearby(self._base_url),
+            api_key=self.api_key,
+            request_timeout_s=self.request_timeout_s,
+            stream_idle_timeout_s=self.stream_idle_timeout_s,
+            reader=self._reader(),
+            model=self.model,
+            nearby=is_nearby(self.base_url),
         )
 
 

@@ -7,13 +7,15 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from aouo.plumbing import children
 from aouo.sandbox.levels import INSIDE, Bubblewrap
 from aouo.sandbox.order import Order
+from aouo.sandbox.watching import Kill
 
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SCRATCH = ("/tmp", "/dev/shm")
@@ -28,33 +30,28 @@ ETC = (
 """The part of /etc that programs need, without accounts, addresses and settings."""
 
 
-class Inner:
-    """The process that bubblewrap starts, as it tells us by a pipe whose end for writing is `told`.
+@contextmanager
+def pipe_of_inner() -> Generator[tuple[int, Kill]]:
+    """Yield the end of a pipe by which bubblewrap tells of the process that it starts, and what
+    kills all that is left of a run, right after bubblewrap's own process was ended.
 
-    It asks the kernel to die with bubblewrap a moment after it began: if bubblewrap is ended in
-    that moment it would stay for ever. What began earlier still is in bubblewrap's group.
+    The end is to be closed once bubblewrap has its own copy, or was not started. The inner process
+    asks the kernel to die with bubblewrap a moment after it began: if bubblewrap is ended in that
+    moment it would stay for ever. What began earlier still is in bubblewrap's group.
     """
+    reads, told = os.pipe()
+    os.set_blocking(reads, False)
+    try:
+        yield told, partial(_kill, reads)
+    finally:
+        os.close(reads)
 
-    def __init__(self) -> None:
-        self._reads, self.told = os.pipe()
-        os.set_blocking(self._reads, False)
 
-    def __enter__(self) -> Inner:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        os.close(self._reads)
-
-    def started(self) -> None:
-        """Close our copy of `told`, once bubblewrap has its own or was not started."""
-        os.close(self.told)
-
-    def kill(self, process: asyncio.subprocess.Process) -> None:
-        """Kill what is left of a run, right after bubblewrap's own process was ended."""
-        children.kill_group(process)
-        with suppress(BlockingIOError):
-            if found := _CHILD.search(os.read(self._reads, 4096)):
-                _kill_orphan(int(found[1]))
+def _kill(reads: int, process: asyncio.subprocess.Process) -> None:
+    children.kill_group(process)
+    with suppress(BlockingIOError):
+        if found := _CHILD.search(os.read(reads, 4096)):
+            _kill_orphan(int(found[1]))
 
 
 def _kill_orphan(pid: int) -> None:
@@ -87,10 +84,11 @@ def bound(order: Order) -> tuple[Path, ...]:
     return (*python_folders(), INSIDE.parent.resolve(), *order.readable, *order.writable)
 
 
-def command(level: Bubblewrap, order: Order, scratch: Path, inner: Inner) -> list[str]:
+def command(level: Bubblewrap, order: Order, scratch: Path, told: int) -> list[str]:
     """Return the command line up to the program inside; later mounts cover earlier ones.
 
-    Where no mounts can be made inside, the folder `scratch` is mounted for temporary files.
+    `told` is as in `pipe_of_inner`. Where no mounts can be made inside, the folder `scratch` is
+    mounted for temporary files.
     """
     words = [
         level.bwrap,
@@ -100,7 +98,7 @@ def command(level: Bubblewrap, order: Order, scratch: Path, inner: Inner) -> lis
         "--cap-drop",
         "ALL",
         "--info-fd",
-        str(inner.told),
+        str(told),
     ]
     words += ["--uid", NOBODY, "--gid", NOBODY, "--hostname", "sandbox"]
     for folder in system():

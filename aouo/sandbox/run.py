@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -19,8 +20,7 @@ from aouo.facts.ids import ulid
 from aouo.plumbing import children
 from aouo.plumbing.shield import finish
 from aouo.plumbing.trees import remove
-from aouo.sandbox import bubblewrap, cgroup
-from aouo.sandbox.instructions import told
+from aouo.sandbox import bubblewrap, cgroup, instructions
 from aouo.sandbox.levels import (
     INSIDE,
     Bubblewrap,
@@ -97,19 +97,19 @@ class Sandbox:
             )
             behind = order.online and not isinstance(level, Unconfined)
             ours, theirs = socket.socketpair() if behind else (None, None)
-            inner = stack.enter_context(bubblewrap.Inner())
+            told, kill = stack.enter_context(bubblewrap.pipe_of_inner())
             try:
-                process = await _start(level, order, scratch, groups, theirs, inner)
+                process = await _start(level, order, scratch, groups, theirs, told)
             finally:
-                inner.started()
+                os.close(told)
                 if theirs is not None:
                     theirs.close()
             try:
                 if ours is not None:
                     await stack.enter_async_context(_served(ours, egress))
-                return await Watch(process, order, scratch, is_full, inner.kill).ran()
+                return await Watch(process, order, scratch, is_full, kill).ran()
             finally:
-                await finish(closed(process, inner.kill))
+                await finish(closed(process, kill))
 
 
 @asynccontextmanager
@@ -137,12 +137,12 @@ async def _start(
     scratch: Path,
     groups: Sequence[Path],
     egress: socket.socket | None,
-    inner: bubblewrap.Inner,
+    told: int,
 ) -> asyncio.subprocess.Process:
     words = [str(bubblewrap.python()), "-I", "-S", "-B", str(INSIDE.resolve())]
-    words += [told(level, order, scratch, egress.fileno() if egress else -1)]
+    words += [instructions.told(level, order, scratch, egress.fileno() if egress else -1)]
     if isinstance(level, Bubblewrap):
-        words = [*bubblewrap.command(level, order, scratch, inner), *words]
+        words = [*bubblewrap.command(level, order, scratch, told), *words]
         scratch = Path(bubblewrap.SCRATCH[0])
     if not isinstance(level, Unconfined) and level.lowered:
         words = [*lowering(), *words]
@@ -156,7 +156,7 @@ async def _start(
         env=environ,
         stderr=asyncio.subprocess.PIPE,
         folder="/" if isinstance(level, Bubblewrap) else order.folder,
-        handed_on=(inner.told, *((egress.fileno(),) if egress else ())),
+        handed_on=(told, *((egress.fileno(),) if egress else ())),
     )
 
 

@@ -8,6 +8,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,24 +26,19 @@ _LOOK_SHARE = 10
 _BLOCK_BYTES = 512  # as stat(2) counts, whatever the disk's are
 
 
+@dataclass(eq=False)
 class Watch:
     """Watches one run; `is_full` is called now and then, in a thread, and true ends the run.
 
     `kill` kills what is left of a run that was asked to end."""
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        order: Order,
-        scratch: Path,
-        is_full: Callable[[], bool],
-        kill: Kill,
-    ) -> None:
-        self._process = process
-        self._order = order
-        self._scratch = scratch
-        self._is_full = is_full
-        self._kill = kill
+    process: asyncio.subprocess.Process
+    order: Order
+    scratch: Path
+    is_full: Callable[[], bool]
+    kill: Kill
+
+    def __post_init__(self) -> None:
         self._out, self._err = bytearray(), bytearray()
         self._end: End = "exit"
 
@@ -50,39 +46,39 @@ class Watch:
         """Return the result, once the process has ended or was asked to; then call `closed`."""
         try:
             async with (
-                asyncio.timeout(self._order.limits.time_s),
+                asyncio.timeout(self.order.limits.time_s),
                 asyncio.TaskGroup() as group,
             ):
                 for part in (self._feed(), self._take(), self._follow()):
                     group.create_task(part)
                 looking = group.create_task(self._look())
-                await self._process.wait()
+                await self.process.wait()
                 looking.cancel()
         except TimeoutError:
             self._end = "time"
         said = self._err.decode("utf-8", "replace").strip()
-        out = bytes(self._out[: self._order.limits.output_bytes])
-        return Ran(self._end, self._process.returncode or 0, out, said)
+        out = bytes(self._out[: self.order.limits.output_bytes])
+        return Ran(self._end, self.process.returncode or 0, out, said)
 
     async def _feed(self) -> None:
-        stdin = self._process.stdin
+        stdin = self.process.stdin
         assert stdin is not None
         with suppress(ConnectionError):  # it ended without reading everything
-            stdin.write(self._order.stdin)
+            stdin.write(self.order.stdin)
             await stdin.drain()
             stdin.close()
 
     async def _take(self) -> None:
-        stdout, most = self._process.stdout, self._order.limits.output_bytes
+        stdout, most = self.process.stdout, self.order.limits.output_bytes
         assert stdout is not None
         while piece := await stdout.read(_CHUNK_BYTES):  # to its end: a full pipe holds it open
             self._out.extend(piece[: most + 1 - len(self._out)])
             if len(self._out) > most:
                 self._end = "output"
-                _ask_to_end(self._process)
+                _ask_to_end(self.process)
 
     async def _follow(self) -> None:
-        stderr = self._process.stderr
+        stderr = self.process.stderr
         assert stderr is not None
         while piece := await stderr.read(_CHUNK_BYTES):
             self._err.extend(piece)
@@ -96,13 +92,13 @@ class Watch:
             took_s = time.perf_counter() - begun_s
             await asyncio.sleep(max(_LOOK_EVERY_S, _LOOK_SHARE * took_s))
         self._end = excess
-        await _end(self._process, self._kill)
+        await _end(self.process, self.kill)
 
     def _excess(self) -> End | None:
-        limits = self._order.limits
-        if _is_over(self._scratch, self._process.pid, limits.scratch_bytes, limits.scratch_entries):
+        limits = self.order.limits
+        if _is_over(self.scratch, self.process.pid, limits.scratch_bytes, limits.scratch_entries):
             return "scratch"
-        return "room" if self._is_full() else None
+        return "room" if self.is_full() else None
 
 
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:

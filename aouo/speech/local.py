@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -39,14 +39,6 @@ _PACKAGED_EARS, _PACKAGED_VOICE = "whisper-tiny.en", "hibari"
 # Whisper's library must not ask its hub for a missing model; spinning threads made it four times
 # slower on a busy machine.
 _CHILD_ENV = {"HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "passive"}
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The owner's weights: a folder for hearing, a file for speaking; "" = the packaged ones."""
-
-    ears: str = ""
-    voice: str = ""
 
 
 def lack_of_ears(model: str) -> Lack | None:
@@ -83,34 +75,28 @@ class _Child:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    said: dict[str, Any]
-    sound: bytes = b""
-
-
 class _Gone(Exception):
     """The worker ended before it answered."""
 
 
+@dataclass(eq=False)
 class LocalSpeech:
     """Hears and speaks; `patience_s` is how long the worker may be silent during a call.
+
+    `ears` is the owner's folder of weights for hearing, `voice` their file for speaking; "" = the
+    packaged ones.
 
     `aclose` ends the worker for good.
     """
 
-    def __init__(
-        self,
-        models: Models,
-        *,
-        usual_voice: str = "",
-        patience_s: float = 90.0,
-        idle_s: float = IDLE_S,
-    ) -> None:
-        self._models = models
-        self._usual_voice = usual_voice
-        self._patience_s = patience_s
-        self._idle_s = idle_s
+    ears: str = ""
+    voice: str = ""
+    _: KW_ONLY
+    usual_voice: str = ""
+    patience_s: float = 90.0
+    idle_s: float = IDLE_S
+
+    def __post_init__(self) -> None:
         self._child: _Child | None = None
         self._closed = False
         self._starting = asyncio.Lock()
@@ -127,16 +113,16 @@ class LocalSpeech:
         """Transcribe `file`; see `Ears`."""
         del seconds  # it costs nothing
         begun_s = time.perf_counter()
-        said = (await self._ask({"hear": str(file)})).said
-        call = _call("stt", Path(self._models.ears).name or _PACKAGED_EARS, begun_s)
+        said, _ = await self._ask({"hear": str(file)})
+        call = _call("stt", Path(self.ears).name or _PACKAGED_EARS, begun_s)
         return Heard(str(said["text"]), call, unclear=bool(said["unclear"]))
 
     async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
         """Speak `text` as a voice note; see `Voice`."""
         begun_s = time.perf_counter()
-        answer = await self._ask({"speak": text, "voice": voice or self._usual_voice})
-        spend(_call("tts", Path(self._models.voice).stem or _PACKAGED_VOICE, begun_s))
-        return Audio(answer.sound, VOICE, ".ogg")
+        _, sound = await self._ask({"speak": text, "voice": voice or self.usual_voice})
+        spend(_call("tts", Path(self.voice).stem or _PACKAGED_VOICE, begun_s))
+        return Audio(sound, VOICE, ".ogg")
 
     async def aclose(self) -> None:
         self._closed = True
@@ -145,8 +131,8 @@ class LocalSpeech:
             if child is not None:
                 await children.end(child.process, patience_s=child_process.STOP_TIMEOUT_S)
 
-    async def _ask(self, wish: dict[str, str]) -> _Answer:
-        """Return the worker's answer; repeated once if the worker ended, perhaps by another call.
+    async def _ask(self, wish: dict[str, str]) -> tuple[dict[str, Any], bytes]:
+        """Return the worker's answer and sound; asked twice if it ended, perhaps by another call.
 
         Raises:
             ProviderBroke: it ended twice, or cannot work at all.
@@ -164,25 +150,25 @@ class LocalSpeech:
                 except _Gone as error:
                     raise ProviderBroke(f"{_WHO}: the worker broke down: {error}") from error
 
-    async def _asked(self, wish: dict[str, str]) -> _Answer:
+    async def _asked(self, wish: dict[str, str]) -> tuple[dict[str, Any], bytes]:
         child = await self._running()
         try:
-            answer = await self._answer(child, wish)
+            said, sound = await self._answer(child, wish)
         except TimeoutError as error:
             await children.end(child.process)
-            raise ProviderTimeout(f"{_WHO}: no sign of life in {self._patience_s:g} s") from error
+            raise ProviderTimeout(f"{_WHO}: no sign of life in {self.patience_s:g} s") from error
         except (OSError, EOFError, ValueError) as error:
             await children.end(child.process, patience_s=1)
             raise _Gone(f"{type(error).__name__}, exit {child.process.returncode}") from error
-        if "refused" in answer.said:
-            raise ProviderRejected(f"{_WHO}: {answer.said['refused']}")
-        if "broken" in answer.said:
-            raise ProviderBroke(f"{_WHO}: {answer.said['broken']}")
-        return answer
+        if "refused" in said:
+            raise ProviderRejected(f"{_WHO}: {said['refused']}")
+        if "broken" in said:
+            raise ProviderBroke(f"{_WHO}: {said['broken']}")
+        return said, sound
 
-    async def _answer(self, child: _Child, wish: dict[str, str]) -> _Answer:
+    async def _answer(self, child: _Child, wish: dict[str, str]) -> tuple[dict[str, Any], bytes]:
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(self._patience_s) as limit:
+        async with asyncio.timeout(self.patience_s) as limit:
             reader, writer = await asyncio.open_connection(
                 "127.0.0.1", child.port, limit=_MAX_LINE_BYTES
             )
@@ -190,8 +176,8 @@ class LocalSpeech:
                 writer.write(json.dumps(wish | {"key": child.key}).encode() + b"\n")
                 await writer.drain()
                 while (said := _object(await reader.readline())).get("alive"):
-                    limit.reschedule(loop.time() + self._patience_s)
-                return _Answer(said, await reader.readexactly(int(said.get("sound", 0))))
+                    limit.reschedule(loop.time() + self.patience_s)
+                return said, await reader.readexactly(int(said.get("sound", 0)))
             finally:
                 writer.close()  # the worker then stops working on it
 
@@ -209,9 +195,9 @@ class LocalSpeech:
             *children.PYTHON,
             "-m",
             _WORKER,
-            f"--ears={_ears_folder(self._models.ears)}",
-            f"--voice-model={self._models.voice and _own(self._models.voice)}",
-            f"--idle-s={self._idle_s}",
+            f"--ears={_ears_folder(self.ears)}",
+            f"--voice-model={self.voice and _own(self.voice)}",
+            f"--idle-s={self.idle_s}",
             env=children.clean_environment() | _CHILD_ENV,
         )
         try:

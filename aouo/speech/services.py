@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -109,35 +109,31 @@ class Voice(Protocol):
         ...
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SpeechService:
     """One service's SDK over the runtime's session; failures become `ProviderError`s.
 
     `base_url` for groq is without `/openai/v1`, which its SDK adds.
     """
 
-    def __init__(
-        self,
-        *,
-        backend: Backend,
-        base_url: str,
-        api_key: str,
-        session: Session,
-        request_timeout_s: float = 90.0,
-    ) -> None:
-        self.backend: Backend = backend
-        self._base_url = base_url.rstrip("/")
-        self._key = api_key.strip()
-        self._session = session
-        self._request_timeout_s = request_timeout_s
+    backend: Backend
+    base_url: str
+    api_key: str
+    session: Session
+    request_timeout_s: float = 90.0
+
+    def __post_init__(self) -> None:
+        self.base_url = self.base_url.rstrip("/")
+        self.api_key = self.api_key.strip()
         self._client: Any = None
 
     async def ask(self, what: Callable[[Any], Awaitable[T]]) -> T:
         """Await `what` with the SDK's client, within the time limit of a request."""
-        if not (self._key and self._key.isascii() and self._key.isprintable()):
+        if not (self.api_key and self.api_key.isascii() and self.api_key.isprintable()):
             raise ProviderAuth(f"{self.backend}: there is no key, or it has characters no key has")
         client = self._client or await asyncio.to_thread(self._connect)
         try:
-            async with asyncio.timeout(self._request_timeout_s):
+            async with asyncio.timeout(self.request_timeout_s):
                 return await what(client)
         except TimeoutError as error:
             raise ProviderTimeout(f"{self.backend}: no answer in time") from error
@@ -164,21 +160,21 @@ class SpeechService:
             import_module("httpx")  # as `providers/openai_line` does
 
             self._client = openai.AsyncOpenAI(
-                api_key=self._key,
-                base_url=self._base_url,
+                api_key=self.api_key,
+                base_url=self.base_url,
                 timeout=None,
                 max_retries=0,
-                http_client=shared_client(self._session),
+                http_client=shared_client(self.session),
             )
         else:
             import groq
 
             self._client = groq.AsyncGroq(
-                api_key=self._key,
-                base_url=self._base_url.removesuffix("/openai/v1"),
+                api_key=self.api_key,
+                base_url=self.base_url.removesuffix("/openai/v1"),
                 timeout=None,
                 max_retries=0,
-                http_client=httpx_client(self._session),
+                http_client=httpx_client(self.session),
             )
         return self._client
 
@@ -208,26 +204,24 @@ class SpeechService:
         return TermsAsked(str(refusal)) if told.get("code") == _TERMS_CODE else refusal
 
     def _mask(self, text: str) -> str:
-        return text.replace(self._key, "…")
+        return text.replace(self.api_key, "…")
 
 
+@dataclass(eq=False)
 class Speaker:
     """Speaks; `model` and `voice` are the service's names, "" = its usual ones. `price` is that
     of a million characters."""
 
-    def __init__(
-        self,
-        service: SpeechService,
-        *,
-        model: str = "",
-        voice: str = "",
-        price: PriceOf = _unknown,
-    ) -> None:
-        self._service = service
-        self._price = price
-        self._rules = RULES[service.backend]
-        self.model = model or self._rules.voice_model
-        self._voice = voice or self._rules.voice
+    service: SpeechService
+    _: KW_ONLY
+    model: str = ""
+    voice: str = ""
+    price: PriceOf = _unknown
+
+    def __post_init__(self) -> None:
+        self._rules = RULES[self.service.backend]
+        self.model = self.model or self._rules.voice_model
+        self.voice = self.voice or self._rules.voice
 
     async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
         """Speak `text` as a voice note, or in the service's format if it cannot be converted.
@@ -240,10 +234,10 @@ class Speaker:
         """
         parts = [part for part in pieces(text, self._rules.max_chars) if part.strip()] or [text]
         how = self._rules.joined if len(parts) > 1 else self._rules.sound
-        wish = {"model": self.model, "voice": voice or self._voice, "response_format": how}
+        wish = {"model": self.model, "voice": voice or self.voice, "response_format": how}
         sounds: list[bytes] = []
         patience_s = 0.0
-        price = await asyncio.to_thread(self._price, self._service.backend, self.model)
+        price = await asyncio.to_thread(self.price, self.service.backend, self.model)
         for at, part in enumerate(parts):
             begun_s = time.perf_counter()
             sound, paused_s = await self._piece(
@@ -252,19 +246,19 @@ class Speaker:
             sounds.append(sound)
             patience_s = PATIENCE_S if at == 0 else patience_s - paused_s
             usd = None if price is None else price * len(part.strip()) / 1_000_000
-            spend(_call("tts", self._service, self.model, begun_s, usd))
+            spend(_call("tts", self.service, self.model, begun_s, usd))
         return await asyncio.to_thread(_as_note, sounds)
 
     async def shutdown(self) -> str:
         """The day on which the service ends this model, "" = it names none."""
-        return await self._service.shutdown_of(self.model)
+        return await self.service.shutdown_of(self.model)
 
     async def _piece(self, wish: dict[str, str], patience_s: float) -> tuple[bytes, float]:
         """Return the sound of one piece, and the seconds paused at the service's request."""
         paused_s = 0.0
         while True:
             try:
-                sound = await self._service.ask(lambda client: _spoken(client, wish))
+                sound = await self.service.ask(lambda client: _spoken(client, wish))
             except ProviderBusy as error:
                 if not 0 < error.retry_after_s <= patience_s - paused_s:
                     raise
@@ -274,16 +268,18 @@ class Speaker:
                 return sound, paused_s
 
 
+@dataclass(eq=False)
 class Transcriber:
     """Transcribes files; `price` is that of a minute."""
 
-    def __init__(
-        self, service: SpeechService, *, model: str = "", price: PriceOf = _unknown
-    ) -> None:
-        self._service = service
-        self._price = price
-        self._rules = RULES[service.backend]
-        self.model = ears_model(service.backend, model)
+    service: SpeechService
+    _: KW_ONLY
+    model: str = ""
+    price: PriceOf = _unknown
+
+    def __post_init__(self) -> None:
+        self._rules = RULES[self.service.backend]
+        self.model = ears_model(self.service.backend, self.model)
 
     async def transcribe(self, file: Path, seconds: float = 0.0) -> Heard:
         """Transcribe `file`, "" = it has no words.
@@ -298,20 +294,20 @@ class Transcriber:
     async def heard(self, name: str, data: bytes, seconds: float = 0.0) -> Heard:
         """Transcribe a file's content; the service knows its format by the ending of `name`."""
         if len(data) > self._rules.max_heard_bytes:
-            raise PromptTooLong(f"{self._service.backend}: {len(data)} bytes of sound in a file")
+            raise PromptTooLong(f"{self.service.backend}: {len(data)} bytes of sound in a file")
         wish = {"model": self.model, "file": (name, data), "response_format": "json"}
         begun_s = time.perf_counter()
-        text = await self._service.ask(lambda client: _heard(client, wish))
+        text = await self.service.ask(lambda client: _heard(client, wish))
         if not isinstance(text, str):
-            raise ProviderBusy(f"{self._service.backend}: the answer is no transcript")
-        price = await asyncio.to_thread(self._price, self._service.backend, self.model)
+            raise ProviderBusy(f"{self.service.backend}: the answer is no transcript")
+        price = await asyncio.to_thread(self.price, self.service.backend, self.model)
         free = price == 0
         usd = price * seconds / 60 if price is not None and (seconds or free) else None
-        return Heard(text.strip(), _call("stt", self._service, self.model, begun_s, usd))
+        return Heard(text.strip(), _call("stt", self.service, self.model, begun_s, usd))
 
     async def shutdown(self) -> str:
         """The day on which the service ends this model, "" = it names none."""
-        return await self._service.shutdown_of(self.model)
+        return await self.service.shutdown_of(self.model)
 
 
 async def _spoken(client: Any, wish: dict[str, str]) -> bytes:

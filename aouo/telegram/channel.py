@@ -161,7 +161,7 @@ class TelegramChannel:
         from aouo.routing import lexer
         from aouo.store import topics
         from aouo.telegram.messenger import TelegramMessenger
-        from aouo.telegram.normaliser import Bot, Normaliser
+        from aouo.telegram.normaliser import Normaliser
 
         assert self._admission is not None
         self._messenger = TelegramMessenger(
@@ -170,11 +170,7 @@ class TelegramChannel:
         self._forums |= await self._database.read(lambda tx: topics.forums(tx, "tg"))
         me = await self._get_me()
         self.username = str(me.get("username", ""))
-        self._normaliser = Normaliser(
-            bot=Bot(int(me["id"]), self.username),
-            admission=self._admission,
-            parse_command=lexer.command,
-        )
+        self._normaliser = Normaliser(int(me["id"]), self.username, self._admission, lexer.command)
         self._loaded.set()
         log.info("telegram_ready", bot=self.username)
 

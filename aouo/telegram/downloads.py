@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
@@ -44,26 +45,21 @@ class _Passing(Exception):
         self.wait_s = wait_s
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Downloads:
     """Downloads the files of one bot; no error text holds the token."""
 
-    def __init__(
-        self,
-        *,
-        api: TelegramApi,
-        session: aiohttp.ClientSession,
-        clock: Clock,
-        base_url: str,
-        token: str,
-        limit_bytes: int = 0,
-    ) -> None:
-        self._api = api
-        self._session = session
-        self._clock = clock
-        base = base_url.rstrip("/")
-        self._url = f"{base}/file/bot{token}"
-        self._token = token
-        self._limit_bytes = limit_bytes or bot_api.limits_of(base).download
+    api: TelegramApi
+    session: aiohttp.ClientSession
+    clock: Clock
+    base_url: str
+    token: str
+    limit_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        base = self.base_url.rstrip("/")
+        self._url = f"{base}/file/bot{self.token}"
+        self.limit_bytes = self.limit_bytes or bot_api.limits_of(base).download
 
     async def fetch(self, item: Attachment, to: Path) -> int:
         """Download the file to `to`, whole or not at all; return its size in bytes.
@@ -75,17 +71,17 @@ class Downloads:
             FileGone: the server does not have it any more.
             FileNotFetched: it could not be downloaded or stored.
         """
-        if item.size_bytes > self._limit_bytes:
-            raise FileTooBig(item.size_bytes, self._limit_bytes)
+        if item.size_bytes > self.limit_bytes:
+            raise FileTooBig(item.size_bytes, self.limit_bytes)
         for attempt in range(1, TRIES + 1):
             try:
                 return await self._fetch(item, to)
             except _Passing as error:
-                why = str(error).replace(self._token, "***")
+                why = str(error).replace(self.token, "***")
                 log.info("download_failed", kind=item.kind, attempt=attempt, error=why)
                 if attempt == TRIES:
                     raise FileNotFetched(why) from None
-                await self._clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.wait_s))
+                await self.clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.wait_s))
             except OSError as error:  # our own disk
                 log.error("download_not_stored", error=str(error))
                 raise FileNotFetched(f"not stored: {error}") from error
@@ -94,8 +90,8 @@ class Downloads:
     async def _fetch(self, item: Attachment, to: Path) -> int:
         found = await self._find(item)
         size = int(found.get("file_size") or 0)
-        if size > self._limit_bytes:
-            raise FileTooBig(size, self._limit_bytes)
+        if size > self.limit_bytes:
+            raise FileTooBig(size, self.limit_bytes)
         place = str(found.get("file_path") or "")
         if not place:
             raise _Passing("getFile: no path")
@@ -112,7 +108,7 @@ class Downloads:
 
     async def _find(self, item: Attachment) -> dict[str, Any]:
         try:
-            return await self._api.call("getFile", _CALL_S, file_id=item.file_id)
+            return await self.api.call("getFile", _CALL_S, file_id=item.file_id)
         except ApiUnreachable as error:
             raise _Passing(str(error)) from None
         except ApiError as error:
@@ -141,13 +137,13 @@ class Downloads:
         url = f"{self._url}/{quote(place.lstrip('/'))}"
         written = 0
         try:
-            async with self._session.get(url, timeout=timeout) as response:
+            async with self.session.get(url, timeout=timeout) as response:
                 if response.status != 200:  # 404: the path is older than an hour
                     raise _Passing(f"the file: {response.status}")
                 async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
                     written += len(chunk)
-                    if written > self._limit_bytes:
-                        raise FileTooBig(written, self._limit_bytes)
+                    if written > self.limit_bytes:
+                        raise FileTooBig(written, self.limit_bytes)
                     out.write(chunk)
                 out.flush()
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:

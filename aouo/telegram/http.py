@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import IO, cast
 
 import aiohttp
@@ -79,7 +80,7 @@ class AiohttpRequest(BaseRequest):
                 self._session.request(
                     method,
                     url,
-                    data=_body(request_data, _Progress(patience, read_s)),
+                    data=_body(request_data, patience, read_s),
                     timeout=timeout,
                 ) as response,
             ):
@@ -116,35 +117,25 @@ def _said(error: Exception) -> str:
     return f"{cure} ({type(error).__name__})" if cure else type(error).__name__
 
 
-class _Progress:
-    """Extends a request's timeout with each piece of a file that was sent."""
-
-    def __init__(self, patience: asyncio.Timeout, answer_s: float) -> None:
-        self._patience = patience
-        self._answer_s = answer_s
-
-    def moved(self, *, whole: bool = False) -> None:
-        """Allow time for the next piece; after a `whole` file for the answer, which a local server
-        gives only when it has passed the file on."""
-        now_s = asyncio.get_running_loop().time()
-        with suppress(RuntimeError):  # the answer came before the whole file was sent
-            self._patience.reschedule(now_s + (self._answer_s if whole else _STALLED_S))
+def _extend(patience: asyncio.Timeout, seconds: float) -> None:
+    with suppress(RuntimeError):  # the answer came before the whole file was sent
+        patience.reschedule(asyncio.get_running_loop().time() + seconds)
 
 
+@dataclass(slots=True)
 class _Watched:
-    """A writer that reports each chunk that it wrote."""
+    """A writer that allows time for the next chunk with each one that it wrote."""
 
-    def __init__(self, writer: AbstractStreamWriter, progress: _Progress) -> None:
-        self._writer = writer
-        self._progress = progress
+    writer: AbstractStreamWriter
+    patience: asyncio.Timeout
 
     async def write(self, chunk: bytes) -> None:
-        await self._writer.write(chunk)
-        self._progress.moved()
+        await self.writer.write(chunk)
+        _extend(self.patience, _STALLED_S)
 
 
 def _body(
-    request_data: RequestData | None, progress: _Progress
+    request_data: RequestData | None, patience: asyncio.Timeout, answer_s: float
 ) -> aiohttp.FormData | dict[str, str] | None:
     if request_data is None:
         return None
@@ -156,7 +147,7 @@ def _body(
         form.add_field(name, value)
     for name, (filename, content, kind) in request_data.multipart_data.items():
         legible = "".join(char if char.isprintable() else "_" for char in filename)
-        value = content if isinstance(content, bytes) else _File(content, kind, progress)
+        value = content if isinstance(content, bytes) else _File(content, kind, patience, answer_s)
         form.add_field(name, value, filename=legible, content_type=kind)
     return form
 
@@ -168,10 +159,13 @@ class _File(aiohttp.payload.IOBasePayload):
     announced length for another request, whose answer shifts all later ones on the connection.
     """
 
-    def __init__(self, content: IO[bytes], kind: str, progress: _Progress) -> None:
+    def __init__(
+        self, content: IO[bytes], kind: str, patience: asyncio.Timeout, answer_s: float
+    ) -> None:
         super().__init__(content, content_type=kind)
         self._announced = os.fstat(content.fileno()).st_size
-        self._progress = progress
+        self._patience = patience
+        self._answer_s = answer_s
 
     @property
     def size(self) -> int:
@@ -181,8 +175,9 @@ class _File(aiohttp.payload.IOBasePayload):
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
         del content_length  # the length of the whole form, not of this part
-        watched = cast("AbstractStreamWriter", _Watched(writer, self._progress))
+        watched = cast("AbstractStreamWriter", _Watched(writer, self._patience))
         await super().write_with_length(watched, self._announced)
-        self._progress.moved(whole=True)
+        # A local server answers only when it has passed the file on.
+        _extend(self._patience, self._answer_s)
         if self._value.tell() < self._announced:
             raise OSError("the file became shorter while it was sent")

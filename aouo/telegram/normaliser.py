@@ -53,27 +53,17 @@ _NAME = re.compile(r"[a-z_]{1,64}")
 """The form of a kind's name; other texts do not get into the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bot:
-    """The bot's own id and name on Telegram."""
-
-    id: int
-    username: str
-
-
+@dataclass(slots=True, eq=False)
 class Normaliser:
-    """Reads one raw update after another, and keeps nothing of people who are not admitted."""
+    """Reads one raw update after another, and keeps nothing of people who are not admitted.
 
-    def __init__(
-        self,
-        *,
-        bot: Bot,
-        admission: Callable[[], Admission],
-        parse_command: Callable[[str], Command | None],
-    ) -> None:
-        self._bot = bot
-        self._admission = admission
-        self._parse_command = parse_command
+    `bot_id` and `username` are the bot's own on Telegram.
+    """
+
+    bot_id: int
+    username: str
+    admission: Callable[[], Admission]
+    parse_command: Callable[[str], Command | None]
 
     def read(self, raw: Mapping[str, Any]) -> Arrival:
         """Return the arrival of a raw update that has an id (`poller.is_update`); never raises.
@@ -123,9 +113,7 @@ class Normaliser:
         """
         with suppress(Exception):
             bare = reading.bare(message)
-            if bare.chat.type != "private" or not self._admission().admits(
-                _user_id(bare.from_user)
-            ):
+            if bare.chat.type != "private" or not self.admission().admits(_user_id(bare.from_user)):
                 return None
             address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
             person = Person(str(_user_id(bare.from_user)))
@@ -148,10 +136,10 @@ class Normaliser:
             return None
         if moved := reading.migration(message):
             return _migrated(*moved)
-        if message.from_user and message.from_user.id == self._bot.id:
+        if message.from_user and message.from_user.id == self.bot_id:
             return self._own_service(message)
         inbound = self._message(message)
-        if inbound is None or self._admission().admits(_user_id(message.from_user)):
+        if inbound is None or self.admission().admits(_user_id(message.from_user)):
             return inbound
         if isinstance(inbound.content, TopicNamed | TopicShut):
             return None  # not said to us: no answer is due
@@ -180,14 +168,14 @@ class Normaliser:
         address = ConversationAddress("tg", str(message.chat.id), thread)
         person, group = _person(query.from_user), message.chat.title or ""
         tapped = Inbound(address, person, content, kind, message.message_id, group=group)
-        if not self._admission().admits(query.from_user.id):
+        if not self.admission().admits(query.from_user.id):
             return _refused(tapped, Intruder())
         return tapped
 
     def _edited(self, message: telegram.Message) -> Inbound | None:
         """Read an edit; whether it is for us depends on whether we have the message."""
         content = self._content(message)
-        if not self._admission().admits(_user_id(message.from_user)):
+        if not self.admission().admits(_user_id(message.from_user)):
             return None
         match content:
             case Text(text, about):
@@ -204,7 +192,7 @@ class Normaliser:
 
     def _reacted(self, update: telegram.MessageReactionUpdated) -> Inbound | None:
         """Read a reaction; it names no topic, so the message is found by its id in the chat."""
-        if update.user is None or not self._admission().admits(update.user.id):
+        if update.user is None or not self.admission().admits(update.user.id):
             return None
         emoji = "".join(map(reading.emoji, update.new_reaction))
         address = ConversationAddress("tg", str(update.chat.id))
@@ -216,7 +204,7 @@ class Normaliser:
         Source: core.telegram.org/bots/api/types/messagegenerationstopped.
         """
         chat = telegram.Chat.de_json(raw["chat"], None)
-        if chat.type != "private" or not self._admission().admits(chat.id):
+        if chat.type != "private" or not self.admission().admits(chat.id):
             return None
         address = ConversationAddress("tg", str(chat.id), str(raw.get("message_thread_id") or ""))
         person = Person(str(chat.id), chat.full_name or "")
@@ -253,13 +241,13 @@ class Normaliser:
         if event := reading.topic_event(message):
             return event
         if message.text is not None:
-            command = self._parse_command(message.text)
+            command = self.parse_command(message.text)
             if command and not self._is_for_us(message.text):
                 command = None
                 if message.chat.type != "private":
                     return None  # another bot's, also where all talk is ours
             said, about = (
-                reading.without_call(message.text, self._bot.username),
+                reading.without_call(message.text, self.username),
                 tuple(reading.about(message)),
             )
             if item := media.referred(message, said):
@@ -279,12 +267,12 @@ class Normaliser:
 
     def _attached(self, message: telegram.Message) -> Content | None:
         caption = message.caption or ""
-        command = self._parse_command(caption)
+        command = self.parse_command(caption)
         if command and not self._is_for_us(caption):
             command = None
             if message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
-        item = media.attachment(message, reading.without_call(caption, self._bot.username))
+        item = media.attachment(message, reading.without_call(caption, self.username))
         if item is None:
             return None
         about = tuple(reading.about(message))
@@ -301,7 +289,7 @@ class Normaliser:
         return Inbound(address, _person(message.from_user), event, kind)
 
     def _addressed(self, message: telegram.Message, content: Content) -> bool:
-        if message.chat.type == "private" or self._admission().all_group_messages:
+        if message.chat.type == "private" or self.admission().all_group_messages:
             return True
         return isinstance(content, TopicNamed | TopicShut) or self._called(message, content)
 
@@ -312,7 +300,7 @@ class Normaliser:
         if isinstance(content, Attached | Album) and content.command:
             return True
         replied = message.reply_to_message
-        if replied and replied.from_user and replied.from_user.id == self._bot.id:
+        if replied and replied.from_user and replied.from_user.id == self.bot_id:
             return replied.forum_topic_created is None
         return self._mentioned(message)
 
@@ -320,15 +308,15 @@ class Normaliser:
         """Whether a command is for us: `/name` and `/name@us` are, `/name@another_bot` is not."""
         name = text.split(maxsplit=1)[0]
         _, at, bot = name.partition("@")
-        return not at or bot.casefold() == self._bot.username.casefold()
+        return not at or bot.casefold() == self.username.casefold()
 
     def _mentioned(self, message: telegram.Message) -> bool:
-        ours = f"@{self._bot.username}".casefold()
+        ours = f"@{self.username}".casefold()
         found = message.parse_entities(["mention", "text_mention"]) | (
             message.parse_caption_entities(["mention", "text_mention"])
         )
         return any(
-            text.casefold() == ours or (entity.user is not None and entity.user.id == self._bot.id)
+            text.casefold() == ours or (entity.user is not None and entity.user.id == self.bot_id)
             for entity, text in found.items()
         )
 

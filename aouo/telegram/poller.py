@@ -42,64 +42,48 @@ _UNREACHED = Backoff(first_s=1, factor=2, most_s=5)
 """Shorter pauses: a call that reaches no server costs little."""
 
 
-@dataclass(slots=True)
-class PollState:
-    """What the poller last saw, for `aouo status` and for the log."""
-
-    last_poll_s: float = 0.0
-    failing_since: str = ""
-    problem: str = ""
-
-
-class _GivenUp(Exception):
-    """The poll was given up to ask again at once."""
-
-
+@dataclass(eq=False, kw_only=True)
 class Poller:
     """Polls one bot until cancelled. `store` returns when the updates are safe; `recovered` is
     called when Telegram answers again after a failure."""
 
-    def __init__(
-        self,
-        *,
-        api: TelegramApi,
-        clock: Clock,
-        store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
-        recovered: Callable[[], None],
-    ) -> None:
-        self._api = api
-        self._clock = clock
-        self._store = store
-        self._recovered = recovered
+    api: TelegramApi
+    clock: Clock
+    store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]]
+    recovered: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._contested_since_s = 0.0
         self._failures = 0
         self._asking: asyncio.Timeout | None = None
         self._due_s = math.inf
-        self.state = PollState()
+        self._last_poll_s = 0.0
+        self._failing_since = ""
+        self._problem = ""
         self.begun = asyncio.Event()
 
     @property
     def facts(self) -> dict[str, object]:
         """Facts for `aouo status`."""
-        poll = self.state
         ago_s = self.answered_s
+        working = "starting" if ago_s is None else "polling"
         return {
-            "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
+            "state": "failing" if self._problem else working,
             "last_poll_s": None if ago_s is None else round(ago_s, 1),
-            "failing_since": poll.failing_since,
-            "problem": poll.problem,
+            "failing_since": self._failing_since,
+            "problem": self._problem,
         }
 
     @property
     def answered_s(self) -> float | None:
         """Seconds since the last answered poll; None before the first."""
-        last_s = self.state.last_poll_s
-        return self._clock.monotonic_s() - last_s if last_s else None
+        last_s = self._last_poll_s
+        return self.clock.monotonic_s() - last_s if last_s else None
 
     @property
     def is_alive(self) -> bool:
         """Whether it still asks, stores or waits out a pause as it should, answered or not."""
-        return self._clock.monotonic_s() <= self._due_s
+        return self.clock.monotonic_s() <= self._due_s
 
     def ask_anew(self) -> None:
         """Give up the poll that waits for its answer, and poll again at once."""
@@ -120,7 +104,7 @@ class Poller:
         while True:
             try:
                 raw = await self._ask(offset, 0 if self._failures else timeout_s)
-            except _GivenUp:
+            except TimeoutError:  # it was given up, to ask again at once
                 timeout_s = 0
                 continue
             except ApiUnreachable as error:
@@ -133,30 +117,28 @@ class Poller:
             if raw:
                 offset = max(update["update_id"] for update in raw) + 1
                 self._expect(_STORE_S)
-                await self._store(raw, offset)
+                await self.store(raw, offset)
             timeout_s = POLL_S
 
     def _expect(self, within_s: float) -> None:
         """The next sign of life comes within so many seconds."""
-        self._due_s = self._clock.monotonic_s() + within_s + _LATE_S
+        self._due_s = self.clock.monotonic_s() + within_s + _LATE_S
 
     async def _pause(self, seconds: float) -> None:
         self._expect(seconds)
-        await self._clock.sleep(seconds)
+        await self.clock.sleep(seconds)
 
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
         self._expect(timeout_s + GRACE_S)
-        try:
+        try:  # `ask_anew` ends it by a TimeoutError; a timeout of the call is `ApiUnreachable`
             async with asyncio.timeout(None) as self._asking:
-                raw = await self._api.call(
+                raw = await self.api.call(
                     "getUpdates",
                     timeout_s + GRACE_S,
                     offset=offset,
                     timeout=timeout_s,
                     allowed_updates=ALLOWED_UPDATES,
                 )
-        except TimeoutError as error:  # `ask_anew`; a timeout of the call is `ApiUnreachable`
-            raise _GivenUp from error
         finally:
             self._asking = None
         items = cast("list[object]", raw) if isinstance(raw, list) else []
@@ -185,14 +167,14 @@ class Poller:
 
     async def _remove_webhook(self) -> None:
         try:
-            await self._api.call("deleteWebhook", 15.0)
+            await self.api.call("deleteWebhook", 15.0)
         except (ApiError, ApiUnreachable) as error:
             await self._wait_out(str(error))
         else:
             log.warning("webhook_removed")
 
     async def _contested(self) -> None:
-        now_s = self._clock.monotonic_s()
+        now_s = self.clock.monotonic_s()
         self._contested_since_s = self._contested_since_s or now_s
         if now_s - self._contested_since_s >= _CONTESTED_AFTER_S:
             raise TokenContested(
@@ -205,20 +187,21 @@ class Poller:
     async def _wait_out(self, problem: str, backoff: Backoff = _REFUSED) -> None:
         """Back off; only the first failure of a row is logged, and its end."""
         self._failures += 1
-        self.state.failing_since = self.state.failing_since or stamp(self._clock)
-        self.state.problem = problem
+        self._failing_since = self._failing_since or stamp(self.clock)
+        self._problem = problem
         if self._failures == 1:
             log.warning("poll_failed", problem=problem)
         await self._pause(backoff.pause_s(self._failures))
 
     def _succeeded(self) -> None:
         if self._failures:
-            since = self.state.failing_since
+            since = self._failing_since
             log.info("poll_recovered", failures=self._failures, failing_since=since)
-            self._recovered()
+            self.recovered()
         self._failures = 0
         self._contested_since_s = 0.0
-        self.state = PollState(last_poll_s=self._clock.monotonic_s())
+        self._failing_since = self._problem = ""
+        self._last_poll_s = self.clock.monotonic_s()
         self.begun.set()
 
 

@@ -19,23 +19,19 @@ _LARGEST = 2**63 - 1
 _ID = re.compile(r"-?[0-9]{1,19}")
 
 
-class Unsound(ValueError):
-    """A field of a fact has a value that its type does not allow; names the type and the field."""
-
-
 def check(inbound: Inbound) -> None:
     """Check that the fact can be stored, read again and answered.
 
     Raises:
-        Unsound: a field has a wrong type, or an id is no number.
+        ValueError: a field has a wrong type, or an id is no number; names the type and the field.
     """
     if fault := _fault(inbound, Inbound, "Inbound"):
-        raise Unsound(fault)
+        raise ValueError(fault)
     address, content = inbound.address, inbound.content
     if not (_is_chat(address) and _is_id(inbound.person.id)):
-        raise Unsound("Inbound: an id that is no number")
+        raise ValueError("Inbound: an id that is no number")
     if isinstance(content, Migrated) and not _is_id(content.new_chat_id):
-        raise Unsound("Migrated.new_chat_id")
+        raise ValueError("Migrated.new_chat_id")
 
 
 def text_or_nothing(value: object) -> str:

@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, cast
 
 import structlog
@@ -53,6 +54,7 @@ _REVOKED = (401, 404)
 """Telegram does not know the token."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Webhook:
     """One bot's webhook, registered while `run` runs.
 
@@ -60,24 +62,15 @@ class Webhook:
     there is no cursor: its second argument is always 0.
     """
 
-    def __init__(
-        self,
-        *,
-        api: TelegramApi,
-        clock: Clock,
-        store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
-        recovered: Callable[[], None],
-        url: str,
-        listen: tuple[str, int],
-        secret: str,
-    ) -> None:
-        self._api = api
-        self._clock = clock
-        self._store = store
-        self._recovered = recovered
-        self._url = url
-        self._listen = listen
-        self._secret = secret.encode()
+    api: TelegramApi
+    clock: Clock
+    store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]]
+    recovered: Callable[[], None]
+    url: str
+    listen: tuple[str, int]
+    secret: str
+
+    def __post_init__(self) -> None:
         self._failures = 0
         self._taken_away = 0
         self._problem = ""
@@ -94,11 +87,11 @@ class Webhook:
     @property
     def facts(self) -> dict[str, object]:
         """Facts for `aouo status`: where we listen, and what Telegram last said about it."""
-        ago_s = self._clock.monotonic_s() - self._last_update_s
+        ago_s = self.clock.monotonic_s() - self._last_update_s
         working = "listening" if self.begun.is_set() else "starting"
         return {
             "state": "failing" if self._problem else working,
-            "url": self._url,
+            "url": self.url,
             "listen": "{}:{}".format(*self.address) if self.address[1] else "",
             "last_update_s": round(ago_s, 1) if self._last_update_s else None,
             "pending": self._info.get("pending_update_count", 0),
@@ -111,12 +104,12 @@ class Webhook:
     def answered_s(self) -> float | None:
         """Return how long ago Telegram last answered us, None = it has not yet."""
         at_s = self._answered_at_s
-        return None if at_s is None else self._clock.monotonic_s() - at_s
+        return None if at_s is None else self.clock.monotonic_s() - at_s
 
     @property
     def is_alive(self) -> bool:
         """Whether it still looks after the webhook, or waits out a pause, as it should."""
-        return self._clock.monotonic_s() <= self._due_s
+        return self.clock.monotonic_s() <= self._due_s
 
     async def run(self) -> None:
         """Listen, and stay registered, until cancelled.
@@ -152,10 +145,10 @@ class Webhook:
         return app
 
     async def _open(self, runner: web.AppRunner) -> None:
-        host, port = self._listen
+        host, port = self.listen
         assert runner.server
         self._connections = Connections(
-            runner.server, clock=self._clock, patience_s=REQUEST_S, most=CONNECTIONS
+            runner.server, clock=self.clock, patience_s=REQUEST_S, most=CONNECTIONS
         )
         loop = asyncio.get_running_loop()
         try:
@@ -170,7 +163,7 @@ class Webhook:
     async def _receive(self, request: web.Request) -> web.Response:
         """Store one update and answer 200; at any other status Telegram sends it again."""
         given = request.headers.get(SECRET_HEADER, "")
-        if not hmac.compare_digest(given.encode(errors="replace"), self._secret):
+        if not hmac.compare_digest(given.encode(errors="replace"), self.secret.encode()):
             return self._refuse("wrong_secret", 403)
         try:
             body = await request.read()
@@ -185,13 +178,13 @@ class Webhook:
             return self._refuse("no_update", 400)
         try:
             async with asyncio.timeout(_STORE_S):
-                await self._store([cast("dict[str, Any]", update)], 0)
+                await self.store([cast("dict[str, Any]", update)], 0)
         except TimeoutError:
             return web.Response(status=503)
         except Exception as error:
             log.exception("webhook_not_stored", error=place_of(error))
             return web.Response(status=503)
-        self._last_update_s = self._clock.monotonic_s()
+        self._last_update_s = self.clock.monotonic_s()
         return web.Response()
 
     def _refuse(self, why: str, status: int) -> web.Response:
@@ -215,11 +208,11 @@ class Webhook:
         """Set the webhook at Telegram; retries until it is set."""
         while True:
             try:
-                await self._api.call(
+                await self.api.call(
                     "setWebhook",
                     _CALL_S,
-                    url=self._url,
-                    secret_token=self._secret.decode(),
+                    url=self.url,
+                    secret_token=self.secret,
                     allowed_updates=ALLOWED_UPDATES,
                     drop_pending_updates=False,
                 )
@@ -230,7 +223,7 @@ class Webhook:
             else:
                 self._failures = 0
                 self._succeeded()
-                log.info("webhook_set", url=self._url)
+                log.info("webhook_set", url=self.url)
                 self.begun.set()
                 return
 
@@ -245,7 +238,7 @@ class Webhook:
                 await self._pause(error.retry_after_s)
             case code if 400 <= code < 500:
                 raise SetupError(
-                    f"Telegram refuses the webhook address {self._url} ({error.description}).",
+                    f"Telegram refuses the webhook address {self.url} ({error.description}).",
                     fix="Set telegram.webhook.url to an https address that leads here.",
                 )
             case _:
@@ -267,7 +260,7 @@ class Webhook:
 
     async def _look(self) -> None:
         before = self._info.get("last_error_date", 0)
-        self._info = await self._api.call("getWebhookInfo", _CALL_S)
+        self._info = await self.api.call("getWebhookInfo", _CALL_S)
         self._succeeded()
         if self._info.get("last_error_date", 0) != before:
             log.warning(
@@ -275,7 +268,7 @@ class Webhook:
                 problem=self._info.get("last_error_message", ""),
                 pending=self._info.get("pending_update_count", 0),
             )
-        if self._info.get("url", "") == self._url:
+        if self._info.get("url", "") == self.url:
             self._taken_away = 0
             return
         self._taken_away += 1
@@ -290,7 +283,7 @@ class Webhook:
     async def _leave(self) -> None:
         """Unregister; updates wait at Telegram, also if this fails."""
         with suppress(ApiError, ApiUnreachable):
-            await self._api.call("deleteWebhook", _LEAVE_S, drop_pending_updates=False)
+            await self.api.call("deleteWebhook", _LEAVE_S, drop_pending_updates=False)
             log.info("webhook_removed")
 
     async def _wait_out(self, problem: str) -> None:
@@ -302,16 +295,16 @@ class Webhook:
         await self._pause(_BACKOFF.pause_s(self._failures))
 
     async def _pause(self, seconds: float) -> None:
-        self._due_s = self._clock.monotonic_s() + seconds + 2 * _CALL_S + _LATE_S
-        await self._clock.sleep(seconds)
+        self._due_s = self.clock.monotonic_s() + seconds + 2 * _CALL_S + _LATE_S
+        await self.clock.sleep(seconds)
 
     def _failed(self, problem: str) -> None:
-        self._failing_since = self._failing_since or stamp(self._clock)
+        self._failing_since = self._failing_since or stamp(self.clock)
         self._problem = problem
 
     def _succeeded(self) -> None:
-        self._answered_at_s = self._clock.monotonic_s()
+        self._answered_at_s = self.clock.monotonic_s()
         if self._problem:
             log.info("webhook_recovered", failing_since=self._failing_since)
-            self._recovered()
+            self.recovered()
         self._failing_since = self._problem = ""

@@ -63,7 +63,7 @@ class Looking:
         if watch.url:
             permits = Permits(manifest.name, manifest.permissions.network)
             probed = await probe(self.web, watch.url, permits, validator)
-            return probed and Seen(probed.digest, "", probed.validator)
+            return probed and Seen(probed[0], "", probed[1])
         if watch.file:
             return await self._file_in_time(manifest.name, watch)
         return await asyncio.to_thread(self._rows, manifest.name, tenant, watch.sql)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import IO, Any, Protocol, TypeAlias, TypeVar
+from typing import IO, Any, TypeAlias, TypeVar
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -47,13 +47,6 @@ _Taken = TypeVar("_Taken")
 
 
 @dataclass(frozen=True, slots=True)
-class _Moved:
-    """The target of a redirect."""
-
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """A fetched page: its final URL, its media type in lower case ("" = unknown), and at most
     `MAX_BYTES` of its body."""
@@ -66,22 +59,25 @@ class Page:
     cut: bool
 
 
+async def system_lookup(host: str, port: int) -> Sequence[str]:
+    """Return the addresses that this machine's resolver finds; () = none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):  # the latter for a name with an empty part
+        return ()
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
 class Web:
     """A safe HTTP client, without cookies, kept connections and proxies.
 
     `lookup` and `admits` exist for tests, which have no network; no setting changes them.
     """
 
-    def __init__(
-        self,
-        *,
-        lookup: Lookup | None = None,
-        admits: Callable[[Address], bool] = is_public,
-        limit_s: float = LIMIT_S,
-    ) -> None:
-        self._lookup = lookup or system_lookup
-        self._admits = admits
-        self._limit_s = limit_s
+    lookup: Lookup = system_lookup
+    admits: Callable[[Address], bool] = is_public
+    limit_s: float = LIMIT_S
 
     async def get(self, text: str, permits: Permits) -> Page:
         """Fetch the page at a URL.
@@ -89,7 +85,7 @@ class Web:
         Raises:
             ToolFailed: it may not or could not be fetched; says why.
         """
-        return await self._follow(text, permits, _page, _HEADERS, self._limit_s)
+        return await self._follow(text, permits, _page, _HEADERS, self.limit_s)
 
     async def ask(
         self,
@@ -104,7 +100,7 @@ class Web:
         Raises:
             ToolFailed: as for `get`.
         """
-        return await self._follow(text, permits, take, {**_HEADERS, **headers}, self._limit_s)
+        return await self._follow(text, permits, take, {**_HEADERS, **headers}, self.limit_s)
 
     async def download(
         self, text: str, permits: Permits, out: IO[bytes], *, max_bytes: int, https: bool = True
@@ -127,7 +123,7 @@ class Web:
             return str(url)
 
         headers = {"User-Agent": _HEADERS["User-Agent"], "Accept-Encoding": "identity"}
-        limit_s = max(self._limit_s, DOWNLOAD_LIMIT_S)
+        limit_s = max(self.limit_s, DOWNLOAD_LIMIT_S)
         return await self._follow(text, permits, take, headers, limit_s, https=https)
 
     async def _follow(
@@ -145,10 +141,12 @@ class Web:
         try:
             async with asyncio.timeout(limit_s), self._session() as session:
                 for _ in range(MAX_REDIRECTS + 1):
-                    found = await self._ask(session, url, take, headers)
-                    if not isinstance(found, _Moved):
-                        return found
-                    url = _checked(found.url, permits, https)
+                    self._check_address(url)
+                    async with session.get(url, allow_redirects=False, headers=headers) as answer:
+                        if not (moved := _target_of(answer, url)):
+                            _check_status(answer, url, headers)
+                            return await take(answer, url)
+                    url = _checked(moved, permits, https)
         except TimeoutError as error:
             why = f"{url.host} did not answer in {limit_s:g} s."
             raise ToolFailed(why + _without_proxy(url)) from error
@@ -157,32 +155,15 @@ class Web:
             raise ToolFailed(why + _without_proxy(url)) from error
         raise ToolFailed(f"More than {MAX_REDIRECTS} redirects; the last one led to {url}.")
 
-    async def _ask(
-        self,
-        session: aiohttp.ClientSession,
-        url: URL,
-        take: Callable[[aiohttp.ClientResponse, URL], Awaitable[_Taken]],
-        headers: Mapping[str, str],
-    ) -> _Taken | _Moved:
+    def _check_address(self, url: URL) -> None:
         address = literal(url.raw_host or "")
-        if address is not None and not self._admits(address):
+        if address is not None and not self.admits(address):
             raise ToolFailed(_closed(url.raw_host or ""))
-        async with session.get(url, allow_redirects=False, headers=headers) as answer:
-            location = answer.headers.get("Location", "")
-            if answer.status in _REDIRECTS and location:
-                try:
-                    return _Moved(str(url.join(URL(location))))
-                except ValueError as error:
-                    raise ToolFailed(f"{url.host} redirects to no valid URL.") from error
-            unchanged = answer.status == HTTPStatus.NOT_MODIFIED and headers.keys() & _CONDITIONS
-            if answer.status != HTTPStatus.OK and not unchanged:
-                raise ToolFailed(f"{url.host} answered {_status(answer.status)} for {url}.")
-            return await take(answer, url)
 
     def _session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                resolver=_CheckedResolver(self._lookup, self._admits),
+                resolver=_CheckedResolver(self.lookup, self.admits),
                 use_dns_cache=False,
                 force_close=True,
                 ssl=trusted(os.environ),
@@ -193,22 +174,22 @@ class Web:
         )
 
 
+@dataclass(slots=True, eq=False)
 class _CheckedResolver(AbstractResolver):
     """Gives a connector only addresses that were checked."""
 
-    def __init__(self, lookup: Lookup, admits: Callable[[Address], bool]) -> None:
-        self._lookup = lookup
-        self._admits = admits
+    lookup: Lookup
+    admits: Callable[[Address], bool]
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         del family
-        found = [ip_address(text) for text in await self._lookup(host, port)]
+        found = [ip_address(text) for text in await self.lookup(host, port)]
         if not found:
             url = URL.build(scheme="https", host=host, port=port)
             raise ToolFailed(f"There is no host {host}.{_without_proxy(url)}")
-        if not all(self._admits(address) for address in found):
+        if not all(self.admits(address) for address in found):
             raise ToolFailed(_closed(host))
         return [
             {
@@ -226,20 +207,28 @@ class _CheckedResolver(AbstractResolver):
         """Nothing is kept open."""
 
 
-async def system_lookup(host: str, port: int) -> Sequence[str]:
-    """Return the addresses that this machine's resolver finds; () = none."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):  # the latter for a name with an empty part
-        return ()
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
 def _checked(text: str, permits: Permits, https: bool) -> URL:
     url = target(text, permits)
     if https and url.scheme != "https":
         raise ToolFailed(f"{url} is not encrypted: use an address that begins with https://.")
     return url
+
+
+def _target_of(answer: aiohttp.ClientResponse, url: URL) -> str:
+    """Return where an answer redirects to, "" = nowhere."""
+    location = answer.headers.get("Location", "")
+    if answer.status not in _REDIRECTS or not location:
+        return ""
+    try:
+        return str(url.join(URL(location)))
+    except ValueError as error:
+        raise ToolFailed(f"{url.host} redirects to no valid URL.") from error
+
+
+def _check_status(answer: aiohttp.ClientResponse, url: URL, headers: Mapping[str, str]) -> None:
+    unchanged = answer.status == HTTPStatus.NOT_MODIFIED and headers.keys() & _CONDITIONS
+    if answer.status != HTTPStatus.OK and not unchanged:
+        raise ToolFailed(f"{url.host} answered {_status(answer.status)} for {url}.")
 
 
 async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
@@ -268,11 +257,7 @@ async def body_of(answer: aiohttp.ClientResponse, max_bytes: int = MAX_BYTES) ->
     return bytes(body), False
 
 
-class _Unpacker(Protocol):
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
-
-
-def _unpacker(encoding: str) -> _Unpacker | None:
+def _unpacker(encoding: str) -> _Inflate | None:
     """Return a decoder of a content encoding, None = it needs none.
 
     It returns no more than it is asked for, so a decompression bomb stays small.

@@ -12,6 +12,7 @@ import re
 import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
@@ -37,14 +38,12 @@ _LENGTH = re.compile(rb"(?im)^content-length:[ \t]*([0-9]{1,12})[ \t]*\r?$")
 _CHUNKED = re.compile(rb"(?im)^transfer-encoding:")
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class EgressProxy:
     """Serves listening sockets; `lookup` and `admits` exist for tests, which have no network."""
 
-    def __init__(
-        self, *, lookup: Lookup | None = None, admits: Callable[[Address], bool] = is_public
-    ) -> None:
-        self._lookup = lookup or system_lookup
-        self._admits = admits
+    lookup: Lookup = system_lookup
+    admits: Callable[[Address], bool] = is_public
 
     @asynccontextmanager
     async def open(self, listening: socket.socket, permits: Permits) -> AsyncGenerator[None]:
@@ -130,10 +129,10 @@ class EgressProxy:
             addresses: Sequence[Address] = (fixed,)
         else:
             async with asyncio.timeout(CONNECT_S):
-                addresses = [ip_address(text) for text in await self._lookup(host, port)]
+                addresses = [ip_address(text) for text in await self.lookup(host, port)]
         if not addresses:
             raise ToolFailed(f"There is no host {host}.")
-        if not all(self._admits(address) for address in addresses):
+        if not all(self.admits(address) for address in addresses):
             raise ToolFailed(f"{host} is not on the internet, so it is closed to tools.")
         last: OSError | None = None
         async with asyncio.timeout(CONNECT_S):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import aiohttp
@@ -18,16 +17,9 @@ MAX_BYTES = 1_000_000
 _VALIDATOR_CHARS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """What is at an address: a hash of it, and the `validator` by which its server knows it."""
-
-    digest: str
-    validator: str
-
-
-async def probe(web: Web, text: str, permits: Permits, validator: str) -> Probed | None:
-    """Look at a URL; None = its server says that it is as it was at `validator` ("" = never seen).
+async def probe(web: Web, text: str, permits: Permits, validator: str) -> tuple[str, str] | None:
+    """Look at a URL; return a hash of what is there, and the validator by which its server knows
+    it; None = its server says that it is as it was at `validator` ("" = never seen).
 
     Raises:
         ToolFailed: it may not or could not be fetched; says why.
@@ -35,7 +27,7 @@ async def probe(web: Web, text: str, permits: Permits, validator: str) -> Probed
     etag, modified = json.loads(validator) if validator else ("", "")
     asked = {"If-None-Match": etag, "If-Modified-Since": modified}
 
-    async def take(answer: aiohttp.ClientResponse, url: URL) -> Probed | None:
+    async def take(answer: aiohttp.ClientResponse, url: URL) -> tuple[str, str] | None:
         del url
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
@@ -45,7 +37,7 @@ async def probe(web: Web, text: str, permits: Permits, validator: str) -> Probed
         if any(found) and found == (etag, modified):  # the server knows no conditions
             return None
         body, _ = await body_of(answer, MAX_BYTES)
-        return Probed(hashlib.sha256(body).hexdigest(), json.dumps(found) if any(found) else "")
+        return hashlib.sha256(body).hexdigest(), json.dumps(found) if any(found) else ""
 
     headers = {name: value for name, value in asked.items() if value}
     return await web.ask(text, permits, take, headers)

@@ -15,7 +15,7 @@ OWNERS: Tree = {"providers": {"my.lab": {}}, "mcp": {"servers": {"hub": {}}}}
 
 def test_programs_paths_and_addresses_are_not_the_pages_to_change() -> None:
     """A new key of that kind has to be added here; one that is harmless is marked as a `Name`."""
-    closed = [key.path for key in keys_in(OWNERS) if not key.field.on_page]
+    closed = [key.path for key in keys_in(OWNERS) if not key.on_page]
 
     assert closed == [
         "telegram.api_base_url",
@@ -57,7 +57,7 @@ def test_a_text_is_closed_until_somebody_has_marked_it() -> None:
 
 
 def test_every_key_is_in_the_catalogue_with_its_default() -> None:
-    found = {key.path: key.field for key in keys_in({})}
+    found = {key.path: key for key in keys_in({})}
     defaults = plain(Settings())
     groups = {key for key in known_keys() if any(one.startswith(f"{key}.") for one in known_keys())}
 

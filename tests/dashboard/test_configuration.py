@@ -20,7 +20,7 @@ from aouo.plumbing.redact import Redactor
 
 HUSH = "hushhush"
 OWNERS: Tree = {"providers": {"lab": {}}, "mcp": {"servers": {"hub": {}}}}
-SECRET_KEYS = [key.path for key in keys_in(OWNERS) if key.field.kind == "secret"]
+SECRET_KEYS = [key.path for key in keys_in(OWNERS) if key.kind == "secret"]
 SHAPES: list[Any] = [
     HUSH,
     [HUSH],

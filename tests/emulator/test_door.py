@@ -77,11 +77,11 @@ async def test_a_webhook_elsewhere_is_never_called(emu: Emulator, ask: Ask) -> N
     await ask("setWebhook", url="https://192.0.2.1/hook")
     await emu.client.say(ADA, ADA, "private")
     async with asyncio.timeout(30):
-        while not emu.webhook.attempts:
+        while not emu.webhook.statuses:
             await emu.signal.wait_beyond(emu.signal.number, 0.05)
     info = await ask("getWebhookInfo")
 
-    assert emu.webhook.attempts[0].status == 0
+    assert emu.webhook.statuses[0] == 0
     assert info["result"]["pending_update_count"] == 1
 
 
@@ -102,12 +102,12 @@ async def test_a_webhook_that_sends_us_on_is_not_followed(emu: Emulator, ask: As
     await ask("setWebhook", url="https://bot.example/hook")
     await emu.client.say(ADA, ADA, "private")
     async with asyncio.timeout(30):
-        while not emu.webhook.attempts:
+        while not emu.webhook.statuses:
             await emu.signal.wait_beyond(emu.signal.number, 0.05)
     await runner.cleanup()
 
     assert set(heard) == {"/hook"}
-    assert emu.webhook.attempts[0].status == 307
+    assert emu.webhook.statuses[0] == 307
 
 
 @pytest.mark.parametrize("path", ["/emulator/state", "/bot{token}/getMe"])

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
-from aouo.emulator.description import Field, Kind, description
+from aouo.emulator.description import Described, Field, api_types
 
 Json: TypeAlias = Any
 Places: TypeAlias = list[tuple[Json, Any]]
@@ -80,7 +80,7 @@ class OddUpdates:
         self._random = random.Random(seed)
         self._people = people
         self._chats = chats
-        self._types = description().types
+        self._types = api_types()
         self._next_id = 1_000
 
     def batches(self, updates: int, of: int = 100) -> Iterator[list[Json]]:
@@ -126,10 +126,10 @@ class OddUpdates:
             case _:
                 return self._object(self._types[name], depth)
 
-    def _object(self, kind: Kind, depth: int) -> Json:
-        if kind.subtypes:
-            flat = [name for name in kind.subtypes if name == "String"]
-            some = flat if flat and depth > _DEEPEST else kind.subtypes
+    def _object(self, kind: Described, depth: int) -> Json:
+        if kind.types:
+            flat = [name for name in kind.types if name == "String"]
+            some = flat if flat and depth > _DEEPEST else kind.types
             return self._of(self._random.choice(some), "", depth + 1)
         made = {
             field.name: self._value(field, depth + 1)

@@ -21,7 +21,7 @@ from aiohttp.client_reqrep import ConnectionKey
 
 from aouo.emulator import DEFAULT_TOKEN
 from aouo.emulator.changes import ChangeSignal
-from aouo.emulator.description import Method, description, read_call
+from aouo.emulator.description import Described, api_methods, read_call
 from aouo.emulator.methods import METHODS
 from aouo.emulator.parameters import Parameters
 from aouo.emulator.people import Person
@@ -104,7 +104,7 @@ class Telegram:
 
     async def answer(self, name: str, raw: Mapping[str, Any], life: Life) -> tuple[int, bytes]:
         """One call: status and body, or the error that the bot's HTTP client would raise."""
-        method = description().methods[name.lower()]
+        method = api_methods()[name.lower()]
         fault = self._fault(method.name)
         try:
             life.step()
@@ -134,7 +134,7 @@ class Telegram:
         return await self._carry_out(method, raw, life, cut=bool(fault))
 
     async def _carry_out(
-        self, method: Method, raw: Mapping[str, Any], life: Life, *, cut: bool
+        self, method: Described, raw: Mapping[str, Any], life: Life, *, cut: bool
     ) -> tuple[int, bytes]:
         """`cut`: the answer does not arrive."""
         values, problems = read_call(method, raw)
@@ -169,11 +169,11 @@ class Telegram:
         self.faults += 1
         return self.chance.choice(_FAULTS)
 
-    def _note_lost(self, method: Method, raw: Mapping[str, Any]) -> None:
+    def _note_lost(self, method: Described, raw: Mapping[str, Any]) -> None:
         if method.name == "sendMessage":
             self.lost.append((int(raw["chat_id"]), str(raw["text"])))
 
-    def _note_seen(self, method: Method, result: Any, *, unheard: bool) -> None:
+    def _note_seen(self, method: Described, result: Any, *, unheard: bool) -> None:
         if method.name not in ("sendMessage", "editMessageText"):
             return
         seen = Seen(
@@ -189,7 +189,7 @@ class Telegram:
         if unheard:
             self._note_stray(method, result)
 
-    def _note_stray(self, method: Method, result: Any) -> None:
+    def _note_stray(self, method: Described, result: Any) -> None:
         if method.name == "sendMessage":
             self.stray[result["chat"]["id"], result["message_id"]] = result.get("text", "")
 

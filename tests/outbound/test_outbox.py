@@ -58,7 +58,7 @@ async def outbox_over(
         clock=clock,
         resend_unknown=lambda: False,
         owner=Owner,
-        moved=lambda address, chat_id: None,
+        renamed=lambda address, chat_id: None,
         publish=lambda event: None,
     )
     yield (

@@ -43,7 +43,6 @@ from aouo.providers.order import in_order
 from aouo.providers.responses.answers import ResponsesParser
 from aouo.providers.responses.bodies import ResponsesBodies
 from aouo.providers.responses.wire import (
-    Asked,
     dump_native,
     given_ids,
     items_of,
@@ -58,15 +57,17 @@ ADD = ToolSpec("add", "Add a row.", {"type": "object", "properties": {"row": {"t
 WAIT_S = 30.0
 
 
-def whole_body(request: ModelRequest, asked: Asked, dialect: Dialect) -> dict[str, Any]:
+def whole_body(
+    request: ModelRequest, provider: str, model: str, dialect: Dialect
+) -> dict[str, Any]:
     """The body that `ResponsesBodies` puts together from remembered pieces, written at once."""
     ids: dict[str, str] = {}
     items: list[dict[str, Any]] = []
-    for said in in_order(request).messages:
-        ids |= given_ids(said, asked)
+    for said in in_order(request)[0]:
+        ids |= given_ids(said, provider, model)
         named = ids.get(said.call_id, "") if isinstance(said, ToolReturned) else ""
-        items += items_of(said, asked, named)
-    head = {"model": asked.model, "instructions": request.system, "input": items}
+        items += items_of(said, provider, model, named)
+    head = {"model": model, "instructions": request.system, "input": items}
     tools = [responses_tool(spec) for spec in request.tools]
     return head | responses_options(request, dialect) | {"tools": tools}
 
@@ -266,8 +267,9 @@ async def test_sealed_thoughts_go_back_before_what_came_of_them_and_to_nobody_el
     assert words["content"] == [{"type": "output_text", "text": "One moment."}]
     assert (call["call_id"], call["arguments"]) == ("c1", '{"row": "milk"}')
     assert result["call_id"] == "c1"
-    for other in (Asked("mine", "gpt-6-luna"), Asked("openai", "gpt-6-sol")):
-        told = json.loads(ResponsesBodies(other).body(after, Dialect()))["input"]
+    for provider, name in (("mine", "gpt-6-luna"), ("openai", "gpt-6-sol")):
+        other = ResponsesBodies(model=name, provider=provider)
+        told = json.loads(other.body(after, Dialect()))["input"]
         assert {item["call_id"] for item in told if "call_id" in item} == {"ours"}
         assert [item["type"] for item in told] == [
             "message",
@@ -282,9 +284,7 @@ def test_ten_megabytes_of_sealed_thoughts_are_not_kept() -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"}
     sealed_item = {"type": "reasoning", "id": "rs_1", "encrypted_content": "x" * 10_000_000}
 
-    assert (
-        dump_native(Asked("openai", "m"), [sealed_item, call], [ToolCall("c1", "add", "{}")]) == ""
-    )
+    assert dump_native("openai", "m", [sealed_item, call], [ToolCall("c1", "add", "{}")]) == ""
 
 
 async def test_the_phase_of_a_message_goes_back(
@@ -442,16 +442,17 @@ async def test_any_cutting_of_the_same_bytes_gives_the_same_answer() -> None:
 
 
 def test_a_body_in_pieces_is_the_body_to_the_byte() -> None:
-    asked = Asked("openai", "mödel")
     reader = ResponsesParser("openai", model="mödel")
     says = Says("Well.", (CallPart("add", {"row": "é"}, "c1"),), thoughts="Hm.")
     reader.feed(streamed(says, "mödel"))
     said = reader.finish().said
     foreign = AssistantSaid("Hi", (), '{"wire": "chat", "provider": "deepseek", "thoughts": "hm"}')
     history = (UserSaid("\ud83d é"), said, ToolReturned("c1", "add", "ok"), foreign, UserSaid("Hm"))
-    bodies = ResponsesBodies(asked, bytes_max=1_500)
+    bodies = ResponsesBodies(model="mödel", provider="openai", bytes_max=1_500)
     for upto in (1, 3, 5, 5):
         for dialect in (Dialect(), Dialect(encrypted=False, max_tokens="")):
             request = ModelRequest("sys", history[:upto], (ADD,), "now", 99, 0.5, "low")
 
-            assert bodies.body(request, dialect) == encode(whole_body(request, asked, dialect))
+            assert bodies.body(request, dialect) == encode(
+                whole_body(request, "openai", "mödel", dialect)
+            )

@@ -24,7 +24,7 @@ from aouo.facts.errors import (
 )
 from aouo.facts.transcript import ModelRequest, UserSaid
 from aouo.providers.compatible import CompatibleModel
-from aouo.providers.endpoint import ChatEndpoint, PlainLine
+from aouo.providers.endpoint import ChatEndpoint, plain_line
 
 HELLO = ModelRequest("", (UserSaid("Hello"),), ())
 WAIT_S = 30.0
@@ -143,7 +143,7 @@ async def test_a_service_elsewhere_that_says_nothing_timed_out_before_a_byte(sil
         url = f"http://127.0.0.1:{silent}/v1"
         endpoint = ChatEndpoint(
             provider="some",
-            line=PlainLine(base_url=url, api_key="", session=session),
+            line=plain_line(base_url=url, api_key="", session=session),
             api_key="",
             request_timeout_s=0.05,
             stream_idle_timeout_s=0.05,

@@ -257,7 +257,7 @@ async def test_a_photo_reaches_a_model_that_sees(service: ModelService, model: C
 
     assert model.sees
     assert base64.b64encode(PHOTO.data).decode() in json.dumps(service.requests[-1])
-    assert service.answers[-1].counted.prompt > 700
+    assert service.answers[-1].prompt_tokens > 700
 
 
 @each()
@@ -351,7 +351,7 @@ async def test_a_prompt_that_leaves_no_room_for_its_answer_makes_room(
     async with ModelService(profile(name)) as service, AsyncExitStack() as stack:
         model = await made(service, session, stack, opus)
         await answered(model, bare(*history))
-        prompt = service.answers[-1].counted.prompt
+        prompt = service.answers[-1].prompt_tokens
     small = ModelService(profile(name), loaded=prompt + 100)
     async with small as service, AsyncExitStack() as stack:
         model = await made(service, session, stack, opus)

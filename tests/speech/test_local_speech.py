@@ -20,7 +20,7 @@ import pytest
 from aouo.facts.attachments import VOICE_INSTALL
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.speech.audio import opus_of
-from aouo.speech.local import LocalSpeech, Models
+from aouo.speech.local import LocalSpeech
 from aouo.speech.services import SpeechCall
 from aouo.speech.worker import MAX_HEARD_S
 
@@ -40,7 +40,7 @@ async def speech(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LocalSpeech]:
     """The real worker over libraries that hear what a file holds."""
     monkeypatch.syspath_prepend(str(FAKES))
     monkeypatch.setenv("PYTHONPATH", f"{FAKES}{os.pathsep}{ROOT}")
-    speech = LocalSpeech(Models())
+    speech = LocalSpeech()
     async with asyncio.timeout(LIMIT_S):
         yield speech
         await speech.aclose()
@@ -51,7 +51,7 @@ async def speech(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LocalSpeech]:
 async def real() -> AsyncIterator[LocalSpeech]:
     if not (find_spec("faster_whisper") and find_spec("hibari")):
         pytest.skip(f"speech is not installed ({VOICE_INSTALL})")
-    speech = LocalSpeech(Models())
+    speech = LocalSpeech()
     async with asyncio.timeout(LIMIT_S):
         yield speech
         await speech.aclose()
@@ -71,7 +71,7 @@ async def ended(speech: LocalSpeech) -> None:
 async def test_it_starts_when_it_is_needed_and_ends_when_it_is_not(
     speech: LocalSpeech, tmp_path: Path
 ) -> None:
-    speech._idle_s = 0.0
+    speech.idle_s = 0.0
     assert speech.pid == 0
 
     assert (await speech.transcribe(file(tmp_path, b"one"))).text == "one"
@@ -123,13 +123,13 @@ async def broken(speech: LocalSpeech, path: Path) -> str:
 
 
 async def test_one_that_gives_no_sign_of_life_is_ended(speech: LocalSpeech, tmp_path: Path) -> None:
-    speech._patience_s = 0.5
+    speech.patience_s = 0.5
 
     with pytest.raises(ProviderTimeout):
         await speech.transcribe(file(tmp_path, b"!hang"))
 
     assert speech.pid == 0
-    speech._patience_s = LIMIT_S
+    speech.patience_s = LIMIT_S
     assert (await speech.transcribe(file(tmp_path, b"next"))).text == "next"
 
 

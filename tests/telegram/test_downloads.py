@@ -109,10 +109,10 @@ async def test_flood_control_is_waited_out(tmp_path: Path) -> None:
     ):
         item = await sent(telegram, b"hello")
         await telegram.client.fault("status", method="getFile", status=429, retry_after=7)
-        before_s = fetches._clock.monotonic_s()
+        before_s = fetches.clock.monotonic_s()
         await fetches.fetch(item, tmp_path / "x")
 
-        assert fetches._clock.monotonic_s() - before_s >= 7
+        assert fetches.clock.monotonic_s() - before_s >= 7
 
 
 async def test_a_file_that_nobody_has_any_more_is_gone(tmp_path: Path) -> None:

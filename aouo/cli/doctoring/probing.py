@@ -132,7 +132,7 @@ class _Looking:
             if self.online:
                 seen = await self._learn(seen, known)
             else:
-                await look_up(known, self.clock)
+                await look_up(known)
         if self.asks:
             seen = replace(seen, tool=await self._ask(alone, model, seen))
             seeing = seen.tool and not seen.tool.refusal and known.sees
@@ -151,7 +151,7 @@ class _Looking:
         return seen
 
     async def _learn(self, seen: Seen, model: KnownModel) -> Seen:
-        said = await learn(model, self.clock)
+        said = await learn(model)
         today = self.clock.now().date()
         window_set = bool(self.settings.advanced.context_window)
         found = concerns(model, said, seen.wanted.key, today, window_set=window_set)

@@ -10,7 +10,7 @@ import structlog
 
 from aouo.app.reloading import by_effect
 from aouo.config.catalogue import keys_in
-from aouo.config.changing import Change, change, put_back, read_tree, version_of
+from aouo.config.changing import change, put_back, read_tree, version_of
 from aouo.config.file import ConfigBroken, Loaded, check_start, look_at
 from aouo.config.keys import differing, plain
 from aouo.dashboard.configuration import InForce, as_problem, configuration
@@ -89,16 +89,16 @@ async def _save(shown: Shown, bot: Runtime, changes: Facts, version: str, *, any
         _Loses: something would be lost, and nobody said that it may be.
     """
     before = bot.reloading.accepted.settings
-    written, version = await asyncio.to_thread(
+    text, loaded, version = await asyncio.to_thread(
         _written, shown, bot, changes, version, anyway=anyway
     )
     log.info("config_saved", keys=sorted(changes), origin="web")
     problems: Sequence[str] = (await bot.reload())["config"]["problems"]
     if problems:
-        await asyncio.to_thread(put_back, shown.home.path, written.before, version)
+        await asyncio.to_thread(put_back, shown.home.path, text, version)
         await bot.reload()
         raise ConfigBroken(tuple(problems), shown.home.config)
-    told = by_effect(differing(before, written.loaded.settings))
+    told = by_effect(differing(before, loaded.settings))
     return {
         "version": version,
         "changed": list(told.changed),
@@ -109,8 +109,8 @@ async def _save(shown: Shown, bot: Runtime, changes: Facts, version: str, *, any
 
 def _written(
     shown: Shown, bot: Runtime, changes: Facts, version: str, *, anyway: bool
-) -> tuple[Change, str]:
-    """Check the changes and write them; return what they made of the file, and its version."""
+) -> tuple[str | None, Loaded, str]:
+    """Check the changes and write them; return the file's text before, and what it is now."""
     home, then = shown.home.path, bot.reloading.accepted.settings
 
     def accept(after: Loaded) -> None:
@@ -120,8 +120,8 @@ def _written(
 
     keys = {key.path: key for key in keys_in(read_tree(home), plain(bot.reloading.running))}
     wanted = checked(changes, keys)
-    done = change(home, wanted, shown.environ, version=version, accept=accept)
-    return done, version_of(home)
+    before, loaded = change(home, wanted, shown.environ, version=version, accept=accept)
+    return before, loaded, version_of(home)
 
 
 def _refused(problems: Sequence[str]) -> Answer:

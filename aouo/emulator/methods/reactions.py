@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from aouo.emulator.description import description
+from aouo.emulator.description import api_types
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.parameters import Parameters
 from aouo.emulator.refusal import bad_request
@@ -17,15 +17,15 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 def answer_callback_query(world: World, params: Parameters, now: float) -> bool:
     if len(params.text("text")) > MAX_ANSWER:
         raise bad_request("MESSAGE_TOO_LONG")
-    query = world.callbacks.get(params.text("callback_query_id"))
-    if query is None or query.answer is not None:
+    query_id = params.text("callback_query_id")
+    if query_id not in world.tapped_at or query_id in world.tap_answers:
         raise bad_request(_TOO_OLD)
-    if now - query.tapped_at > CALLBACK_DEADLINE_S:
+    if now - world.tapped_at[query_id] > CALLBACK_DEADLINE_S:
         raise bad_request(_TOO_OLD)
     answer: JsonObject = {"text": params.text("text"), "show_alert": params.flag("show_alert")}
     if params.text("url"):
         answer["url"] = params.text("url")
-    query.answer = answer
+    world.tap_answers[query_id] = answer
     return True
 
 
@@ -45,5 +45,5 @@ def set_message_reaction(world: World, params: Parameters, now: float) -> bool:
 @cache
 def allowed_reactions() -> frozenset[str]:
     """Return the emoji that the description lists."""
-    text = description().types["ReactionTypeEmoji"].fields["emoji"].text
+    text = api_types()["ReactionTypeEmoji"].fields["emoji"].text
     return frozenset(re.findall(r'"([^"]+)"', text))

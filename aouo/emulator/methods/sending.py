@@ -1,9 +1,8 @@
 """Methods that put something into a chat."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from aouo.emulator.chats import Chat
 from aouo.emulator.entities import Formatted, formatted
 from aouo.emulator.files import attach
 from aouo.emulator.jsons import JsonObject
@@ -20,18 +19,9 @@ MAX_CAPTION = 1024
 MAX_RAW_BYTES = 32_768
 ACTIONS = frozenset(
     [
-        "typing",
-        "upload_photo",
-        "record_video",
-        "upload_video",
-        "record_voice",
-        "upload_voice",
-        "upload_document",
-        "choose_sticker",
-        "find_location",
-        "record_video_note",
-        "upload_video_note",
-        "cancel",
+        *("typing", "choose_sticker", "find_location", "cancel"),
+        *("upload_photo", "upload_video", "upload_voice", "upload_document", "upload_video_note"),
+        *("record_video", "record_voice", "record_video_note"),
     ]
 )
 
@@ -39,23 +29,13 @@ KINDS: tuple[MediaKind, ...] = ("photo", "audio", "voice", "document", "video", 
 """What one message can hold: each has a method of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a message, and the message that it replies to."""
-
-    chat: Chat
-    thread_id: int | None
-    reply_to: int | None
-    quote: str
-
-
 def send_message(world: World, params: Parameters, now: float) -> Any:
-    place = _place(world, params)
-    return _post(world, params, now, place, body_text(params), None)
+    begun = _begun(world, params, now)
+    return _post(world, params, begun, body_text(params), None)
 
 
 def send_media_group(world: World, params: Parameters, now: float) -> Any:
-    place = _place(world, params)
+    begun = _begun(world, params, now)
     items = params.objects("media")
     if not 2 <= len(items) <= 10:
         raise bad_request("media group must include 2-10 items")
@@ -70,7 +50,7 @@ def send_media_group(world: World, params: Parameters, now: float) -> Any:
         kind: Any = item["type"]
         prepared.append((caption_text(one), attach(world, kind, source, one)))
     return [
-        _post(world, params, now, place, content, attachment, album=album)
+        _post(world, params, begun, content, attachment, album=album)
         for content, attachment in prepared
     ]
 
@@ -133,54 +113,50 @@ def caption_text(params: Parameters) -> Formatted:
 
 
 def send_file(world: World, params: Parameters, now: float, kind: MediaKind) -> Any:
-    place = _place(world, params)
+    begun = _begun(world, params, now)
     content = caption_text(params)
-    return _post(world, params, now, place, content, attach(world, kind, params.file(kind), params))
+    return _post(world, params, begun, content, attach(world, kind, params.file(kind), params))
 
 
-def _place(world: World, params: Parameters) -> Place:
-    """Return the chat, topic and replied message of a call; refusals come before any effect."""
+def _begun(world: World, params: Parameters, now: float) -> Message:
+    """Return a call's message without id and content; refusals come before any effect."""
     chat = world.chat_for_send(params.values["chat_id"])
     reply = params.object("reply_parameters")
     thread_id = chat.thread_for_send(params.integer("message_thread_id"))
+    begun = Message(0, chat.id, world.bot.id, int(now), thread_id=thread_id)
     if reply is None:
-        return Place(chat, thread_id, None, "")
+        return begun
     target = chat.messages.get(reply["message_id"])
     if target is None:
         if reply.get("allow_sending_without_reply") is True:
-            return Place(chat, thread_id, None, "")
+            return begun
         raise bad_request("message to be replied not found")
     quote = str(reply.get("quote", ""))
     if quote and quote not in target.content.text:
         raise bad_request("QUOTE_TEXT_INVALID")
     if thread_id is None and target.thread_id is not None:
         thread_id = chat.thread_for_send(target.thread_id)
-    return Place(chat, thread_id, target.id, quote)
+    return replace(begun, thread_id=thread_id, reply_to=target.id, quote=quote)
 
 
 def _post(
     world: World,
     params: Parameters,
-    now: float,
-    place: Place,
+    begun: Message,
     content: Formatted,
     attachment: Attachment | None,
     *,
     album: str = "",
 ) -> JsonObject:
     keyboard = inline_keyboard(params.object("reply_markup"))
-    message = Message(
-        id=place.chat.counter.take(),
-        chat_id=place.chat.id,
-        sender_id=world.bot.id,
-        date=int(now),
+    chat = world.chats[begun.chat_id]
+    message = replace(
+        begun,
+        id=next(chat.ids),
         content=content,
-        thread_id=place.thread_id,
-        reply_to=place.reply_to,
-        quote=place.quote,
         keyboard=keyboard,
         attachment=attachment,
         album=album,
     )
-    world.still(place.chat, place.thread_id)
-    return message_json(world, place.chat.keep(message))
+    world.still(chat, begun.thread_id)
+    return message_json(world, chat.keep(message))

@@ -90,7 +90,7 @@ def service(
     """Store and deliver a service message, also to the bot that caused it."""
     message = chat.keep(
         Message(
-            id=chat.counter.take(),
+            id=next(chat.ids),
             chat_id=chat.id,
             sender_id=actor_id,
             date=int(now),

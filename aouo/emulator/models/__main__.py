@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from aouo.emulator.models.loading import names, profile
-from aouo.emulator.models.people import SaysBack
+from aouo.emulator.models.people import says_back
 from aouo.emulator.models.replies import CallPart, Reply, Says
 from aouo.emulator.models.service import KEY, ModelService
 from aouo.facts.errors import SetupError
@@ -82,7 +82,7 @@ def _service(options: argparse.Namespace) -> ModelService:
     if options.plan and options.plan not in found.plans:
         known = ", ".join(found.plans) or "none"
         raise SetupError(f"{found.title} has no plan {options.plan!r}.", fix=f"There are: {known}.")
-    script = SaysBack(found)
+    script = says_back(found)
     if options.answer is not None:
         said = Says(options.answer, chunks=options.chunks)
         called = Says(calls=(CallPart(options.call),)) if options.call else said

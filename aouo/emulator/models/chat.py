@@ -8,7 +8,7 @@ from typing import Any
 from aouo.emulator.models.asked import Asked, at
 from aouo.emulator.models.memory import Issued
 from aouo.emulator.models.profile import Body, Stream
-from aouo.emulator.models.replies import Answer, CallPart, Counted, split
+from aouo.emulator.models.replies import Answer, CallPart, split
 
 _GOOGLES = "google/"
 """The prefix of models whose thoughts OpenRouter signs in an item that names the call."""
@@ -25,7 +25,7 @@ def pieces(answer: Answer, asked: Asked, stream: Stream) -> list[bytes]:
         deltas[0] = {"role": "assistant"} | deltas[0]
     chunks: list[Body] = [{"choices": [_choice(delta, None)]} for delta in deltas]
     last: Body = {"choices": [_choice({}, _reason(answer, stream))]}
-    usage = usage_of(answer.counted, stream)
+    usage = usage_of(answer, stream)
     chunks.append(last)
     match stream.usage:
         case "with_finish":
@@ -51,7 +51,7 @@ def whole(answer: Answer, _asked: Asked, stream: Stream) -> Body:
     reason = _reason(answer, stream)
     return _head(answer, "chat.completion") | {
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-        "usage": usage_of(answer.counted, stream),
+        "usage": usage_of(answer, stream),
     }
 
 
@@ -78,23 +78,23 @@ def message_of(answer: Answer, stream: Stream) -> Body:
 
 def issued(answer: Answer, stream: Stream) -> dict[str, Issued]:
     message = message_of(answer, stream)
-    return {call["id"]: Issued(message, call) for call in message.get("tool_calls", ())}
+    return {call["id"]: (message, call) for call in message.get("tool_calls", ())}
 
 
-def usage_of(counted: Counted, stream: Stream) -> Body:
+def usage_of(answer: Answer, stream: Stream) -> Body:
     usage: Body = {
-        "prompt_tokens": counted.prompt,
-        "completion_tokens": counted.said,
-        "total_tokens": counted.prompt + counted.said,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.said_tokens,
+        "total_tokens": answer.prompt_tokens + answer.said_tokens,
     }
-    if counted.thought:
-        usage["completion_tokens_details"] = {"reasoning_tokens": counted.thought}
+    if answer.thought_tokens:
+        usage["completion_tokens_details"] = {"reasoning_tokens": answer.thought_tokens}
     match stream.cached:
         case "details":
-            usage["prompt_tokens_details"] = {"cached_tokens": counted.cached}
+            usage["prompt_tokens_details"] = {"cached_tokens": answer.cached_tokens}
         case "hit_tokens":
-            usage["prompt_cache_hit_tokens"] = counted.cached
-            usage["prompt_cache_miss_tokens"] = counted.prompt - counted.cached
+            usage["prompt_cache_hit_tokens"] = answer.cached_tokens
+            usage["prompt_cache_miss_tokens"] = answer.prompt_tokens - answer.cached_tokens
         case "none":
             pass
     return usage

@@ -28,7 +28,7 @@ def issued(answer: Answer, stream: Stream) -> dict[str, Issued]:
     """Return the issued calls by id; one without an id is known only by its signature."""
     calls = [part for part in _parts(answer, stream) if "functionCall" in part]
     return {
-        part["functionCall"].get("id") or f"{answer.id} {place}": Issued({}, part)
+        part["functionCall"].get("id") or f"{answer.id} {place}": ({}, part)
         for place, part in enumerate(calls)
     }
 
@@ -49,16 +49,15 @@ def _parts(answer: Answer, stream: Stream) -> list[Body]:
 
 
 def _event(answer: Answer, parts: list[Body]) -> Body:
-    counted = answer.counted
     usage: Body = {
-        "promptTokenCount": counted.prompt,
-        "candidatesTokenCount": counted.said - counted.thought,
-        "totalTokenCount": counted.prompt + counted.said,
+        "promptTokenCount": answer.prompt_tokens,
+        "candidatesTokenCount": answer.said_tokens - answer.thought_tokens,
+        "totalTokenCount": answer.prompt_tokens + answer.said_tokens,
     }
-    if counted.thought:
-        usage["thoughtsTokenCount"] = counted.thought
-    if counted.cached:
-        usage["cachedContentTokenCount"] = counted.cached
+    if answer.thought_tokens:
+        usage["thoughtsTokenCount"] = answer.thought_tokens
+    if answer.cached_tokens:
+        usage["cachedContentTokenCount"] = answer.cached_tokens
     return {
         "candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}],
         "usageMetadata": usage,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from aouo.emulator.models.asked import BYTES_A_TOKEN, Asked
 from aouo.emulator.models.profile import Body, Caching, Limit, matches
@@ -15,12 +16,8 @@ _LOOK_BACK = 20
 _DAY_S = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Issued:
-    """A call as it was sent: the message and the call, with all that a client must send back."""
-
-    message: Body
-    call: Body
+Issued: TypeAlias = tuple[Body, Body]
+"""A call as it was sent: the message and the call, with all that a client must send back."""
 
 
 @dataclass(slots=True)

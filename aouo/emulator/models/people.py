@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from aouo.emulator.models.asked import Asked
 from aouo.emulator.models.profile import Profile
@@ -23,39 +24,36 @@ def note(profile: Profile) -> str:
     )
 
 
-class SaysBack:
-    """The script of a service that people write to."""
+def says_back(profile: Profile) -> Callable[[Asked], Reply]:
+    """Return the script of a service that people write to."""
+    trouble = ""  # that the next request meets
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        self._trouble = ""
-
-    def __call__(self, asked: Asked) -> Reply:
-        name, self._trouble = self._trouble, ""
+    def reply(asked: Asked) -> Reply:
+        nonlocal trouble
+        name, trouble = trouble, ""
         if name:
             return Meets(name)
-        last = asked.entries[-1]
-        if last.role == "tool":
+        if asked.entries[-1].role == "tool":
             return Says(f"The tool answered: {_result(asked)}")
         words = _CONTEXT.sub("", asked.words)
         if found := _CALL.search(words):
-            return self._call(asked, found[1], found[2] or "{}")
-        if found := _TROUBLE.search(words):
-            return Says(self._promised(found[1] or ""))
-        return Says(f"(No model is here.) You said: {words[-_QUOTED_CHARS:]}")
+            return _call(asked, found[1], found[2] or "{}")
+        if not (found := _TROUBLE.search(words)):
+            return Says(f"(No model is here.) You said: {words[-_QUOTED_CHARS:]}")
+        if (name := found[1] or "") not in profile.troubles:
+            known = ", ".join(sorted(profile.troubles))
+            return Says(f"{profile.title} knows these troubles: {known}.")
+        trouble = name
+        return Says(f"The next request meets the trouble {name}.")
 
-    def _call(self, asked: Asked, tool: str, arguments: str) -> Says:
-        if tool not in asked.tools:
-            shown = ", ".join(asked.tools) or "none"
-            return Says(f"There is no tool {tool} here; there are: {shown}.")
-        return Says(calls=(CallPart(tool, arguments),))
+    return reply
 
-    def _promised(self, name: str) -> str:
-        if name not in self._profile.troubles:
-            known = ", ".join(sorted(self._profile.troubles))
-            return f"{self._profile.title} knows these troubles: {known}."
-        self._trouble = name
-        return f"The next request meets the trouble {name}."
+
+def _call(asked: Asked, tool: str, arguments: str) -> Says:
+    if tool not in asked.tools:
+        shown = ", ".join(asked.tools) or "none"
+        return Says(f"There is no tool {tool} here; there are: {shown}.")
+    return Says(calls=(CallPart(tool, arguments),))
 
 
 def _result(asked: Asked) -> str:

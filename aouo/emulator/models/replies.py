@@ -88,18 +88,11 @@ Script: TypeAlias = Callable[[Asked], Reply | str]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """The tokens of one answer: `cached` is part of `prompt`, `thought` of `said`."""
-
-    prompt: int
-    cached: int
-    said: int
-    thought: int
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply ready to be sent: with ids of calls, thoughts, and counted tokens."""
+    """A reply ready to be sent: with ids of calls, thoughts, and counted tokens.
+
+    `cached_tokens` are part of `prompt_tokens`, `thought_tokens` of `said_tokens`.
+    """
 
     id: str
     model: str
@@ -109,7 +102,10 @@ class Answer:
     signature: str
     reason: str
     chunks: int
-    counted: Counted
+    prompt_tokens: int
+    cached_tokens: int
+    said_tokens: int
+    thought_tokens: int
 
 
 def split(text: str, pieces: int) -> list[str]:

@@ -37,7 +37,7 @@ def issued(answer: Answer, _stream: Stream) -> dict[str, Issued]:
     """Return each call with the item of thoughts before it."""
     thought = f"rs_{answer.id} {answer.signature}" if answer.thoughts else ""
     call: Body = {"reasoning": thought} if thought else {}
-    return {part.id: Issued({}, call) for part in answer.calls}
+    return {part.id: ({}, call) for part in answer.calls}
 
 
 def _events(answer: Answer, asked: Asked) -> Iterator[Body]:
@@ -117,13 +117,12 @@ def _items(answer: Answer, asked: Asked) -> list[Body]:
 
 
 def _response(answer: Answer, status: str, items: list[Body]) -> Body:
-    counted = answer.counted
     usage: Body = {
-        "input_tokens": counted.prompt,
-        "input_tokens_details": {"cached_tokens": counted.cached},
-        "output_tokens": counted.said,
-        "output_tokens_details": {"reasoning_tokens": counted.thought},
-        "total_tokens": counted.prompt + counted.said,
+        "input_tokens": answer.prompt_tokens,
+        "input_tokens_details": {"cached_tokens": answer.cached_tokens},
+        "output_tokens": answer.said_tokens,
+        "output_tokens_details": {"reasoning_tokens": answer.thought_tokens},
+        "total_tokens": answer.prompt_tokens + answer.said_tokens,
     }
     why = {"reason": _WHY[answer.reason]} if status == "incomplete" else None
     return {

@@ -93,7 +93,7 @@ def _not_back(back: Back, asked: Asked, memory: Memory) -> orders.Facts | None:
     """Return the facts of a call that lacks what must be sent back, None = none does."""
     users = [place for place, entry in enumerate(asked.entries) if entry.role == "user"]
     since = users[-1] if users and back.turn else 0
-    sent = {_key(_at(back, one.message, one.call)) for one in memory.issued.values()}
+    sent = {_key(_at(back, *one)) for one in memory.issued.values()}
     for place, entry in enumerate(asked.entries):
         if place < since:
             continue
@@ -111,9 +111,7 @@ def _lost(back: Back, entry: Entry, call: AskedCall, memory: Memory, sent: set[s
     found = _at(back, entry.raw, call.raw)
     if found is ... or (back.filled and not found):
         issued = memory.issued.get(call.id)
-        return (
-            back.foreign or (issued and _at(back, issued.message, issued.call) is not ...) is True
-        )
+        return back.foreign or (issued and _at(back, *issued) is not ...) is True
     if back.paired and not _named(found) <= {one.id for one in entry.calls}:
         return True
     if any(word in str(found) for word in back.accept):

@@ -188,7 +188,7 @@ class ModelService(Told):
         cached = self.memory.cached_tokens(asked, self.profile.caching)
         answer = answer_of(says, asked, self.profile, cached=cached, serial=self._serial)
         self.note_answer(answer)
-        self.memory.spend(now_s, asked.model, answer.counted.prompt + answer.counted.said)
+        self.memory.spend(now_s, asked.model, answer.prompt_tokens + answer.said_tokens)
         form, stream = _FORMATS[asked.wire], self.profile.stream
         self.memory.issued.update(form.issued(answer, stream))
         if not (asked.body.get("stream") or request.path.endswith(_STREAMED)):

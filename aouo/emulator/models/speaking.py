@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aouo.emulator.models.asked import BYTES_A_TOKEN, Asked
 from aouo.emulator.models.profile import Profile
-from aouo.emulator.models.replies import Answer, CallPart, Counted, Says
+from aouo.emulator.models.replies import Answer, CallPart, Says
 from aouo.emulator.models.rules import thinks
 
 _THOUGHTS = "I look at what was asked."
@@ -38,13 +38,13 @@ def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial
         left = max(0, asked.max_tokens - thought)
         text, calls, reason = text[: left * BYTES_A_TOKEN], (), "length"
         said, thought = asked.max_tokens, min(thought, asked.max_tokens)
-    counted = Counted(prompt, min(cached, prompt), said, thought)
+    counted = (prompt, min(cached, prompt), said, thought)
     if says.usage:
-        counted = Counted(*says.usage, says.reasoning_tokens)
+        counted = (*says.usage, says.reasoning_tokens)
     signature = says.signature or (_signature(serial, thoughts) if thoughts else "")
     ident = f"{serial:08d}"
     return Answer(
-        ident, asked.model, text, calls, thoughts, signature, reason, says.chunks, counted
+        ident, asked.model, text, calls, thoughts, signature, reason, says.chunks, *counted
     )
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from aouo.emulator.models.asked import Asked
@@ -14,7 +13,6 @@ from aouo.emulator.models.profile import SOUNDS, Body, Profile
 from aouo.emulator.models.replies import (
     Answer,
     CallPart,
-    Counted,
     Fails,
     Meets,
     Raw,
@@ -24,21 +22,7 @@ from aouo.emulator.models.replies import (
 )
 from aouo.emulator.models.sound import File
 
-
-@dataclass(slots=True)
-class Figures:
-    """Counts of requests and answers since a service's start."""
-
-    requests: int = 0
-    refused: int = 0
-    answers: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-
-    def add(self, counted: Counted) -> None:
-        self.answers += 1
-        self.prompt_tokens += counted.prompt
-        self.cached_tokens += counted.cached
+_FIGURES = ("requests", "refused", "answers", "prompt_tokens", "cached_tokens")
 
 
 class Told:
@@ -66,7 +50,7 @@ class Told:
         self.closed_by_client = asyncio.Event()
         """Set when a client left before its answer was written completely."""
         self._keep = keep
-        self._figures = Figures()
+        self._figures = Counter[str]()
         self._replies: deque[Reply] = deque()
         self._script = script
 
@@ -77,7 +61,7 @@ class Told:
 
     def figures(self) -> dict[str, int]:
         """Return the counts since the start: requests, refusals, answers, and their tokens."""
-        return asdict(self._figures)
+        return {name: self._figures[name] for name in _FIGURES}
 
     def say(self, text: str, *, chunks: int = 1, usage: tuple[int, int, int] | None = None) -> None:
         self.reply(Says(text, chunks=chunks, usage=usage))
@@ -134,14 +118,14 @@ class Told:
         return self._replies.popleft() if self._replies else Says(asked.words)
 
     def note_request(self, body: Body, headers: Mapping[str, str], path: str) -> None:
-        self._figures.requests += 1
+        self._figures["requests"] += 1
         if self._keep:
             self.requests.append(body)
             self.headers.append(dict(headers))
             self.paths.append(path)
 
     def note_sound(self, what: Body | File, path: str) -> None:
-        self._figures.requests += 1
+        self._figures["requests"] += 1
         if not self._keep:
             return
         self.paths.append(path)
@@ -151,11 +135,13 @@ class Told:
             self.spoken.append(what)
 
     def note_answer(self, answer: Answer) -> None:
-        self._figures.add(answer.counted)
+        self._figures["answers"] += 1
+        self._figures["prompt_tokens"] += answer.prompt_tokens
+        self._figures["cached_tokens"] += answer.cached_tokens
         if self._keep:
             self.answers.append(answer)
 
     def note_refusal(self, wrong: Refused) -> None:
-        self._figures.refused += 1
+        self._figures["refused"] += 1
         if self._keep:
             self.refusals.append(wrong)

@@ -233,7 +233,7 @@ class Turns:
     ) -> LiveView | SilentView:
         """What the turn shows in its conversation while it runs."""
         address, showing = job.inbound.address, generation.showing
-        capabilities = self._capabilities.get(address.platform, Capabilities())
+        capabilities = self._capabilities.get(address.platform, frozenset())
         if planned.mode == "isolated":
             return SilentView(
                 database=self._database,

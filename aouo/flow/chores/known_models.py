@@ -70,7 +70,7 @@ class KnownModels:
         await self._tell(model, key, await model.learn())
         await model.answered.wait()
         while True:
-            await self._tell(model, key, await learn(model, self._clock))
+            await self._tell(model, key, await learn(model))
             await self._clock.sleep(AGAIN_S)
 
     async def _tell(self, model: KnownModel, key: str, said: Inquiry) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from aouo.facts.transcript import Message, ModelRequest, ToolReturned, ToolSpec
 from aouo.providers.chat.wire import (
@@ -21,9 +22,9 @@ from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import native_of
 
-BYTES_MAX, PIECE_BYTES_MAX = 16_000_000, 100_000
+BYTES_MAX, _PIECE_BYTES_MAX = 16_000_000, 100_000
 _TOOLS_KEPT = 16
-BESIDE_BYTES = 300
+_BESIDE_BYTES = 300
 """Roughly the memory that a cached message takes besides its bytes."""
 
 
@@ -71,35 +72,49 @@ class Bodies:
         )
 
     def _messages(self, request: ModelRequest, dialect: Dialect) -> list[bytes]:
-        ordered = in_order(request)
+        ordered, words_at = in_order(request)
+        pieces = self._written(ordered, request, dialect)
+        system = [system_message(request)] if request.system else []
+        if dialect.cache_marks:
+            system = [marked(message) for message in system]
+            for at in mark_places(ordered, words_at):
+                pieces[at] = encode(marked(chat_message(ordered[at])))
+        return [*map(encode, system), *pieces]
+
+    def _written(
+        self, messages: Sequence[Message], request: ModelRequest, dialect: Dialect
+    ) -> list[bytes]:
+        """Return the bytes of each message; those that are in the request are remembered."""
         lasting = set(map(id, request.messages))
         known = self._pieces[dialect.thoughts]
         ids: dict[str, str] = {}
         pieces: list[bytes] = []
-        for message in ordered.messages:
+        for message in messages:
             named = ids.get(message.call_id, "") if ids and type(message) is ToolReturned else ""
             # A message's bytes depend on these alone, since one model of one service is asked.
             key = (id(message), named) if named else id(message)
             piece = known.get(key)
             if piece is None:
-                native = native_of(message, self._provider, self._model)
-                written = encode(chat_message(message, native, named, dialect))
-                piece = Piece(message, written, given_ids(message, native))
+                piece = self._piece(message, named, dialect)
                 if id(message) in lasting:
                     self._remember(known, key, piece)
             if piece.ids:
                 ids |= piece.ids
             pieces.append(piece.written)
-        system = [system_message(request)] if request.system else []
-        if dialect.cache_marks:
-            system = [marked(message) for message in system]
-            for at in mark_places(ordered):
-                pieces[at] = encode(marked(chat_message(ordered.messages[at])))
-        return [*map(encode, system), *pieces]
+        return pieces
+
+    def _piece(self, message: Message, named: str, dialect: Dialect) -> Piece:
+        """Encode one message; `named` is the service's id of a result's call, "" = another's."""
+        native = native_of(message, self._provider, self._model)
+        written = encode(chat_message(message, native, named, dialect))
+        return Piece(message, written, given_ids(message, native))
+
+    def _tool(self, spec: ToolSpec) -> dict[str, Any]:
+        return chat_tool(spec)
 
     def _remember(self, known: dict[object, Piece], key: object, piece: Piece) -> None:
-        size = len(piece.written) + BESIDE_BYTES
-        if size > PIECE_BYTES_MAX:
+        size = len(piece.written) + _BESIDE_BYTES
+        if size > _PIECE_BYTES_MAX:
             return
         if self._bytes + size > self._bytes_max:
             for kept in self._pieces.values():
@@ -110,14 +125,14 @@ class Bodies:
 
     def _tools_of(self, specs: tuple[ToolSpec, ...]) -> bytes:
         for known, written in self._tools:
-            if len(known) == len(specs) and all(map(reads_the_same, known, specs)):
+            if len(known) == len(specs) and all(map(_reads_the_same, known, specs)):
                 return written
-        written = encode([chat_tool(spec) for spec in specs])
+        written = encode([self._tool(spec) for spec in specs])
         self._tools.append((specs, written))
         return written
 
 
-def reads_the_same(one: ToolSpec, other: ToolSpec) -> bool:
+def _reads_the_same(one: ToolSpec, other: ToolSpec) -> bool:
     """Whether two tools give the same bytes; equal schemas need not, since 1 equals true."""
     return one is other or (
         one.parameters is other.parameters

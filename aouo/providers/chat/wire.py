@@ -20,7 +20,7 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.providers.dialect import PLAIN, Dialect
-from aouo.providers.order import Ordered, in_order
+from aouo.providers.order import in_order
 from aouo.providers.thoughts import (
     NO_FIELDS,
     NONE_KEPT,
@@ -83,10 +83,10 @@ def encode(value: object) -> bytes:
 def chat_messages(
     request: ModelRequest, *, model: str, dialect: Dialect, provider: str
 ) -> list[dict[str, Any]]:
-    ordered = in_order(request)
+    ordered, words_at = in_order(request)
     ids: dict[str, str] = {}
     messages: list[dict[str, Any]] = []
-    for message in ordered.messages:
+    for message in ordered:
         native = native_of(message, provider, model)
         ids |= given_ids(message, native)
         named = ids.get(message.call_id, "") if isinstance(message, ToolReturned) else ""
@@ -94,7 +94,7 @@ def chat_messages(
     system = [system_message(request)] if request.system else []
     if dialect.cache_marks:
         system = [marked(message) for message in system]
-        for at in mark_places(ordered):
+        for at in mark_places(ordered, words_at):
             messages[at] = marked(messages[at])
     return system + messages
 
@@ -164,13 +164,13 @@ def wants_marks(provider: str, base_url: str, model: str) -> bool:
     return claude and is_at("openrouter", provider, base_url)
 
 
-def mark_places(ordered: Ordered) -> list[int]:
+def mark_places(messages: Sequence[Message], words_at: int) -> list[int]:
     """Return the two newest messages that end a prefix of the next request too.
 
     A service surely finds the last request's mark only if it is sent again. Only words of the
     person are marked: OpenRouter takes text in parts for system and user only.
     """
-    earlier = ordered.messages[: ordered.words_at]
+    earlier = messages[:words_at]
     return [at for at, message in enumerate(earlier) if type(message) is UserSaid][-2:]
 
 

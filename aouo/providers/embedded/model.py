@@ -54,6 +54,7 @@ class _Child:
     """The number of its weights' parameters, 0 = unknown."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LocalModel:
     """A `ChatModel` that runs its own server, started by the first call or by `prepare`.
 
@@ -64,35 +65,25 @@ class LocalModel:
         SetupError: at construction, without weights or without xllamacpp.
     """
 
-    def __init__(
-        self,
-        *,
-        session: Session,
-        texts: Texts,
-        model_path: str = "",
-        small_below: int = SMALL_BELOW,
-        threads: int = 0,
-        context: int = 4096,
-        request_timeout_s: float = 90.0,
-        stream_idle_timeout_s: float = 60.0,
-    ) -> None:
-        self._weights = find_weights(model_path)
-        self._note = "" if model_path else HONEST_NOTE
-        self._session = session
-        self._texts = texts
-        self._small_below = small_below
-        self._threads = threads
-        self._context = context
-        self._request_timeout_s = request_timeout_s
-        self._stream_idle_timeout_s = stream_idle_timeout_s
+    provider = "local"
+    brief = True
+    sees = False
+    session: Session
+    texts: Texts
+    model_path: str = ""
+    small_below: int = SMALL_BELOW
+    threads: int = 0
+    context: int = 4096
+    request_timeout_s: float = 90.0
+    stream_idle_timeout_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        self._weights = find_weights(self.model_path)
+        self._note = "" if self.model_path else HONEST_NOTE
         self._child: _Child | None = None
         self._closed = False
         self._starting = asyncio.Lock()
         self._said_to_nothing: dict[str, dict[str, float]] = {}
-
-    @property
-    def provider(self) -> str:
-        return "local"
 
     @property
     def model(self) -> str:
@@ -100,15 +91,7 @@ class LocalModel:
 
     @property
     def context_window(self) -> int:
-        return self._context
-
-    @property
-    def brief(self) -> bool:
-        return True
-
-    @property
-    def sees(self) -> bool:
-        return False
+        return self.context
 
     @property
     def candidates(self) -> tuple[tuple[str, str], ...]:
@@ -118,7 +101,7 @@ class LocalModel:
     def note(self) -> str:
         """A warning about a small model; "" for others, and for the owner's weights until the
         child has started."""
-        small = self._child is not None and self._child.parameters < self._small_below
+        small = self._child is not None and self._child.parameters < self.small_below
         return self._note or (SMALL_NOTE if small else "")
 
     @property
@@ -156,8 +139,8 @@ class LocalModel:
                     raise
 
     def _converse(self, child: _Child, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        if child.parameters < self._small_below:
-            return TinyConversation(child.endpoint, self._texts, self._said_to_nothing).stream(
+        if child.parameters < self.small_below:
+            return TinyConversation(child.endpoint, self.texts, self._said_to_nothing).stream(
                 request
             )
         if not child.native_tools:
@@ -178,8 +161,8 @@ class LocalModel:
             *children.PYTHON,
             local_server.__file__,
             f"--model={self._weights}",
-            f"--threads={self._threads}",
-            f"--context={self._context}",
+            f"--threads={self.threads}",
+            f"--context={self.context}",
         )
         try:
             # Imported here, in a thread: it takes 0.1 s, which other backends should not pay.
@@ -194,15 +177,15 @@ class LocalModel:
             raise
 
     def _endpoint(self, port: int, key: str) -> ChatEndpoint:
-        from aouo.providers.endpoint import ChatEndpoint, PlainLine
+        from aouo.providers.endpoint import ChatEndpoint, plain_line
 
         url = f"http://127.0.0.1:{port}"
         return ChatEndpoint(
             provider=self.provider,
-            line=PlainLine(base_url=url, api_key=key, session=self._session),
+            line=plain_line(base_url=url, api_key=key, session=self.session),
             api_key=key,
-            request_timeout_s=self._request_timeout_s,
-            stream_idle_timeout_s=self._stream_idle_timeout_s,
+            request_timeout_s=self.request_timeout_s,
+            stream_idle_timeout_s=self.stream_idle_timeout_s,
         )
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ssl
 from contextvars import ContextVar
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from google.genai import Client, errors, types
@@ -18,16 +20,19 @@ from google.genai import Client, errors, types
 from aouo.facts.errors import ProviderRejected
 from aouo.providers.http import Session, shared_client
 
+if TYPE_CHECKING:
+    from aouo.providers.endpoint import Line
+
 VERSION = "v1beta"
 """The version of the API that has all that `gemini.wire` writes."""
 
 
+@dataclass(slots=True)
 class _Exchange:
     """Our bytes, and the response to them."""
 
-    def __init__(self, body: bytes | None) -> None:
-        self.body = body
-        self.response: httpx2.Response | None = None
+    body: bytes | None
+    response: httpx2.Response | None = None
 
 
 _exchange: ContextVar[_Exchange] = ContextVar("_exchange")
@@ -50,41 +55,47 @@ class _Bytes(httpx2.AsyncClient):
         return answer if answer.status_code != 200 else httpx2.Response(200, request=request)
 
 
-class GeminiLine:
-    """A `Line` (see `endpoint`) to one model; `base_url` stands without the version."""
+def gemini_line(*, model: str, base_url: str, api_key: str, session: Session) -> Line:
+    """Return a line to one model; `base_url` stands without the version."""
+    client = Client(
+        api_key=api_key,
+        vertexai=False,
+        http_options=types.HttpOptions(
+            base_url=base_url,
+            api_version=VERSION,
+            httpx_async_client=_Bytes(session),
+            # Both are never used; without them it would load certificates for each.
+            httpx_client=httpx2.Client(transport=httpx2.BaseTransport(), trust_env=False),
+            async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
+        ),
+    )
+    config = types.GenerateContentConfig(
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+        automatic_continuation=False,
+    )
+    return partial(_send, client, model, config)
 
-    def __init__(self, *, model: str, base_url: str, api_key: str, session: Session) -> None:
-        self._client = Client(
-            api_key=api_key,
-            vertexai=False,
-            http_options=types.HttpOptions(
-                base_url=base_url,
-                api_version=VERSION,
-                httpx_async_client=_Bytes(session),
-                # Both are never used; without them it would load certificates for each.
-                httpx_client=httpx2.Client(transport=httpx2.BaseTransport(), trust_env=False),
-                async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
-            ),
-        )
-        self._models: Any = self._client.aio.models  # its types are incomplete
-        self._model = model
-        self._config = types.GenerateContentConfig(
-            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-            automatic_continuation=False,
-        )
 
-    async def send(self, path: str, body: bytes | None) -> httpx2.Response:
-        """Return the response once it has begun; the SDK decides the path."""
-        exchange = _Exchange(body)
-        _exchange.set(exchange)
-        try:
-            async for _ in await self._models.generate_content_stream(
-                model=self._model, contents="-", config=self._config
-            ):
-                pass
-        except (errors.APIError, ValueError) as error:
-            # A refusal, readable or not; or a model name or a key that cannot be sent at all.
-            if exchange.response is None:
-                raise ProviderRejected(f"gemini: {error}") from error
-        assert exchange.response is not None
-        return exchange.response
+async def _send(
+    client: Client,
+    model: str,
+    config: types.GenerateContentConfig,
+    path: str,
+    body: bytes | None,
+) -> httpx2.Response:
+    """Return the response once it has begun; the SDK decides the path."""
+    del path
+    exchange = _Exchange(body)
+    _exchange.set(exchange)
+    models: Any = client.aio.models  # its types are incomplete
+    try:
+        async for _ in await models.generate_content_stream(
+            model=model, contents="-", config=config
+        ):
+            pass
+    except (errors.APIError, ValueError) as error:
+        # A refusal, readable or not; or a model name or a key that cannot be sent at all.
+        if exchange.response is None:
+            raise ProviderRejected(f"gemini: {error}") from error
+    assert exchange.response is not None
+    return exchange.response

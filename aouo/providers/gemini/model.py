@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,11 @@ from aouo.providers.gemini.wire import gemini_body
 from aouo.providers.service import ServiceModel
 
 if TYPE_CHECKING:
-    from aouo.providers.gemini.line import GeminiLine
+    from aouo.providers.endpoint import AnswerParser, Line
 
 
 class GeminiModel(ServiceModel):
     """A `ChatModel` of Gemini."""
-
-    reader = GeminiParser
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model; after an unexplained refusal once more without the owner's fields."""
@@ -28,7 +26,7 @@ class GeminiModel(ServiceModel):
         known, first, answered = self._dialect, None, False
         quiet = known.quiet(request)
         for dialect in dict.fromkeys((known, quiet)):
-            body = encode(gemini_body(request, model=self._model, dialect=dialect))
+            body = encode(gemini_body(request, model=self.model, dialect=dialect))
             try:
                 async with aclosing(endpoint.stream(body)) as events:
                     async for event in events:
@@ -44,16 +42,19 @@ class GeminiModel(ServiceModel):
                 if refused.may_have_cost:
                     yield PaidForNothing()
 
-    def _line(self) -> GeminiLine:
-        from aouo.providers.gemini.line import GeminiLine
+    def _reader(self) -> Callable[..., AnswerParser]:
+        return GeminiParser
 
-        if not self._key:  # the SDK would look for one in the environment
-            raise ProviderAuth(f"{self._provider}: there is no key")
-        return GeminiLine(
-            model=self._model,
-            base_url=_host(self._base_url),
-            api_key=self._key,
-            session=self._session,
+    def _line(self) -> Line:
+        from aouo.providers.gemini.line import gemini_line
+
+        if not self.api_key:  # the SDK would look for one in the environment
+            raise ProviderAuth(f"{self.provider}: there is no key")
+        return gemini_line(
+            model=self.model,
+            base_url=_host(self.base_url),
+            api_key=self.api_key,
+            session=self.session,
         )
 
 

@@ -82,7 +82,7 @@ def _bare(model: str) -> str:
 
 
 def _contents(request: ModelRequest, *, signed: bool) -> list[dict[str, Any]]:
-    messages = in_order(request).messages
+    messages, _ = in_order(request)
     turns: list[tuple[str, list[Part]]] = []
     for at, message in enumerate(messages):
         match message:

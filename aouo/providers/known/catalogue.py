@@ -32,59 +32,49 @@ class Rate:
     output: float
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A model of a public service: its window in tokens (0 = unknown), and its rates, for the
-    smallest requests first (empty = no price is known)."""
-
-    window_tokens: int
-    rates: tuple[Rate, ...]
+def listed_window(base_url: str, model: str) -> int:
+    """Return the window in tokens of `model` at the service with this address, 0 = unknown."""
+    found = _model(base_url, model)
+    return (found.context_window or 0) if found else 0
 
 
-def listed(base_url: str, model: str, at: datetime) -> Listed | None:
-    """Return what is known of `model` at the service with this address, None = nothing.
+def listed_rates(base_url: str, model: str, at: datetime) -> tuple[Rate, ...]:
+    """Return the rates of `model` at the service with this address, for the smallest requests
+    first; () = no price is known.
 
-    Prices are those of a request made `at` that moment, since some services cost less at night.
+    They are those of a request made `at` that moment, since some services cost less at night.
     """
-    if not is_public(base_url):
+    found = _model(base_url, model)
+    return _rates(found, at) if found else ()
+
+
+def listed_unit(base_url: str, model: str, unit: str, at: datetime) -> float | None:
+    """Return the USD that a `minute` of sound costs that a model hears, or `million_characters`
+    that it speaks; None = it is not sold so, or no price is known."""
+    found = _model(base_url, model)
+    if not found or not found.prices:
         return None
-    from genai_prices.data_snapshot import get_snapshot
-
-    try:
-        _, found = get_snapshot().find_provider_model(model, None, None, base_url)
-    except LookupError:
-        return None
-    return Listed(found.context_window or 0, _rates(found, at))
-
-
-@dataclass(frozen=True, slots=True)
-class ListedSound:
-    """USD for a minute of sound that a model hears, and for a million characters that it speaks;
-    None = it is not sold so, or no price is known."""
-
-    minute: float | None = None
-    million_characters: float | None = None
-
-
-def listed_sound(base_url: str, model: str, at: datetime) -> ListedSound:
-    """Return what hearing and speaking cost at the service with this address, as `listed`."""
-    if not is_public(base_url):
-        return ListedSound()
-    from genai_prices.data_snapshot import get_snapshot
-
-    try:
-        _, found = get_snapshot().find_provider_model(model, None, None, base_url)
-    except LookupError:
-        return ListedSound()
-    if not found.prices:
-        return ListedSound()
     prices = found.get_prices(at)
-    hour: object = getattr(prices, "input_audio_hours", None)
-    characters: object = getattr(prices, "input_mchars", None)
-    return ListedSound(
-        None if hour is None else _at(hour, 0) / 60,
-        None if characters is None else _at(characters, 0),
-    )
+    match unit:
+        case "minute":
+            hour: object = getattr(prices, "input_audio_hours", None)
+            return None if hour is None else _at(hour, 0) / 60
+        case "million_characters":
+            characters: object = getattr(prices, "input_mchars", None)
+            return None if characters is None else _at(characters, 0)
+        case _:
+            return None
+
+
+def _model(base_url: str, model: str) -> ModelInfo | None:
+    if not is_public(base_url):
+        return None
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        return get_snapshot().find_provider_model(model, None, None, base_url)[1]
+    except LookupError:
+        return None
 
 
 def version() -> tuple[str, str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from aouo.config.sections import Endpoint
 
 Server: TypeAlias = Literal["", "ollama", "llama.cpp", "lm studio"]
+
+_Ask: TypeAlias = Callable[..., Awaitable[tuple[int, object]]]
+"""Gets a URL, or posts a second argument to it, and returns status and JSON."""
 
 WITHIN_S = 5.0
 MAX_BYTES = 32 * 1024 * 1024
@@ -58,70 +63,68 @@ async def inquire(
 
     `why` may quote an address, never a key.
     """
-    asking = _Asking(session, endpoint, backend == "gemini")
+    gemini = backend == "gemini"
+    base = endpoint.base_url.removesuffix("/openai") if gemini else endpoint.base_url
+    listing = "/models?pageSize=1000" if gemini else "/models"
+    ask = partial(_answer, session, _headers(endpoint.api_key, base, gemini=gemini))
     try:
         async with asyncio.timeout(WITHIN_S):
-            return await asking.of(model)
+            return await _asked(ask, base, listing, model)
     except TimeoutError:
         return Inquiry(0, f"no answer within {WITHIN_S:g} s")
     except (aiohttp.ClientError, OSError, ValueError) as error:
         return Inquiry(0, cure_of(error) or f"{type(error).__name__}: {error}".rstrip(": "))
 
 
-class _Asking:
-    def __init__(self, session: aiohttp.ClientSession, endpoint: Endpoint, gemini: bool) -> None:
-        self._session = session
-        self._base = endpoint.base_url.removesuffix("/openai") if gemini else endpoint.base_url
-        self._list = "/models?pageSize=1000" if gemini else "/models"
-        self._headers = _headers(endpoint.api_key, self._base, gemini=gemini)
+async def _asked(ask: _Ask, base: str, listing: str, model: str) -> Inquiry:
+    status, body = await ask(base + listing)
+    listed = names(body)
+    entry = entry_of(body, model)
+    told = None if entry is None else told_by_list(entry)
+    kind = _kind(base, body)
+    own = await _own_word(ask, base, kind, model) if kind else None
+    if own is not None and (told or kind == "llama.cpp"):  # which takes any name for its model
+        told = joined(told or Told(), own)
+    return Inquiry(status, "", listed, told, server=kind)
 
-    async def of(self, model: str) -> Inquiry:
-        status, body = await self._get(self._base + self._list)
-        listed = names(body)
-        entry = entry_of(body, model)
-        told = None if entry is None else told_by_list(entry)
-        kind = self._kind(body)
-        own = await self._own_word(kind, model) if kind else None
-        if own is not None and (told or kind == "llama.cpp"):  # which takes any name for its model
-            told = joined(told or Told(), own)
-        return Inquiry(status, "", listed, told, server=kind)
 
-    def _kind(self, body: object) -> Server:
-        """Return which local server this is, by its list or its port; "" = none of them."""
-        owners = owners_of(body)
-        port = urlsplit(self._base).port
-        if "llamacpp" in owners:
-            return "llama.cpp"
-        if "organization_owner" in owners or port == 1234:
-            return "lm studio"
-        return "ollama" if "library" in owners or port == 11434 else ""
+def _kind(base: str, body: object) -> Server:
+    """Return which local server this is, by its list or its port; "" = none of them."""
+    owners = owners_of(body)
+    port = urlsplit(base).port
+    if "llamacpp" in owners:
+        return "llama.cpp"
+    if "organization_owner" in owners or port == 1234:
+        return "lm studio"
+    return "ollama" if "library" in owners or port == 11434 else ""
 
-    async def _own_word(self, kind: Server, model: str) -> Told | None:
-        """Return what a local server says in its own API, beside the compatible one."""
-        root = self._base.removesuffix("/v1")
-        match kind:
-            case "ollama":
-                show = await self._post(f"{root}/api/show", {"model": model})
-                _, running = await self._get(f"{root}/api/ps")
-                return told_by_ollama(show, running, model)
-            case "llama.cpp":
-                return told_by_llama_cpp((await self._get(f"{root}/props"))[1])
-            case _:
-                for version in ("v1", "v0"):
-                    _, body = await self._get(f"{root}/api/{version}/models")
-                    if (entry := entry_of(body, model)) is not None:
-                        return told_by_list(entry)
-                return None
 
-    async def _get(self, url: str) -> tuple[int, object]:
-        async with self._session.get(url, headers=self._headers, allow_redirects=False) as response:
-            return response.status, await _json(response)
+async def _own_word(ask: _Ask, base: str, kind: Server, model: str) -> Told | None:
+    """Return what a local server says in its own API, beside the compatible one."""
+    root = base.removesuffix("/v1")
+    match kind:
+        case "ollama":
+            _, show = await ask(f"{root}/api/show", {"model": model})
+            _, running = await ask(f"{root}/api/ps")
+            return told_by_ollama(show, running, model)
+        case "llama.cpp":
+            return told_by_llama_cpp((await ask(f"{root}/props"))[1])
+        case _:
+            for version in ("v1", "v0"):
+                _, body = await ask(f"{root}/api/{version}/models")
+                if (entry := entry_of(body, model)) is not None:
+                    return told_by_list(entry)
+            return None
 
-    async def _post(self, url: str, body: dict[str, str]) -> object:
-        async with self._session.post(
-            url, headers=self._headers, json=body, allow_redirects=False
-        ) as response:
-            return await _json(response)
+
+async def _answer(
+    session: aiohttp.ClientSession, headers: dict[str, str], url: str, body: object = None
+) -> tuple[int, object]:
+    """Post a body to a URL, or get it; return the status and the JSON of the answer."""
+    async with session.request(
+        "GET" if body is None else "POST", url, headers=headers, json=body, allow_redirects=False
+    ) as response:
+        return response.status, await _json(response)
 
 
 def _headers(key: str, base: str, *, gemini: bool) -> dict[str, str]:

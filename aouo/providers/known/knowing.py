@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import structlog
 
 from aouo.facts.errors import ProviderError
-from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
 from aouo.providers.known import catalogue
 from aouo.providers.known.inquiry import Inquiry
@@ -19,6 +18,7 @@ from aouo.providers.known.told import Told, nearest
 from aouo.providers.known.windows import known, window_of
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.room import Room
+from aouo.providers.service import ServiceModel
 
 log = structlog.get_logger()
 
@@ -84,14 +84,6 @@ def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
     return replace(facts, told=facts.told if keeps else told or facts.told)
 
 
-class OfService(ChatModel, Protocol):
-    """A model of a service (`service.ServiceModel`)."""
-
-    @property
-    def left_out(self) -> tuple[str, ...]: ...
-    async def prepare(self) -> None: ...
-
-
 class KnownModel:
     """Wraps a `ChatModel`, and learns from a refusal that it cannot see.
 
@@ -105,7 +97,7 @@ class KnownModel:
 
     def __init__(
         self,
-        inner: OfService,
+        inner: ServiceModel,
         facts: Facts,
         ask: Callable[[], Awaitable[Inquiry]],
         *,
@@ -214,14 +206,13 @@ def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
     return replace(request, messages=messages)
 
 
-async def look_up(model: KnownModel, clock: Clock) -> int:
+async def look_up(model: KnownModel) -> int:
     """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
-    found = await asyncio.to_thread(catalogue.listed, model.base_url, model.model, clock.now())
-    tokens = found.window_tokens if found else 0
+    tokens = await asyncio.to_thread(catalogue.listed_window, model.base_url, model.model)
     model.facts = with_word(model.facts, None, tokens)
     return tokens
 
 
-async def learn(model: KnownModel, clock: Clock) -> Inquiry:
+async def learn(model: KnownModel) -> Inquiry:
     """Ask a model's server and the catalogue."""
-    return await model.learn(await look_up(model, clock))
+    return await model.learn(await look_up(model))

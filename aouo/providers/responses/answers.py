@@ -14,7 +14,7 @@ from aouo.facts.transcript import AssistantSaid, Finished, FinishReason, ToolCal
 from aouo.providers.chat.answers import as_object, count
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
-from aouo.providers.responses.wire import Asked, Item, dump_native, words_of
+from aouo.providers.responses.wire import Item, dump_native, words_of
 
 _UNFINISHED: dict[str, FinishReason] = {
     "max_output_tokens": "length",
@@ -34,7 +34,8 @@ class ResponsesParser:
     def __init__(self, provider: str, *, model: str = "", mask: Callable[[str], str] = str) -> None:
         self.done = False
         """The service ended the answer; nothing more is read."""
-        self._asked = Asked(provider, model)
+        self._provider = provider
+        self._model = model
         self._mask = mask
         self._events = EventStream(provider, mask=mask)
         self._text: list[str] = []
@@ -64,7 +65,7 @@ class ResponsesParser:
             for event in self._events.end():
                 self._event(event)
         if not self.done and not self._events.done:
-            raise ProviderTimeout(f"{self._asked.provider}: the answer stopped in the middle")
+            raise ProviderTimeout(f"{self._provider}: the answer stopped in the middle")
         try:
             return self._finished()
         except _ODD as error:
@@ -77,7 +78,9 @@ class ResponsesParser:
         calls = _calls(items, cut=cut)
         if calls and reason == "stop":
             reason = "tool_calls"
-        native = dump_native(self._asked, items, calls) if reason in ("stop", "tool_calls") else ""
+        native = ""
+        if reason in ("stop", "tool_calls"):
+            native = dump_native(self._provider, self._model, items, calls)
         said = AssistantSaid(self._words(items), calls, native)
         return Finished(said, _usage(as_object(self._response.get("usage"))), reason)
 
@@ -150,10 +153,10 @@ class ResponsesParser:
         return whole if whole.startswith(streamed) else streamed
 
     def _failed(self, error: Event) -> Exception:
-        return failure(self._asked.provider, status_of(error), error, mask=self._mask)
+        return failure(self._provider, status_of(error), error, mask=self._mask)
 
     def _odd(self, error: Exception) -> ProviderBusy:
-        return ProviderBusy(f"{self._asked.provider}: an event of another shape: {error}")
+        return ProviderBusy(f"{self._provider}: an event of another shape: {error}")
 
 
 def _calls(items: list[Item], *, cut: bool) -> tuple[ToolCall, ...]:

@@ -15,7 +15,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from aouo.facts.transcript import (
@@ -39,14 +38,6 @@ ID_CHARS_MAX = 64
 Item: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The model that is asked; thoughts go back only to the model and provider they came from."""
-
-    provider: str
-    model: str
-
-
 def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """Return the small fields of a body, between items and tools."""
     found: dict[str, Any] = {"stream": True, "store": False}
@@ -66,23 +57,25 @@ def responses_tool(spec: ToolSpec) -> dict[str, Any]:
     return {"type": "function", **chat_tool(spec)["function"], "strict": False}
 
 
-def given_ids(said: Message, asked: Asked) -> dict[str, str]:
+def given_ids(said: Message, provider: str, model: str) -> dict[str, str]:
     """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
     if not isinstance(said, AssistantSaid) or not said.calls:
         return {}
-    items = [item for item in replayed(said, asked) if item["type"] == "function_call"]
+    items = [item for item in replayed(said, provider, model) if item["type"] == "function_call"]
     pairs = zip(said.calls, items, strict=False)
     return {call.id: item["call_id"] for call, item in pairs}
 
 
-def items_of(said: Message, asked: Asked, named: str = "", *, thoughts: bool = True) -> list[Item]:
+def items_of(
+    said: Message, provider: str, model: str, named: str = "", *, thoughts: bool = True
+) -> list[Item]:
     """Return one message as items; without `thoughts` as if another model had written it.
     `named` is the service's id of a result's call, "" if another service made the call."""
     match said:
         case UserSaid(text, images):
             return [_message("user", _parts(text, images) if images else text)]
         case AssistantSaid(text, calls):
-            own = replayed(said, asked) if thoughts else []
+            own = replayed(said, provider, model) if thoughts else []
             return own or [*_words(text), *map(_call, calls)]
         case ToolReturned(call_id, _, text):
             named = named or _sendable_id(call_id)
@@ -92,7 +85,9 @@ def items_of(said: Message, asked: Asked, named: str = "", *, thoughts: bool = T
             return [_message("developer", said.text)]
 
 
-def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall]) -> str:
+def dump_native(
+    provider: str, model: str, output: Sequence[Item], calls: Sequence[ToolCall]
+) -> str:
     """Return `AssistantSaid.native` for a model's turn: its thoughts and the items between them.
 
     Words and arguments are in the message already, unless there are several messages. "" when
@@ -108,7 +103,7 @@ def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall])
     telling = any(item["type"] == "reasoning" or "phase" in item for item in items)
     if not telling and len(messages) < 2:
         return ""
-    native = {"wire": WIRE, "provider": asked.provider, "model": asked.model, "items": items}
+    native = {"wire": WIRE, "provider": provider, "model": model, "items": items}
     kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
     return kept if len(kept) <= NATIVE_CHARS_MAX else ""
 
@@ -135,17 +130,13 @@ def _kept(item: Item, ids: Iterator[str]) -> Item:
             return {}
 
 
-def replayed(said: AssistantSaid, asked: Asked) -> list[Item]:
+def replayed(said: AssistantSaid, provider: str, model: str) -> list[Item]:
     """Return the items as this model gave them, in order; [] when another model did, or when they
     do not match the message."""
     if not said.native:
         return []
     native: dict[str, Any] = json.loads(said.native)
-    if (native.get("wire"), native.get("provider"), native.get("model")) != (
-        WIRE,
-        asked.provider,
-        asked.model,
-    ):
+    if (native.get("wire"), native.get("provider"), native.get("model")) != (WIRE, provider, model):
         return []
     items = cast("list[Item]", native["items"])
     kinds = [item["type"] for item in items]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -35,19 +36,16 @@ MAX_REMEMBERED = 16
 BUTTONS = 3
 
 
+@dataclass(eq=False)
 class TinyConversation:
     """See the package. `said_to_nothing` caches over calls what the model says to an empty
     message."""
 
-    def __init__(
-        self,
-        endpoint: ChatEndpoint,
-        texts: Texts,
-        said_to_nothing: dict[str, dict[str, float]],
-    ) -> None:
-        self._endpoint = endpoint
-        self._texts = texts
-        self._said_to_nothing = said_to_nothing
+    endpoint: ChatEndpoint
+    texts: Texts
+    said_to_nothing: dict[str, dict[str, float]]
+
+    def __post_init__(self) -> None:
         self._usage = Usage()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -70,14 +68,14 @@ class TinyConversation:
     ) -> ToolCall | str:
         found = matches(choices, said)
         if found:
-            chosen = found[0] if len(found) == 1 else await self._chosen(found, said)
-            return _call(chosen.option.tool.name, chosen.arguments)
+            option, arguments = found[0] if len(found) == 1 else await self._chosen(found, said)
+            return _call(option.tool.name, arguments)
         shown = [one_line(option.examples[0].message, 100) for option in choices[:BUTTONS]]
         if shown and any(tool.name == "msg" for tool in request.tools):
-            text = _cannot(self._texts, shown, buttons=True)
+            text = _cannot(self.texts, shown, buttons=True)
             rows = [[f"{say}|{say}"] for say in shown if "|" not in say]
             return _call("msg", {"type": "keyboard", "text": text, "buttons": rows})
-        return _cannot(self._texts, shown)
+        return _cannot(self.texts, shown)
 
     def _after(
         self, request: ModelRequest, result: ToolReturned, choices: Sequence[Option]
@@ -87,21 +85,21 @@ class TinyConversation:
             ToolCall(result.call_id, result.name, "")
         ]
         if call.name == "msg":  # its words were the answer
-            return _cannot(self._texts, ()) if result.failed else ""
+            return _cannot(self.texts, ()) if result.failed else ""
         written = _option_of(choices, before[-1]) if before else None
-        answer = told(call, result, _option_of(choices, call), written, self._texts)
+        answer = told(call, result, _option_of(choices, call), written, self.texts)
         return answer if isinstance(answer, str) else _call(call.name, answer)
 
     async def _chosen(self, found: Sequence[Match], message: str) -> Match:
-        choices = [match.option for match in found]
+        choices = [option for option, _ in found]
         key = choice_prompt(choices, "")
-        nothing = self._said_to_nothing.get(key)
+        nothing = self.said_to_nothing.get(key)
         if nothing is None:
             asked = [await self._labels(choices, empty) for empty in NO_MESSAGE]
             nothing = {label: sum(a[label] for a in asked) / len(asked) for label in asked[0]}
-            if len(self._said_to_nothing) >= MAX_REMEMBERED:
-                self._said_to_nothing.clear()
-            self._said_to_nothing[key] = nothing
+            if len(self.said_to_nothing) >= MAX_REMEMBERED:
+                self.said_to_nothing.clear()
+            self.said_to_nothing[key] = nothing
         option = choose(choices, message, await self._labels(choices, message), nothing)
         return found[choices.index(option)]
 
@@ -117,7 +115,7 @@ class TinyConversation:
 
     async def _complete(self, prompt: str, **fields: object) -> dict[str, Any]:
         body = {"prompt": prompt, "temperature": 0, "cache_prompt": True, **fields}
-        answer = await self._endpoint.ask("/completion", encode(body))
+        answer = await self.endpoint.ask("/completion", encode(body))
         self._usage += _usage_of(answer)
         return answer
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from aouo.providers.tiny.cuts import with_values, word_list
 from aouo.providers.tiny.options import Example, Option
@@ -31,12 +30,8 @@ _FILLERS = frozenset(
 """Words that do not change what is looked up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """An option that a message fits, with the arguments from it."""
-
-    option: Option
-    arguments: dict[str, Any]
+Match: TypeAlias = tuple[Option, dict[str, Any]]
+"""An option that a message fits, with the arguments from it."""
 
 
 def matches(choices: Sequence[Option], message: str) -> tuple[Match, ...]:
@@ -44,7 +39,7 @@ def matches(choices: Sequence[Option], message: str) -> tuple[Match, ...]:
     for option in choices:
         for example in option.examples:
             if word_list(message) == word_list(example.message) and not example.slots:
-                return (Match(option, example.arguments),)
+                return ((option, example.arguments),)
     filled = [match for option in choices if (match := _filled(option, message))]
     return tuple(filled[:1]) or tuple(_looked(choices, message))
 
@@ -65,7 +60,7 @@ def _filled(option: Option, message: str) -> Match | None:
             }
             first = values[example.slots[0][0]]
             if all(values.values()) and not _begins_later(option, example, first):
-                return Match(option, with_values(example.arguments, values))
+                return option, with_values(example.arguments, values)
     return None
 
 
@@ -141,7 +136,7 @@ def _looked(choices: Sequence[Option], message: str) -> list[Match]:
         known = {word for text in texts for word in word_list(text)}
         about = {word for text in texts for word in _spelt(text) if seen[word] > 1} - _FILLERS
         if about & spelt and said <= known | _FILLERS:
-            found.append((len(said & known), Match(option, option.examples[0].arguments)))
+            found.append((len(said & known), (option, option.examples[0].arguments)))
     most = max((shared for shared, _ in found), default=0)
     return [match for shared, match in found if shared == most]
 

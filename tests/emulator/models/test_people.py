@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.people import SaysBack
+from aouo.emulator.models.people import says_back
 from aouo.emulator.models.profile import Body
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import plain, said_in
@@ -30,7 +30,7 @@ async def says(service: ModelService, ask: Ask, words: str) -> tuple[int, Any]:
 
 async def test_a_person_calls_tools_and_troubles_by_their_names(ask: Ask) -> None:
     groq = profile("groq")
-    async with ModelService(groq, SaysBack(groq)) as service:
+    async with ModelService(groq, says_back(groq)) as service:
 
         async def said(words: str) -> str:
             return said_in("chat", (await says(service, ask, words))[1])

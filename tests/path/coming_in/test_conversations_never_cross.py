@@ -128,7 +128,7 @@ async def stage(
         loaded = load_settings(home.path, {})
         clock = FastClock(speed=200.0)
         async with open_app(home, loaded.settings, clock=clock, model=model) as app:
-            app.outbox._messengers["tg"] = messenger  # pyright: ignore[reportIndexIssue]
+            app.outbox.messengers["tg"] = messenger  # pyright: ignore[reportIndexIssue]
             async with asyncio.TaskGroup() as group:
                 tasks = [
                     group.create_task(part)

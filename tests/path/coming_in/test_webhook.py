@@ -212,7 +212,7 @@ async def test_an_update_that_comes_twice_is_answered_once(world: World) -> None
         await bot.ask("Once")
         await settled(bot)
 
-        assert [one.status for one in world.emulator.webhook.attempts] == [200, 200]
+        assert world.emulator.webhook.statuses == [200, 200]
         assert await answers(world) == ["Once"]
 
 
@@ -243,7 +243,7 @@ async def test_what_could_not_be_brought_is_brought_again(world: World) -> None:
 
 async def _tried(world: World) -> bool:
     await asyncio.sleep(0.001)  # the network's, not ours: each attempt is a refused connection
-    return len(world.emulator.webhook.attempts) >= 2
+    return len(world.emulator.webhook.statuses) >= 2
 
 
 async def test_the_cursor_of_polling_is_not_moved_past_what_was_not_brought(world: World) -> None:

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from aouo.config.catalogue import Field, keys_in
+from aouo.config.catalogue import Key, keys_in
 from aouo.config.file import load_settings
 from tests.path.dashboard.configured import SECRETS, keys, save
 from tests.path.dashboard.looking import dashboard
@@ -167,7 +167,7 @@ async def test_no_secret_is_ever_shown(world: World) -> None:
 
 async def test_random_changes_are_taken_whole_or_change_nothing(world: World) -> None:
     chance = random.Random(15)
-    fields = {key.path: key.field for key in keys_in({}) if key.field.on_page}
+    fields = {key.path: key for key in keys_in({}) if key.on_page}
     fields = {path: one for path, one in fields.items() if not path.startswith("telegram.")}
     statuses: list[int] = []
     async with dashboard(world) as shown:
@@ -196,6 +196,6 @@ async def test_random_changes_are_taken_whole_or_change_nothing(world: World) ->
     assert set(statuses) == {200, 400}
 
 
-def _wild(chance: random.Random, field: Field) -> Any:
+def _wild(chance: random.Random, field: Key) -> Any:
     likely = [field.default, *field.schema.get("enum", [])]
     return chance.choice(likely if chance.random() < 0.7 else WILD)

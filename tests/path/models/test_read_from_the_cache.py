@@ -62,8 +62,8 @@ async def test_what_is_written_to_memory_costs_no_word_that_was_read_before(
             for number in range(1, 13):
                 await bot.ask(f"count {number}")
 
-        counted = [one.counted for one in turns(service)]
-        missed = [now.prompt - now.cached for now in counted[2:]]
+        counted = turns(service)
+        missed = [now.prompt_tokens - now.cached_tokens for now in counted[2:]]
 
     newest = 350 + service.profile.caching.block_tokens
     assert len(missed) >= 14
@@ -99,8 +99,8 @@ async def test_results_of_before_are_shortened_in_blocks(world: World) -> None:
             for number in range(1, 21):
                 await bot.ask(f"count {number}")
 
-        first_of_turn = [one.counted for one in turns(service) if one.calls]
-        missed = [now.prompt - now.cached for now in first_of_turn[6:]]
+        first_of_turn = [one for one in turns(service) if one.calls]
+        missed = [now.prompt_tokens - now.cached_tokens for now in first_of_turn[6:]]
 
     assert len(missed) == 14
     assert 3 <= len([tokens for tokens in missed if tokens > 1_000]) <= 5, missed

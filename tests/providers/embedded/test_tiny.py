@@ -72,9 +72,9 @@ def test_the_examples_of_one_call_are_one_option_and_other_tools_are_none() -> N
 def test_the_words_around_a_value_are_an_examples_and_the_value_is_the_persons(
     message: str, value: str
 ) -> None:
-    (match,) = matching.matches(CHOICES, message)
+    ((_, arguments),) = matching.matches(CHOICES, message)
 
-    assert match.arguments == planted(value)
+    assert arguments == planted(value)
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ def test_whatever_else_is_said_asks_for_nothing(message: str) -> None:
 def test_looking_may_be_asked_for_in_other_words_of_the_examples(
     message: str, labels: list[str]
 ) -> None:
-    assert [m.option.label for m in matching.matches(CHOICES, message)] == labels
+    assert [option.label for option, _ in matching.matches(CHOICES, message)] == labels
 
 
 @given(st.text(max_size=900))
 def test_a_value_is_always_a_piece_of_the_message(text: str) -> None:
     for message in (text, f"plant: {text}", f"put {text} into the ground"):
-        for match in matching.matches(CHOICES, message):
-            if not match.option.looks:
-                assert match.arguments["data"]["name"] in message
+        for option, arguments in matching.matches(CHOICES, message):
+            if not option.looks:
+                assert arguments["data"]["name"] in message
 
 
 @given(st.integers(1, 4000), st.sampled_from([" ", "\n", "please ", "a ", "put "]))

@@ -10,7 +10,7 @@ import pytest
 
 from aouo.app.services import DEFAULT_MODELS, budget_of
 from aouo.config.settings import Settings
-from aouo.providers.known.catalogue import listed
+from aouo.providers.known.catalogue import listed_rates, listed_window
 from aouo.spending.money import FREE, Price
 from tests.fakes.clock import FastClock
 
@@ -22,33 +22,29 @@ NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 def test_each_default_model_is_in_the_catalogue_with_window_and_price(backend: str) -> None:
     base_url = Settings().provider_endpoint(backend).base_url
 
-    found = listed(base_url, DEFAULT_MODELS[backend], NOON)
+    rate, *_ = listed_rates(base_url, DEFAULT_MODELS[backend], NOON)
 
-    assert found
-    assert found.window_tokens >= 128_000
-    assert 0 < found.rates[0].cached < found.rates[0].input < found.rates[0].output
+    assert listed_window(base_url, DEFAULT_MODELS[backend]) >= 128_000
+    assert 0 < rate.cached < rate.input < rate.output
 
 
 def test_a_threshold_is_a_rate_of_its_own_and_what_is_written_to_a_cache_counts_as_input() -> None:
     """developers.openai.com/api/docs/pricing, as genai-prices 0.2.3 has it: $0.10 in, $0.125
     written to the cache; twice as much above 272,000 tokens of input."""
-    found = listed("https://api.openai.com/v1", "gpt-6-luna", NOON)
+    rates = listed_rates("https://api.openai.com/v1", "gpt-6-luna", NOON)
 
-    assert found
-    assert [rate.above_tokens for rate in found.rates] == [0, 272_000]
-    assert found.rates[0].input == 0.125
-    assert found.rates[1].input > found.rates[0].input
+    assert [rate.above_tokens for rate in rates] == [0, 272_000]
+    assert rates[0].input == 0.125
+    assert rates[1].input > rates[0].input
 
 
 def test_a_price_is_that_of_the_hour() -> None:
     """DeepSeek's is doubled from 01:00 to 04:00 and from 06:00 to 10:00 UTC."""
     peak, cheap = (
-        listed("https://api.deepseek.com", "deepseek-flash", when) for when in (NIGHT, NOON)
+        listed_rates("https://api.deepseek.com", "deepseek-flash", when) for when in (NIGHT, NOON)
     )
 
-    assert peak
-    assert cheap
-    assert peak.rates[0].input > cheap.rates[0].input
+    assert peak[0].input > cheap[0].input
 
 
 @pytest.mark.parametrize(
@@ -62,7 +58,8 @@ def test_a_price_is_that_of_the_hour() -> None:
     ],
 )
 def test_what_nobody_knows_has_no_price(base_url: str, model: str) -> None:
-    assert listed(base_url, model, NOON) is None
+    assert listed_rates(base_url, model, NOON) == ()
+    assert listed_window(base_url, model) == 0
 
 
 async def test_a_budget_has_prices_without_the_owner_and_the_owners_count_more() -> None:
@@ -85,8 +82,8 @@ async def test_a_budget_has_prices_without_the_owner_and_the_owners_count_more()
 def test_the_catalogue_is_imported_by_the_first_who_asks_for_a_public_service() -> None:
     program = (
         "import sys, aouo.app.wiring\n"
-        "from aouo.providers.known.catalogue import listed\n"
-        "listed('http://127.0.0.1:9/v1', 'gpt-6-luna', None)\n"
+        "from aouo.providers.known.catalogue import listed_window\n"
+        "listed_window('http://127.0.0.1:9/v1', 'gpt-6-luna')\n"
         "print('genai_prices' in sys.modules)"
     )
     said = subprocess.run(
