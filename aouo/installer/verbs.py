@@ -39,12 +39,6 @@ from aouo.words.packs import install_card
 _Verbs: TypeAlias = Mapping[str, Callable[..., Awaitable[Facts]]]
 
 
-class _NotDone(SetupError):
-    """A schedule cannot be made or changed; says why."""
-
-    exit_code = 1
-
-
 def home_verbs(packs: Packs, schedules: Schedules, database: Database, clock: Clock) -> _Verbs:
     """Return the verbs about packs and schedules; those about packs raise `PackError`."""
     verbs = _HomeVerbs(packs, schedules, database, clock)
@@ -132,7 +126,7 @@ class _HomeVerbs:
         """
         if misfire not in get_args(Misfire):
             misfires = ", ".join(get_args(Misfire))
-            raise _NotDone(text("schedule-refused.misfire", misfires=misfires))
+            raise SetupError(text("schedule-refused.misfire", misfires=misfires), exit_code=1)
         wish = Wish(
             text=schedule,
             prompt=prompt,
@@ -177,7 +171,7 @@ class _HomeVerbs:
         try:
             row = await self.database.transact(work)
         except ScheduleRefused as error:
-            raise _NotDone(str(error)) from error
+            raise SetupError(str(error), exit_code=1) from error
         return {"schedule": asdict(row) if row else None}
 
 
