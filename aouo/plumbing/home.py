@@ -177,47 +177,30 @@ class Home:
             ) from error
         return tuple(made)
 
-    def lock(self) -> _HomeLock:
-        """Lock the home for this process until the lock is closed or the process ends.
+    @contextlib.contextmanager
+    def lock(self) -> Generator[None]:
+        """Lock the home for this process until the block ends, or the process; its pid is in
+        `run/pid`.
 
         Raises:
             HomeLocked: another process holds the lock.
         """
-        return _HomeLock(self)
-
-
-class _HomeLock:
-    """The exclusive lock of a home, held as an open file; the pid is in `run/pid`."""
-
-    def __init__(self, home: Home) -> None:
-        home.run.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._pid_file = home.pid_file
-        self._descriptor = os.open(home.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if not _flock(self._descriptor, fcntl.LOCK_EX, tries=5):
-                holder = running_pid(home)
+            if not _flock(descriptor, fcntl.LOCK_EX, tries=5):
+                holder = running_pid(self)
                 raise HomeLocked(
-                    f"Another aouo{f' (pid {holder})' if holder else ''} works on {home.path}.",
+                    f"Another aouo{f' (pid {holder})' if holder else ''} works on {self.path}.",
                     fix="Stop it with `aouo stop`, or name another folder with --home.",
                 )
-            write_atomically(self._pid_file, f"{os.getpid()}\n")
-        except BaseException:
-            os.close(self._descriptor)
-            raise
-
-    def close(self) -> None:
-        """Release the home; a second call does nothing."""
-        if self._descriptor < 0:
-            return
-        self._pid_file.unlink(missing_ok=True)
-        os.close(self._descriptor)
-        self._descriptor = -1
-
-    def __enter__(self) -> _HomeLock:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            write_atomically(self.pid_file, f"{os.getpid()}\n")
+            try:
+                yield
+            finally:
+                self.pid_file.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
 
 
 def home_path(option: str | Path | None, environ: Mapping[str, str]) -> Path:

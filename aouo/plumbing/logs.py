@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, TextIO, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, cast
 
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger
 
 from aouo.plumbing.printable import printable
+
+if TYPE_CHECKING:
+    from aouo.plumbing.redact import Redactor
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 Format: TypeAlias = Literal["auto", "json", "text"]
@@ -44,24 +47,11 @@ _FLUSH_EVERY_S = 0.5
 _BUFFER_CHARS = 64_000
 
 
-class Redact(Protocol):
-    """Takes secrets out of text and nested values (`redact.Redactor` implements it).
-
-    `suspects` is quick, and false only when the text surely holds no secret.
-    """
-
-    def suspects(self, text: str) -> bool: ...
-    def text(self, text: str) -> str: ...
-    def value(self, value: object) -> object: ...
+Adopt: TypeAlias = Callable[[Level, "Redactor | None"], None]
+"""Uses another level and another redactor from now on (`Logs.adopt` does)."""
 
 
-class Adopt(Protocol):
-    """Uses another level and another redactor from now on (`Logs.adopt` does)."""
-
-    def __call__(self, *, level: Level, redactor: Redact | None) -> None: ...
-
-
-def not_logging(*, level: Level, redactor: Redact | None) -> None:
+def not_logging(level: Level, redactor: Redactor | None) -> None:
     """Adopt nothing, where no log is open."""
     del level, redactor
 
@@ -169,7 +159,7 @@ class Logs:
         level: Level = "info",
         form: Format = "auto",
         file: Path | None = None,
-        redactor: Redact | None = None,
+        redactor: Redactor | None = None,
         stderr: TextIO | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -184,11 +174,11 @@ class Logs:
         self._readable = form == "text" or (form == "auto" and terminal)
         self._foreign = _Foreign(level=logging.WARNING)
         self._root_level = logging.getLogger().level
-        self.adopt(level=level, redactor=redactor)
+        self.adopt(level, redactor)
         logging.getLogger().addHandler(self._foreign)
         logging.captureWarnings(True)
 
-    def adopt(self, *, level: Level, redactor: Redact | None) -> None:
+    def adopt(self, level: Level, redactor: Redactor | None) -> None:
         """Use another level and another redactor from now on, after a reload."""
         self._redactor = redactor
         logging.getLogger().setLevel(max(logging.WARNING, _LEVELS[level]))

@@ -10,7 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.config.file import LAST_GOOD
-from aouo.plumbing.logs import Level, Redact
+from aouo.plumbing.logs import Level
+from aouo.plumbing.redact import Redactor
 from aouo.tools.registry import ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says
@@ -231,7 +232,7 @@ async def test_secrets_of_both_generations_are_hidden_until_the_old_ones_last_tu
 async def test_the_log_follows_the_level_and_the_secrets(world: World) -> None:
     seen: list[tuple[Level, str]] = []
 
-    def adopt(*, level: Level, redactor: Redact | None) -> None:
+    def adopt(level: Level, redactor: Redactor | None) -> None:
         assert redactor
         seen.append((level, redactor.text(f"{OLD} {NEW}")))
 
