@@ -19,6 +19,7 @@ from aouo.facts.work import Misfire, Scheduled
 from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
 from aouo.installer.kit import PackKit
+from aouo.installer.offers import decline, offer
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.installer.unfinished import Takeover
@@ -67,17 +68,16 @@ class _HomeVerbs:
     async def offer(self, source: str = "", upgrade: str = "") -> Facts:
         """Offer a pack; `source` "" = from where the pack `upgrade` came, `upgrade` "" = any."""
         ours = source in map(str, sample_packs())
-        made = await self.packs.offers.offer(source, TERMINAL, upgrade=upgrade)
-        change = made.change
+        change, found = await offer(self.packs.kit, source, TERMINAL, upgrade=upgrade)
         return {
             "id": change.id,
             "pack": change.pack,
             "version": change.version,
             "kind": change.kind,
-            "card": install_card(made.summary, made.difference, ours=ours),
-            "needs_consent": made.difference.needs_consent or made.difference.older,
-            "same": made.same,
-            "asks": [f"{one.topic}: {one.item or one.after}" for one in made.difference.asks],
+            "card": install_card(found.new, found, ours=ours),
+            "needs_consent": found.needs_consent or found.older,
+            "same": found.same,
+            "asks": [f"{one.topic}: {one.item or one.after}" for one in found.asks],
         }
 
     async def accept(self, id: str) -> Facts:  # noqa: A002 - requests call it so
@@ -85,7 +85,7 @@ class _HomeVerbs:
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
     async def decline(self, id: str) -> Facts:  # noqa: A002 - requests call it so
-        return {"pack": (await self.packs.offers.decline(id)).pack}
+        return {"pack": (await decline(self.packs.kit, id)).pack}
 
     async def remove(self, pack: str, purge: bool = False) -> Facts:
         """Remove a pack; `purge`: its data, too."""
