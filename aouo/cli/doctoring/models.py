@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.settings import Settings
@@ -16,16 +15,13 @@ if TYPE_CHECKING:
     from aouo.spending.money import Price
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The findings about models, and the prices that their servers name, None = none."""
-
-    checks: tuple[Check, ...]
-    prices: Mapping[tuple[str, str], Price | None]
+_Prices: TypeAlias = "Mapping[tuple[str, str], Price | None]"
+"""By backend and model; None = its server names none."""
 
 
-def models(settings: Settings, *, fast: bool) -> Asked:
-    """Check each model that may answer, in the order of the configuration."""
+def models(settings: Settings, *, fast: bool) -> tuple[Sequence[Check], _Prices]:
+    """Check each model that may answer, in the order of the configuration; return also the prices
+    that their servers name."""
     from aouo.app.services import price_told
     from aouo.cli.doctoring.probing import wanted_models
 
@@ -45,7 +41,7 @@ def models(settings: Settings, *, fast: bool) -> Asked:
         for one, looked in seen.items()
         if looked.inquiry and looked.inquiry.told
     }
-    return Asked(tuple(checks), prices)
+    return checks, prices
 
 
 def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:

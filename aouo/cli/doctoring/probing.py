@@ -102,93 +102,87 @@ async def look(
     """Look at models beside each other: their servers' lists, if `asks` one small question with a
     tool, if `shows` a small picture too. Each question has `_WITHIN_S` seconds."""
     async with session_through() as session, asyncio.TaskGroup() as group:
-        looking = _Looking(settings, session, clock, online, asks, shows)
-        tasks = [group.create_task(looking.at(one)) for one in wanted]
+        looks = [
+            _looked(_alone(settings, one), session, clock, Seen(one), online, asks, shows)
+            for one in wanted
+        ]
+        tasks = [group.create_task(one) for one in looks]
     return tuple(task.result() for task in tasks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Looking:
-    settings: Settings
-    session: aiohttp.ClientSession
-    clock: Clock
-    online: bool
-    asks: bool
-    shows: bool
-
-    async def at(self, wanted: Wanted) -> Seen:
-        alone = _alone(self.settings, wanted)
-        async with Holder() as held:
-            try:
-                model = await model_of(alone, self.session, held, self.clock)
-            except SetupError as error:
-                return Seen(wanted, problem=error.problem, fix=error.fix)
-            return await self._at(wanted, alone, model)
-
-    async def _at(self, wanted: Wanted, alone: Settings, model: ChatModel) -> Seen:
+async def _looked(
+    alone: Settings,
+    session: aiohttp.ClientSession,
+    clock: Clock,
+    seen: Seen,
+    online: bool,
+    asks: bool,
+    shows: bool,
+) -> Seen:
+    async with Holder() as held:
+        try:
+            model = await model_of(alone, session, held, clock)
+        except SetupError as error:
+            return replace(seen, problem=error.problem, fix=error.fix)
         known = models_in(model)[0]
-        seen = Seen(wanted, known.context_window)
+        seen = replace(seen, window_tokens=known.context_window)
         if isinstance(known, KnownModel):
-            if self.online:
-                seen = await self._learn(seen, known)
+            if online:
+                seen = await _learned(alone, clock, seen, known)
             else:
-                await look_up(known, self.clock)
-        if self.asks:
-            seen = replace(seen, tool=await self._ask(alone, model, seen))
+                await look_up(known, clock)
+        if asks:
+            seen = replace(seen, tool=await _ask(alone, model, seen))
             seeing = seen.tool and not seen.tool.refusal and known.sees
-            if self.shows and seeing:
-                seen = replace(seen, picture=await self._ask(alone, model, seen, shows=True))
-        told = seen.inquiry and seen.inquiry.told
+            if shows and seeing:
+                seen = replace(seen, picture=await _ask(alone, model, seen, shows=True))
         if isinstance(known, KnownModel):
-            if self.asks and told and not told.loaded:  # now it is
-                seen = await self._learn(seen, known)
+            told = seen.inquiry and seen.inquiry.told
+            if asks and told and not told.loaded:  # now it is
+                seen = await _learned(alone, clock, seen, known)
             wish = alone.provider
             left_out = unsent(known, temperature=wish.temperature, effort=wish.effort)
-            found = (*seen.concerns, *left_out)
-            seen = replace(
-                seen, window_tokens=known.context_window, facts=known.facts, concerns=found
-            )
+            concerned = (*seen.concerns, *left_out)
+            window = known.context_window
+            seen = replace(seen, window_tokens=window, facts=known.facts, concerns=concerned)
         return seen
 
-    async def _learn(self, seen: Seen, model: KnownModel) -> Seen:
-        said = await learn(model, self.clock)
-        today = self.clock.now().date()
-        window_set = bool(self.settings.advanced.context_window)
-        found = concerns(model, said, seen.wanted.key, today, window_set=window_set)
-        return replace(seen, inquiry=said, concerns=tuple(found))
 
-    async def _ask(
-        self, alone: Settings, model: ChatModel, seen: Seen, *, shows: bool = False
-    ) -> Reply:
-        """One question, as the runtime asks; a refusal is quoted without secrets."""
-        begun_s = time.perf_counter()
-        request = ModelRequest(
-            system=_SYSTEM,
-            messages=(
-                UserSaid(_LOOK, (Image("image/png", _red()),)) if shows else UserSaid(_CALL),
-            ),
-            tools=() if shows else (_TOOL,),
-            context="This is a test.",
-            max_tokens=min(_ROOM_TOKENS, alone.provider.max_tokens),
-            temperature=alone.provider.temperature,
-            effort=alone.provider.effort,
-        )
-        try:
-            async with asyncio.timeout(_WITHIN_S), aclosing(model.stream(request)) as events:
-                async for event in events:
-                    if isinstance(event, Finished):
-                        return _reply(event, time.perf_counter() - begun_s)
-        except TimeoutError:
-            return Reply(f"no answer within {_WITHIN_S:g} s", "Is it still loading? Try again.")
-        except AouoError as error:
-            cure = getattr(error, "cure", "") or cure_of(error)
-            said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
-            clean = Redactor(secrets_of(self.settings.secrets())).text(said)
-            if cure:
-                return Reply(clean)
-            reached = seen.inquiry is None or bool(seen.inquiry.status)
-            return Reply(clean, fix_of(error, alone, seen.wanted.key, reached=reached))
-        return Reply("the answer had no end", "Try again.")
+async def _learned(alone: Settings, clock: Clock, seen: Seen, model: KnownModel) -> Seen:
+    said = await learn(model, clock)
+    window_set = bool(alone.advanced.context_window)
+    found = concerns(model, said, seen.wanted.key, clock.now().date(), window_set=window_set)
+    return replace(seen, inquiry=said, concerns=tuple(found))
+
+
+async def _ask(alone: Settings, model: ChatModel, seen: Seen, *, shows: bool = False) -> Reply:
+    """One question, as the runtime asks; a refusal is quoted without secrets."""
+    begun_s = time.perf_counter()
+    request = ModelRequest(
+        system=_SYSTEM,
+        messages=(UserSaid(_LOOK, (Image("image/png", _red()),)) if shows else UserSaid(_CALL),),
+        tools=() if shows else (_TOOL,),
+        context="This is a test.",
+        max_tokens=min(_ROOM_TOKENS, alone.provider.max_tokens),
+        temperature=alone.provider.temperature,
+        effort=alone.provider.effort,
+    )
+    try:
+        async with asyncio.timeout(_WITHIN_S), aclosing(model.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, Finished):
+                    return _reply(event, time.perf_counter() - begun_s)
+    except TimeoutError:
+        return Reply(f"no answer within {_WITHIN_S:g} s", "Is it still loading? Try again.")
+    except AouoError as error:
+        cure = getattr(error, "cure", "") or cure_of(error)
+        said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
+        clean = Redactor(secrets_of(alone.secrets())).text(said)
+        if cure:
+            return Reply(clean)
+        reached = seen.inquiry is None or bool(seen.inquiry.status)
+        return Reply(clean, fix_of(error, alone, seen.wanted.key, reached=reached))
+    return Reply("the answer had no end", "Try again.")
 
 
 def _alone(settings: Settings, wanted: Wanted) -> Settings:
