@@ -26,7 +26,7 @@ from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home
-from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import workshop
 from aouo.queue.idle import idle
@@ -129,7 +129,7 @@ class _Play:
             model = WatchedModel(script or await real_model(loaded.settings, stack))
             stack.enter_context(home.lock())
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
-            stack.enter_context(Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()))
+            stack.enter_context(Logs(file=home.log_file, redactor=redactor, quiet=True))
             people = emulator.client
             await people.create_user("Eve", user_id=PERSON, language=found.language)
             app, _ = await stack.enter_async_context(
@@ -159,7 +159,7 @@ class _Play:
         result = StepResult(index + 1, self._eval.lines[index], _did(step))
         try:
             told = await self._act(step)
-        except (_NoButton, ActRefused, TimeoutError) as error:
+        except (ActRefused, TimeoutError) as error:
             return replace(result, wrong=(str(error),))
         await self._quiet()
         after = await self._shown()
@@ -234,20 +234,16 @@ class _Play:
         )
 
 
-class _NoButton(Exception):
-    """The newest message with buttons has none with that label."""
-
-
 async def _button(people: EmulatorClient, label: str) -> tuple[int, str]:
     """Return (message id, data) of a button of the newest message that has buttons."""
     shown = [one for one in await people.messages(PERSON) if one.from_bot and one.buttons]
     if not shown:
-        raise _NoButton(f"a button {label!r}, and there is no message with buttons")
+        raise ActRefused(f"a button {label!r}, and there is no message with buttons")
     for button in shown[-1].buttons:
         if button.text == label and button.data:
             return shown[-1].id, button.data
     there = ", ".join(repr(button.text) for button in shown[-1].buttons)
-    raise _NoButton(f"a button {label!r}; the newest message with buttons has {there}")
+    raise ActRefused(f"a button {label!r}; the newest message with buttons has {there}")
 
 
 def _cost(tx: Tx, before: int) -> float:

@@ -23,7 +23,7 @@ from aouo.local.inside import running
 from aouo.plumbing import children
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, write_atomically
-from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import remove
 from aouo.providers.embedded.model import HONEST_NOTE
@@ -179,7 +179,7 @@ async def _trial(
         async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local, served)
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
-            with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()) as logs:
+            with Logs(file=home.log_file, redactor=redactor, quiet=True) as logs:
                 tell("starting aouo")
                 async with running(home, loaded, adopt=logs.adopt) as (app, runtime):
                     yield local, app, runtime

@@ -15,13 +15,13 @@ from aouo.packs.format.examples import Example
 from aouo.packs.format.examples import parse as parse_examples
 from aouo.packs.format.fast_paths import read_menu, read_translations
 from aouo.packs.format.folder import look_around
-from aouo.packs.format.i18n import Translations
+from aouo.packs.format.i18n import Translations, translated
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import is_column_type, is_identifier
 from aouo.packs.format.manifest_places import Places
 from aouo.packs.format.manifest_text import Parsed, parse
-from aouo.packs.format.menu import Menu
+from aouo.packs.format.menu import Page
 from aouo.packs.format.needs import Allowance
 from aouo.packs.format.overrides import with_overrides
 from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
@@ -38,7 +38,10 @@ _TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """An installed app as the runtime uses it; `templates` is keyed by the file they start."""
+    """An installed app as the runtime uses it; `templates` is keyed by the file they start.
+
+    The first page of its `menu` is what `/menu` opens; without one it has no menu.
+    """
 
     manifest: Manifest
     folder: Path
@@ -48,14 +51,18 @@ class Pack:
     templates: Mapping[str, str]
     schema_sql: str
     examples: tuple[Example, ...] = ()
-    menu: Menu = field(default_factory=Menu)
-    translations: Translations = field(default_factory=Translations)
+    menu: tuple[Page, ...] = ()
+    translations: Translations = field(default_factory=dict[str, Mapping[str, str]])
     migrations: tuple[Migration, ...] = ()
     tools: tuple[PackTool, ...] = ()
 
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    def said(self, language: str, text: str) -> str:
+        """Return a text of the pack as its translations have it in a person's language."""
+        return translated(self.translations, language, text)
 
 
 @dataclass(frozen=True, slots=True)

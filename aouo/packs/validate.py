@@ -79,7 +79,7 @@ def _past(loaded: LoadedPack, now: datetime) -> Iterator[Problem]:
 def _listings(pack: Pack) -> list[Problem]:
     """Try the queries of the menu's pages, and find the columns that their rows show."""
     found: list[Problem] = []
-    for page in pack.menu.pages:
+    for page in pack.menu:
         if not page.sql:
             continue
         try:
@@ -124,7 +124,7 @@ def _translations(pack: Pack) -> list[Problem]:
     texts = {manifest.display_name, manifest.description}
     for skill in pack.skills.values():
         texts |= {skill.display_name, skill.description}
-    shown = {text for page in pack.menu.pages for text in page.texts}
+    shown = {text for page in pack.menu for text in page.texts}
     found = (*unused(pack.translations, texts | shown), *missing(pack.translations, shown))
     folder = manifest.fast_paths.i18n or i18n.FOLDER
     files = {

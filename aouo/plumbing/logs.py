@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import sys
@@ -140,17 +139,11 @@ class LogFile:
         return self._path.open("ab", buffering=0)
 
 
-class Nowhere(io.StringIO):
-    """A stderr that drops everything, for programs that use the screen; the file has the log."""
-
-    def write(self, text: str, /) -> int:
-        return len(text)
-
-
 class Logs:
     """The open log of the process, which structlog and the standard library write to.
 
-    `file` None = no log file; `now` returns Unix time in seconds.
+    `file` None = no log file; `quiet`: nothing goes to stderr, where a program uses the
+    screen; `now` returns Unix time in seconds.
     """
 
     def __init__(
@@ -161,10 +154,11 @@ class Logs:
         file: Path | None = None,
         redactor: Redactor | None = None,
         stderr: TextIO | None = None,
+        quiet: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._file = None if file is None else LogFile(file)
-        self._stderr = stderr
+        self._stderr, self._quiet = stderr, quiet
         self._redactor = redactor
         self._now = now
         self._encode = json.JSONEncoder(
@@ -217,6 +211,8 @@ class Logs:
         """Write one event; structlog calls this with the result of `_render`."""
         if self._file is not None:
             self._file.write(line, urgent=urgent)
+        if self._quiet:
+            return
         out = self._stderr or sys.stderr
         try:
             out.write((readable if self._readable else line) + "\n")

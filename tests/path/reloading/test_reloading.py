@@ -78,7 +78,7 @@ async def test_a_bad_file_changes_nothing_and_the_owner_is_told_once(
 ) -> None:
     async with world.running() as bot:
         before, good = bot.app.generations.now, world.home.config.read_text()
-        things = bot.app.shared.resources.open
+        things = len(bot.app.shared.things)
         world.home.config.write_text(text.replace("TOKEN", world.emulator.token))
         (note,) = await told(world, "config.json has a problem")
         again = await reload(world)
@@ -89,7 +89,7 @@ async def test_a_bad_file_changes_nothing_and_the_owner_is_told_once(
         (mended,) = await told(world, "config.json is in order")
         repaired = (await ask_for(world, "status"))["config"]
         notes = [one for one in await answers(world) if one.startswith("config.json has")]
-        assert bot.app.shared.resources.open == things
+        assert len(bot.app.shared.things) == things
 
     assert why in note
     assert (after is before, heard.text) == (True, "hello")
