@@ -228,8 +228,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[_Verbs]:
             shelf[0] = await look()
 
         owner = Owner.of(settings.telegram.owner)
-        stores = PackStores(home, library, clock)
-        stores.belong_to(owner.data_name)
+        stores = PackStores(home, library, clock, owner.data_name)
         kit = PackKit(
             home=home,
             clock=clock,
