@@ -6,20 +6,31 @@ import bisect
 import re
 from dataclasses import replace
 
-from aouo.packs.format.problems import Problem
+from aouo.packs.format.manifest import FILE
+from aouo.packs.format.problems import Problem, Severity
 from aouo.packs.format.yaml_text import FieldPath, YamlMapping, field_name
 
 WRITTEN_SHORT = {"provided_skills": "skills", "cron_defaults": "cron"}
 
 
 class Places:
-    """The lines of one manifest; `unread` are the places whose value could not be taken."""
+    """The lines of one manifest and the problems in it; `unread` are the places whose value could
+    not be taken."""
 
     def __init__(self, document: YamlMapping | None) -> None:
         """None: it could not be read at all."""
+        faults = document.faults if document else ()
+        self.problems = [Problem(FILE, one.line, one.field, one.message) for one in faults]
         self.unread: set[FieldPath] = set(document.lost) if document else {()}
         self._document = document or YamlMapping({}, {})
         self._gone: dict[FieldPath, list[int]] = {}
+
+    def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
+        """Report a finding, unless the value at `path` is one that we put there."""
+        written = self.as_written(path)
+        if not self.is_unread(written):
+            line = self.line_of(written) or 1
+            self.problems.append(Problem(FILE, line, field_name(written), message, severity))
 
     def leave_out(self, path: FieldPath, index: int) -> None:
         """Note that an item of the list at `path` is gone; its index is the one of the moment."""
