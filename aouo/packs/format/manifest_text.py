@@ -64,8 +64,8 @@ def parse(text: str, *, strict: bool = False) -> Parsed:
     softly: Severity = "error" if strict else "warning"
     of_original = is_of_original(document.values)
     manifest = _validated(_normal(document.values), places, softly)
-    for finding in check(manifest, places.sure, softly):
-        places.add(*finding)
+    for path, message, *severity in check(manifest, places.sure, softly):
+        places.add(path, message, *severity)
     found = sorted(places.problems, key=lambda problem: problem.line)
     failed = any(problem.severity == "error" for problem in found)
     kept = _without_javascript(manifest)
