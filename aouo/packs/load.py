@@ -19,8 +19,8 @@ from aouo.packs.format.i18n import Translations, translated
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import is_column_type, is_identifier
-from aouo.packs.format.manifest_places import Places
-from aouo.packs.format.manifest_text import Parsed, parse
+from aouo.packs.format.manifest_places import Parsed
+from aouo.packs.format.manifest_text import parse
 from aouo.packs.format.menu import Page
 from aouo.packs.format.needs import Allowance
 from aouo.packs.format.overrides import with_overrides
@@ -70,15 +70,14 @@ class LoadedPack:
     """A pack (None: broken) with its problems; `name` is the manifest's, else the folder's.
 
     `draft` is what could be read of it if pack.yml is a manifest, for finding more problems,
-    and `places` where that is written. `of_original`: it was written for the original.
+    and `parsed` what that says, and where.
     """
 
     name: str
     pack: Pack | None
     problems: tuple[Problem, ...]
     draft: Pack | None = None
-    places: Places = field(default_factory=lambda: Places(None))
-    of_original: bool = False
+    parsed: Parsed = field(default_factory=lambda: Parsed(None))
 
 
 def load_pack(
@@ -117,9 +116,9 @@ def _loaded(
     pack = reader.pack(overrides, enabled_tools)
     found = _once((*around, *parsed.problems, *reader.found()))
     if parsed.manifest is None:
-        return LoadedPack(folder.name, None, found, pack if parsed.draft else None, parsed.places)
+        return LoadedPack(folder.name, None, found, pack if parsed.draft else None, parsed)
     usable = None if errors(found) else pack
-    return LoadedPack(pack.name, usable, found, pack, parsed.places, parsed.of_original)
+    return LoadedPack(pack.name, usable, found, pack, parsed)
 
 
 def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:
@@ -174,7 +173,7 @@ class _PackLoader:
         for problem in self.problems:
             header = self._headers.get(problem.file)
             if problem.file == FILE:
-                placed = self._parsed.places.placed(problem)
+                placed = self._parsed.placed(problem)
                 if placed and placed.field not in told:
                     yield placed
             elif header and not problem.line:
@@ -194,7 +193,7 @@ class _PackLoader:
         self.problems += found
         tools = self._tools()
         allowance = Allowance(self._manifest, own=[tool.name for tool in tools])
-        if self._parsed.places.sure("permissions", "tools"):
+        if self._parsed.sure("permissions", "tools"):
             self.problems += needs.problems(skills, allowance, self._softly)
         skills = needs.fitted(skills, replace(allowance, enabled=enabled_tools))
         return Pack(

@@ -160,7 +160,7 @@ def summarize_folder(folder: Path, trusted: Mapping[str, str] | None = None) -> 
     signature.refuse_wrong()
     pack = sound_pack(folder)
     loaded = load_pack(folder)
-    unused = tuple(map(str, loaded.problems)) if loaded.of_original else ()
+    unused = tuple(map(str, loaded.problems)) if loaded.parsed.of_original else ()
     return replace(summarize(pack, signature), unused=unused)
 
 
@@ -171,7 +171,7 @@ def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
         PackError: something keeps it from loading.
     """
     loaded = load_pack(folder)
-    strictly = strict and not loaded.of_original
+    strictly = strict and not loaded.parsed.of_original
     found = errors(validate(folder) if strictly else loaded.problems)
     if not found and loaded.pack is not None:
         return loaded.pack

@@ -42,16 +42,6 @@ _LOOK = "Which colour is this picture? Answer with one word."
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One model of the configuration: what it is for, and the key that names it."""
-
-    role: str
-    backend: str
-    model: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """What came of one question; `refusal` "" = an answer, `fix` what may mend a refusal."""
 
@@ -65,9 +55,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One configured model: what is known of it, what its server says, and what it answered."""
+    """One configured model: what it is for, and the key that names it; then, once it was looked
+    at, what is known of it, what its server says, and what it answered."""
 
-    wanted: Wanted
+    role: str
+    backend: str
+    model: str
+    key: str
     window_tokens: int = 0
     facts: Facts | None = None
     inquiry: Inquiry | None = None
@@ -78,21 +72,21 @@ class Seen:
     fix: str = ""
 
 
-def wanted_models(settings: Settings) -> tuple[Wanted, ...]:
+def wanted_models(settings: Settings) -> tuple[Seen, ...]:
     """The primary, those that step in for it, and the one that describes pictures."""
     found = [
-        Wanted("fallback" if at else "primary", backend, model, key_of(at))
+        Seen("fallback" if at else "primary", backend, model, key_of(at))
         for at, (backend, model) in enumerate(configured(settings))
     ]
     if settings.gemini.vision_model:
         key = "gemini.vision_model"
-        found.append(Wanted("pictures", "gemini", settings.gemini.vision_model, key))
+        found.append(Seen("pictures", "gemini", settings.gemini.vision_model, key))
     return tuple(found)
 
 
 async def look(
     settings: Settings,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[Seen],
     clock: Clock,
     *,
     online: bool = True,
@@ -103,7 +97,7 @@ async def look(
     tool, if `shows` a small picture too. Each question has `_WITHIN_S` seconds."""
     async with session_through() as session, asyncio.TaskGroup() as group:
         looks = [
-            _looked(_alone(settings, one), session, clock, Seen(one), online, asks, shows)
+            _looked(_alone(settings, one), session, clock, one, online, asks, shows)
             for one in wanted
         ]
         tasks = [group.create_task(one) for one in looks]
@@ -151,7 +145,7 @@ async def _looked(
 async def _learned(alone: Settings, clock: Clock, seen: Seen, model: KnownModel) -> Seen:
     said = await learn(model, clock)
     window_set = bool(alone.advanced.context_window)
-    found = concerns(model, said, seen.wanted.key, clock.now().date(), window_set=window_set)
+    found = concerns(model, said, seen.key, clock.now().date(), window_set=window_set)
     return replace(seen, inquiry=said, concerns=tuple(found))
 
 
@@ -176,16 +170,16 @@ async def _ask(alone: Settings, model: ChatModel, seen: Seen, *, shows: bool = F
         return Reply(f"no answer within {_WITHIN_S:g} s", "Is it still loading? Try again.")
     except AouoError as error:
         cure = getattr(error, "cure", "") or cure_of(error)
-        said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
+        said = f"{seen.backend}: {cure}" if cure else " ".join(str(error).split())
         clean = Redactor(secrets_of(alone.secrets())).text(said)
         if cure:
             return Reply(clean)
         reached = seen.inquiry is None or bool(seen.inquiry.status)
-        return Reply(clean, fix_of(error, alone, seen.wanted.key, reached=reached))
+        return Reply(clean, fix_of(error, alone, seen.key, reached=reached))
     return Reply("the answer had no end", "Try again.")
 
 
-def _alone(settings: Settings, wanted: Wanted) -> Settings:
+def _alone(settings: Settings, wanted: Seen) -> Settings:
     """This model by itself, asked once."""
     alone = with_model(settings, wanted.backend, wanted.model)
     more: dict[str, object] = {"max_retries": 0}
