@@ -61,7 +61,7 @@ async def build_generation(
     Raises:
         SetupError: something the owner has to change.
     """
-    held = Holder(shared.resources)
+    held = Holder(shared.things)
     try:
         redactor = Redactor(secrets_of({*settings.secrets(), *also_secret}))
         return await _built(settings, shared, held, redactor)

@@ -19,6 +19,7 @@ from aouo.flow.generations import Generations, WakingClock
 from aouo.flow.handlers.waiting_notice import WaitingNotice
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.owner_notices import OwnerNotices
+from aouo.packs.databases import databases_of
 from aouo.plumbing.parts import Work
 from aouo.plumbing.waking import watch
 from aouo.queue.inbox import Inbox
@@ -141,7 +142,7 @@ def _watches(
         trigger=inbox.trigger,
         looking=lambda: generations.now.looking,
         library=lambda: generations.library,
-        databases_of=shared.stores.databases_of,
+        databases_of=partial(databases_of, shared.home),
         enabled=lambda: generations.now.cron.enabled,
         longest_s=_longest_s(generations),
         owner=lambda: generations.now.owner.id,

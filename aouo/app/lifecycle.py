@@ -22,7 +22,7 @@ from aouo.facts.errors import SetupError
 from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
 from aouo.installer.unfinished import Takeover
 from aouo.installer.verbs import refreshed
-from aouo.plumbing.control import Control
+from aouo.plumbing.control import listening
 from aouo.plumbing.orphans import bury
 from aouo.plumbing.parts import Work
 from aouo.plumbing.systemd import Systemd
@@ -107,11 +107,13 @@ class Runtime:
             SetupError: Telegram refuses us, or another instance polls.
         """
         app = self.app
-        control = Control(verbs_of(self), pages={"/healthz": self._healthz})
         try:
             waiting = await self._take_over()
-            listening = control.listening(app.shared.home, partial(self._takeover.add, _SOCKET))
-            async with listening, asyncio.TaskGroup() as group:
+            failed, pages = partial(self._takeover.add, _SOCKET), {"/healthz": self._healthz}
+            async with (
+                listening(app.shared.home, failed, verbs_of(self), pages),
+                asyncio.TaskGroup() as group,
+            ):
                 ingress = await self._start(group, waiting)
                 await self._stop.wait()
                 await self._end(ingress)

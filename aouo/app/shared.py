@@ -19,7 +19,7 @@ from aouo.plumbing.bus import Bus
 from aouo.plumbing.current import Current
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Adopt, not_logging
-from aouo.plumbing.resources import Resources
+from aouo.plumbing.resources import Thing, close_all
 from aouo.providers.dialect import Dialects
 from aouo.spending.reservations import Reservations
 from aouo.store.database import Database
@@ -35,8 +35,8 @@ class Shared:
     Not `online`: no tool reaches the internet, whatever a pack may. `adopt` tells the process log
     what to write and to hide. `model` answers in place of what the settings name, None = as they
     say; `more_tools` are there besides. `library` is what is installed now; nothing is before the
-    first generation. `timezone` is that of now, whose day it is for all that is spent. `resources`
-    is what generations hand on to each other, as long as they want the same; `tasks` runs what
+    first generation. `timezone` is that of now, whose day it is for all that is spent. `things`
+    are what generations hand on to each other, as long as they want the same; `tasks` runs what
     these start, and `apart` what may hang. `dialects` is what all models learn of their services.
     `page` gives the address of the local page, without its token, "" = none listens.
     """
@@ -53,7 +53,7 @@ class Shared:
     bus: Bus
     library: Current[Library]
     timezone: Current[str]
-    resources: Resources
+    things: list[Thing]
     tasks: asyncio.TaskGroup
     stores: PackStores
     memories: Memories
@@ -79,8 +79,8 @@ async def share(
     more_tools: Sequence[Tool] = (),
 ) -> Shared:
     """Make the rest; `stack` closes what has to be closed, last made first."""
-    tasks, resources = await stack.enter_async_context(asyncio.TaskGroup()), Resources()
-    stack.push_async_callback(resources.aclose)
+    tasks, things = await stack.enter_async_context(asyncio.TaskGroup()), list[Thing]()
+    stack.push_async_callback(close_all, things)
     library = Current(Library({}, {}, {}))
     stores = PackStores(home, lambda: library.now, clock)
     stack.callback(stores.close)
@@ -98,7 +98,7 @@ async def share(
         bus=Bus(),
         library=library,
         timezone=Current(""),
-        resources=resources,
+        things=things,
         tasks=tasks,
         stores=stores,
         memories=memories,

@@ -115,7 +115,7 @@ async def build(settings: Settings, shared: Shared) -> App:
         SetupError: something the owner has to change.
     """
     first = await build_generation(settings, shared)
-    shared.stores.belong_to(first.owner.data_name)
+    shared.stores.bot_owner = first.owner.data_name
     if lost := await first.quota.recover():
         log.warning("calls_written_off", calls=lost)
     running = Running()

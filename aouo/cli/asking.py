@@ -34,13 +34,13 @@ def asked(verb: str, *, timeout_s: float = 10, **arguments: object) -> Facts:
 
 async def _done_at_rest(home: Home, verb: str, arguments: Mapping[str, Any]) -> Facts:
     from aouo.installer.verbs import at_rest
-    from aouo.plumbing.logs import Logs, Nowhere
+    from aouo.plumbing.logs import Logs
     from aouo.plumbing.redact import Redactor
     from aouo.web.session import secrets_of
 
     home.create()
     settings = load(home).settings
     redactor = Redactor(secrets_of(settings.secrets()))
-    with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
+    with home.lock(), Logs(file=home.log_file, redactor=redactor, quiet=True):
         async with at_rest(home, settings) as verbs:
             return await verbs[verb](**arguments)

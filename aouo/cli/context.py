@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
 
 
-class NotThere(SetupError):
-    """What a verb was asked about is not there."""
-
-    exit_code = 1
+def not_there(problem: str, *, fix: str = "") -> SetupError:
+    """Return the error for what a verb was asked about and is not there."""
+    return SetupError(problem, fix=fix, exit_code=1)
 
 
 def current_home() -> Home:

@@ -11,7 +11,7 @@ import click
 
 from aouo.cli.asking import asked
 from aouo.cli.columns import aligned
-from aouo.cli.context import NotThere, current_home, json_option, load, print_json
+from aouo.cli.context import current_home, json_option, load, not_there, print_json
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.people import Owner
@@ -170,7 +170,7 @@ def _switch(which: str, as_json: bool, *, on: bool) -> None:
 def _done(verb: str, row: Scheduled, **arguments: bool) -> Scheduled:
     """Do something with a schedule; return it as it was before."""
     if asked(verb, timeout_s=10, id=row.id, **arguments)["schedule"] is None:
-        raise NotThere(f"There is no schedule {row.id!r} any more.")
+        raise not_there(f"There is no schedule {row.id!r} any more.")
     return row
 
 
@@ -178,17 +178,17 @@ def _row(which: str) -> Scheduled:
     """Return a schedule by its id, or by a name that only one has.
 
     Raises:
-        NotThere: there is none, or several have the name.
+        SetupError: there is none, or several have the name.
     """
     match matching(_all(), which):
         case [row]:
             return row
         case []:
-            raise NotThere(f"There is no schedule {which!r}.", fix="See `aouo cron list`.")
+            raise not_there(f"There is no schedule {which!r}.", fix="See `aouo cron list`.")
         case several:
             zones = _zones(_settings())
             they = "; ".join(f"{row.id} ({words.line_of(row, zones).when})" for row in several)
-            raise NotThere(
+            raise not_there(
                 f"{len(several)} schedules are called {which!r}: {they}.",
                 fix="Say which by its id.",
             )
@@ -233,12 +233,12 @@ def _check_listed(settings: Settings, chat: str, person: str) -> None:
     """Check that the person may talk to the bot, since a schedule in another name never runs.
 
     Raises:
-        NotThere: they are not on the list.
+        SetupError: they are not on the list.
     """
     whose = person or ("" if chat.startswith("-") else chat)
     listed = {settings.telegram.owner, *settings.telegram.allowed_user_ids}
     if whose.isdecimal() and int(whose) not in listed:
-        raise NotThere(
+        raise not_there(
             f"The person {whose} is not on the list.", fix="Add them to telegram.allowed_user_ids."
         )
 

@@ -98,13 +98,24 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     yield from _packs(home, settings)
     yield from _commands(home)
     yield from _unfinished(home)
-    for check in _network():
+    from aouo.cli.doctoring import parts as doctor_parts
+
+    for check in doctor_parts.network():
         yield check
         fast = fast or check.status == "fail"  # the network cannot be used
     yield from _telegram(home, settings, fast=fast)
-    asked = doctor_models.models(settings, fast=fast)
-    yield from asked.checks
-    yield from _parts(home, settings, asked, fast=fast)
+    checks, prices = doctor_models.models(settings, fast=fast)
+    yield from checks
+    yield from doctor_parts.budgets(settings, prices)
+    yield from doctor_parts.disk(home)
+    yield from doctor_parts.speech(settings, fast=fast)
+    yield doctor_parts.sandbox(home, settings)
+    if not settings.mcp.servers:
+        return
+    if fast:
+        yield Check("mcp", "skip", "needs the network")
+    else:
+        yield from doctor_parts.mcp_servers(settings)
 
 
 def _python() -> Check:
@@ -293,26 +304,3 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
         with reading(home.database) as tx:
             chats = topics.groups(tx, "tg", all_talk=all_talk)
         yield from reach.groups(settings, chats[:_GROUPS_ASKED])
-
-
-def _network() -> Iterator[Check]:
-    from aouo.cli.doctoring import parts as doctor_parts
-
-    return doctor_parts.network()
-
-
-def _parts(
-    home: Home, settings: Settings, asked: doctor_models.Asked, *, fast: bool
-) -> Iterator[Check]:
-    from aouo.cli.doctoring import parts as doctor_parts
-
-    yield from doctor_parts.budgets(settings, asked.prices)
-    yield from doctor_parts.disk(home)
-    yield from doctor_parts.speech(settings, fast=fast)
-    yield doctor_parts.sandbox(home, settings)
-    if not settings.mcp.servers:
-        return
-    if fast:
-        yield Check("mcp", "skip", "needs the network")
-    else:
-        yield from doctor_parts.mcp_servers(settings)

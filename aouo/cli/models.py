@@ -84,12 +84,12 @@ def _speech(settings: Settings, *, tests: bool) -> list[Facts]:
 
 
 def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
-    wanted, facts = seen.wanted, seen.facts
+    facts = seen.facts
     row: Facts = {
-        "role": wanted.role,
-        "provider": wanted.backend,
-        "model": wanted.model,
-        "key": wanted.key,
+        "role": seen.role,
+        "provider": seen.backend,
+        "model": seen.model,
+        "key": seen.key,
         "window_tokens": seen.window_tokens,
         "window_from": facts.window_from if facts else "the configuration",
         "sees": bool(facts and facts.sees),
@@ -112,7 +112,7 @@ def _price(settings: Settings, seen: Seen) -> Facts:
     from aouo.plumbing.clock import SystemClock
 
     prices = budget_of(settings, SystemClock(), lambda provider, model: price_told(seen.facts))
-    price, source = prices.prices.told(seen.wanted.backend, seen.wanted.model)
+    price, source = prices.prices.told(seen.backend, seen.model)
     return {"usd_per_million": _usd(price), "price_from": source}
 
 

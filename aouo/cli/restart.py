@@ -7,7 +7,7 @@ import time
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.plumbing.client import NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, ask
 from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import Facts
 
@@ -32,7 +32,7 @@ def _wait_for_another(home: Home, before: Facts, timeout_s: float) -> Facts:
     while time.monotonic() < deadline:
         try:
             now = ask(home, "status", timeout_s=5, begins_s=0)
-        except (NotRunning, NoAnswer):
+        except NoAnswer:
             now = before
         if (now.get("pid"), now.get("since")) != (before.get("pid"), before.get("since")):
             return now

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from aouo.cli.context import NotThere, current_home, json_option, print_json
+from aouo.cli.context import current_home, json_option, not_there, print_json
+from aouo.facts.errors import SetupError
 from aouo.store import archive, usage_days
 from aouo.store.archive import Entry, Session
 from aouo.store.reading import reading
@@ -76,8 +77,8 @@ def show(session_id: str, as_json: bool) -> None:
             click.echo(line)
 
 
-def _not_there(session_id: str) -> NotThere:
-    return NotThere(
+def _not_there(session_id: str) -> SetupError:
+    return not_there(
         f"There is no session {session_id!r}.", fix="`aouo session list` shows what is there."
     )
 

@@ -9,7 +9,7 @@ import time
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.plumbing.client import NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, ask
 from aouo.plumbing.home import Home, is_locked, running_pid
 
 _PATIENCE_SHARE = 0.7
@@ -35,7 +35,7 @@ def _end(home: Home, timeout_s: float) -> None:
     began = time.monotonic()
     try:
         ask(home, "stop", timeout_s=max(0.1, min(10.0, timeout_s)), begins_s=0)
-    except (NotRunning, NoAnswer):
+    except NoAnswer:
         _terminate(home)
     signalled = False
     while is_locked(home):

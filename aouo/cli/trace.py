@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import click
 
-from aouo.cli.context import NotThere, current_home, json_option, print_json
+from aouo.cli.context import current_home, json_option, not_there, print_json
 from aouo.facts.recorded import Recorded
-from aouo.plumbing.client import NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, ask
 from aouo.plumbing.home import Home
 from aouo.store import traces
 from aouo.store.reading import reading
@@ -35,7 +35,7 @@ def trace(turn: str, as_json: bool) -> None:
         with reading(file) as tx:
             found = traces.trace(tx, turn)
     if found is None:
-        raise NotThere(
+        raise not_there(
             f"There is no turn {turn!r}." if turn else "There is no turn yet.",
             fix="`turn_done` in `aouo logs` names them." if turn else "Say something to the bot.",
         )
@@ -52,7 +52,7 @@ def _page(home: Home) -> str:
     """The address of the running bot's page, without its token; "" = none listens."""
     try:
         state = str(ask(home, "status", timeout_s=_ANSWERS_WITHIN_S).get("dashboard", ""))
-    except (NotRunning, NoAnswer):
+    except NoAnswer:
         return ""
     return state.partition("?")[0] if state.startswith("http") else ""
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import click
 
 from aouo.facts.errors import SetupError
 
 
-class Verb(NamedTuple):
-    """A verb's place, `module:attribute`, and its line in `--help`."""
-
-    place: str
-    help: str
-
-
 class Verbs(click.Group):
-    """A group that imports a verb when it runs; `--help` imports none."""
+    """A group that imports a verb when it runs, and reports its `SetupError`.
 
-    def __init__(self, verbs: Mapping[str, Verb], **how: Any) -> None:
+    `--help` imports none. `verbs` are places, `module:attribute`, and lines in `--help`.
+    """
+
+    def __init__(self, verbs: Mapping[str, tuple[str, str]], **how: Any) -> None:
         super().__init__(**how)
         self._verbs = verbs
 
@@ -32,14 +28,14 @@ class Verbs(click.Group):
         verb = self._verbs.get(cmd_name)
         if verb is None:
             return None
-        module, _, attribute = verb.place.partition(":")
+        module, _, attribute = verb[0].partition(":")
         command = cast("click.Command", getattr(importlib.import_module(module), attribute))
         _take_home(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.help) for name, verb in self._verbs.items()])
+            formatter.write_dl([(name, line) for name, (_, line) in self._verbs.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -51,10 +47,6 @@ class Verbs(click.Group):
             hint = f" Did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
-
-
-class Program(Verbs):
-    """The whole program: a group that reports `SetupError`s."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the verb; a `SetupError` becomes a line on stderr and an exit code.

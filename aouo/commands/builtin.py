@@ -50,11 +50,11 @@ def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
         skills = pack.skills.values() if pack else ()
         language = call.inbound.person.language
         own = tuple(
-            (skill.command_name, pack.translations.text(language, skill.description))
+            (skill.command_name, pack.said(language, skill.description))
             for skill in skills
             if pack and skill.command and skill.command_name not in theirs
         )
-        has_menu = pack is not None and pack.menu.first is not None
+        has_menu = pack is not None and bool(pack.menu)
         here = offered(call.inbound.address.platform)
         ours = (entry for entry in here if entry is not MENU or has_menu)
         listed = [(entry.name, entry.line) for entry in ours]
@@ -184,7 +184,7 @@ def _opened(tx: Tx, call: CommandCall, token: str) -> Result:
 def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], ...]:
     """Return (name, shown name) of each installed pack."""
     return tuple(
-        (name, pack.translations.text(language, pack.manifest.display_name))
+        (name, pack.said(language, pack.manifest.display_name))
         for name in library.names
         if (pack := library.packs[name])
     )
@@ -193,7 +193,7 @@ def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], 
 def abouts(library: Library, language: str = "") -> tuple[str, ...]:
     """Return one line of description for each installed pack."""
     return tuple(
-        " ".join(pack.translations.text(language, pack.manifest.description).split())
+        " ".join(pack.said(language, pack.manifest.description).split())
         for pack in (library.packs[name] for name in library.names)
     )
 
@@ -203,7 +203,7 @@ def _about(pack: Pack | None, language: str) -> str:
     if pack is None:
         return ""
     written = (pack.manifest.display_name, pack.manifest.description)
-    said = tuple(pack.translations.text(language, text) for text in written if text)
+    said = tuple(pack.said(language, text) for text in written if text)
     return ": ".join(said) if said != tuple(filter(None, written)) else ""
 
 

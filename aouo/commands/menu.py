@@ -65,7 +65,7 @@ def _about(library: Library, qualified: str) -> str:
     name, _, skill = qualified.partition(":")
     pack = library.get(name)
     said = library.resolve_skill(name, skill).description
-    return pack.translations.text("en", said) if pack else said
+    return pack.said("en", said) if pack else said
 
 
 def _longest(kept: Sequence[tuple[str, str]]) -> int:

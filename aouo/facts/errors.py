@@ -90,10 +90,12 @@ class SetupError(AouoError):
 
     exit_code = 3
 
-    def __init__(self, problem: str, *, fix: str = "") -> None:
+    def __init__(self, problem: str, *, fix: str = "", exit_code: int = 0) -> None:
+        """`exit_code` 0 = that of the class."""
         super().__init__(problem)
         self.problem = problem
         self.fix = fix
+        self.exit_code = exit_code or self.exit_code
 
     def __str__(self) -> str:
         return f"{self.problem} {self.fix}".strip()

@@ -200,7 +200,7 @@ class Generations:
         self._redactor = now.redactor
         for former in self._redactors.values():
             self._redactor |= former
-        self._adopt(level=now.log_level, redactor=self._redactor)
+        self._adopt(now.log_level, self._redactor)
 
 
 class WakingClock:

@@ -48,6 +48,6 @@ class Refreshing:
     async def _swap(self, generation: Generation) -> None:
         for name in changed(self._generations.library, generation.library):
             await asyncio.to_thread(self._stores.release, name)
-        self._stores.belong_to(generation.owner.data_name)
+        self._stores.bot_owner = generation.owner.data_name
         self._generations.swap(generation)
         self.menu_changed.set()

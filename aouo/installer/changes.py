@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import structlog
 
@@ -43,110 +42,108 @@ TERMINAL = "terminal"
 """The name, as a person, of changes made at a terminal of this machine."""
 
 
-@dataclass(slots=True, eq=False)
-class PackChanges:
-    """Installs and removes packs. Precondition: the caller holds `PackKit.alone`."""
+async def carry_out(kit: PackKit, change: Change) -> None:
+    """Carry out a begun change, or what is left of it after a kill; the caller holds `alone`.
 
-    _kit: PackKit
+    Raises:
+        PackError: it failed, and what was installed before is as it was.
+    """
+    if change.kind == "remove":
+        await _take_away(kit, change)
+    else:
+        await _put(kit, change)
 
-    async def carry_out(self, change: Change) -> None:
-        """Carry out a begun change, or what is left of it after a kill.
 
-        Raises:
-            PackError: it failed, and what was installed before is as it was.
-        """
-        if change.kind == "remove":
-            await self._take_away(change)
-        else:
-            await self._put(change)
+async def _put(kit: PackKit, change: Change) -> None:
+    """Migrate the pack's databases, put its folder in place, and check that it loads."""
+    places = Places.of(kit.home.packs, change.id, change.pack)
+    before = await kit.database.read(lambda tx: installs.of(tx, change.pack))
+    await asyncio.to_thread(kit.stores.release, change.pack)
 
-    async def _put(self, change: Change) -> None:
-        """Migrate the pack's databases, put its folder in place, and check that it loads."""
-        places = Places.of(self._kit.home.packs, change.id, change.pack)
-        before = await self._kit.database.read(lambda tx: installs.of(tx, change.pack))
-        await asyncio.to_thread(self._kit.stores.release, change.pack)
+    try:
+        pack = await asyncio.to_thread(_unchanged, places, change)
+        await asyncio.to_thread(kit.stores.migrate_all, pack, places.note)
+        failpoint.reached("after a pack's databases are migrated")
+        await asyncio.to_thread(places.put)
+        failpoint.reached("after a pack took its place")
+        found = await kit.scan({change.pack: change.digest})
+        if found.get(change.pack) is None:
+            raise PackError(_why_not(found, change.pack))
+        await _record(kit, change, pack)
+    except Exception as error:  # cancelled is not failed: the next start ends what was begun
+        await _undo(kit, change, places, before, error)
+        await kit.refresh()
+        raise
+    failpoint.reached("after a pack is recorded")
+    await kit.refresh()
+    await asyncio.to_thread(places.clear)
 
-        try:
-            pack = await asyncio.to_thread(_unchanged, places, change)
-            await asyncio.to_thread(self._kit.stores.migrate_all, pack, places.note)
-            failpoint.reached("after a pack's databases are migrated")
-            await asyncio.to_thread(places.put)
-            failpoint.reached("after a pack took its place")
-            found = await self._kit.scan({change.pack: change.digest})
-            if found.get(change.pack) is None:
-                raise PackError(_why_not(found, change.pack))
-            await self._record(change, pack)
-        except Exception as error:  # cancelled is not failed: the next start ends what was begun
-            await self._undo(change, places, before, error)
-            await self._kit.refresh()
-            raise
-        failpoint.reached("after a pack is recorded")
-        await self._kit.refresh()
-        await asyncio.to_thread(places.clear)
 
-    async def _record(self, change: Change, pack: Pack) -> None:
-        moment = self._kit.clock.now()
-        now = iso(moment)
-        owner, new_here = self._kit.owner(), change.kind == "install" and change.person == TERMINAL
-        also = [Place(owner.chat, "private", owner.id)] if new_here and owner.chat else []
+async def _record(kit: PackKit, change: Change, pack: Pack) -> None:
+    moment = kit.clock.now()
+    now = iso(moment)
+    owner, new_here = kit.owner(), change.kind == "install" and change.person == TERMINAL
+    also = [Place(owner.chat, "private", owner.id)] if new_here and owner.chat else []
 
-        def write(tx: Tx) -> tuple[str, ...]:
-            installs.record(tx, change, now)
-            zones = self._kit.zone_of
-            scheduling.reconcile(tx, pack.manifest, moment, zones, consent=True, also=also)
-            installs.settle(tx, change.id, now)
-            return installs.close_asked(tx, change.pack, now)
+    def write(tx: Tx) -> tuple[str, ...]:
+        installs.record(tx, change, now)
+        zones = kit.zone_of
+        scheduling.reconcile(tx, pack.manifest, moment, zones, consent=True, also=also)
+        installs.settle(tx, change.id, now)
+        return installs.close_asked(tx, change.pack, now)
 
-        closed = await self._kit.database.transact(write, durable=True)
-        await clear(self._kit.home, change.pack, closed)
+    closed = await kit.database.transact(write, durable=True)
+    await clear(kit.home, change.pack, closed)
 
-    async def _undo(
-        self, change: Change, places: Places, before: Install | None, error: BaseException
-    ) -> None:
-        now, why = stamp(self._kit.clock), str(error) or repr(error)
-        await asyncio.to_thread(self._kit.stores.release, change.pack)
-        await asyncio.to_thread(places.put_back)
-        await asyncio.to_thread(self._kit.stores.restore, places.noted())
 
-        def write(tx: Tx) -> None:
-            installs.restore(tx, change, before, why, now)
+async def _undo(
+    kit: PackKit, change: Change, places: Places, before: Install | None, error: BaseException
+) -> None:
+    now, why = stamp(kit.clock), str(error) or repr(error)
+    await asyncio.to_thread(kit.stores.release, change.pack)
+    await asyncio.to_thread(places.put_back)
+    await asyncio.to_thread(kit.stores.restore, places.noted())
 
-        await self._kit.database.transact(write, durable=True)
-        await asyncio.to_thread(places.clear)
-        log.error("pack_change_failed", pack=change.pack, error=why)
+    def write(tx: Tx) -> None:
+        installs.restore(tx, change, before, why, now)
 
-    async def _take_away(self, change: Change) -> None:
-        places = Places.of(self._kit.home.packs, change.id, change.pack)
-        await asyncio.to_thread(self._kit.stores.release, change.pack)
-        await asyncio.to_thread(places.take_away)
-        failpoint.reached("after a pack was taken away")
-        files = _files_of_chat(change.pack)
+    await kit.database.transact(write, durable=True)
+    await asyncio.to_thread(places.clear)
+    log.error("pack_change_failed", pack=change.pack, error=why)
+
+
+async def _take_away(kit: PackKit, change: Change) -> None:
+    places = Places.of(kit.home.packs, change.id, change.pack)
+    await asyncio.to_thread(kit.stores.release, change.pack)
+    await asyncio.to_thread(places.take_away)
+    failpoint.reached("after a pack was taken away")
+    files = _files_of_chat(change.pack)
+    if change.purge:
+        await asyncio.to_thread(kit.stores.purge, change.pack)
+        if files:
+            await asyncio.to_thread(remove, kit.home.media / files)
+        failpoint.reached("after a pack's data is purged")
+    now = stamp(kit.clock)
+
+    def write(tx: Tx) -> tuple[str, ...]:
         if change.purge:
-            await asyncio.to_thread(self._kit.stores.purge, change.pack)
+            memory_versions.forget(tx, change.pack)
+            journal.forget(tx, change.pack)
+            onboarding.forget(tx, change.pack)
+            prompts.erase_of_pack(tx, change.pack)
             if files:
-                await asyncio.to_thread(remove, self._kit.home.media / files)
-            failpoint.reached("after a pack's data is purged")
-        now = stamp(self._kit.clock)
+                web_messages.forget(tx, change.pack)
+                media.forget_folder(tx, files)
+        installs.forget(tx, change.pack)
+        schedules.remove_of_pack(tx, change.pack)
+        installs.settle(tx, change.id, now)
+        return installs.close_asked(tx, change.pack, now)
 
-        def write(tx: Tx) -> tuple[str, ...]:
-            if change.purge:
-                memory_versions.forget(tx, change.pack)
-                journal.forget(tx, change.pack)
-                onboarding.forget(tx, change.pack)
-                prompts.erase_of_pack(tx, change.pack)
-                if files:
-                    web_messages.forget(tx, change.pack)
-                    media.forget_folder(tx, files)
-            installs.forget(tx, change.pack)
-            schedules.remove_of_pack(tx, change.pack)
-            installs.settle(tx, change.id, now)
-            return installs.close_asked(tx, change.pack, now)
-
-        closed = await self._kit.database.transact(write, durable=True)
-        failpoint.reached("after a pack is forgotten")
-        await clear(self._kit.home, change.pack, closed)
-        await self._kit.refresh()
-        await asyncio.to_thread(places.clear)
+    closed = await kit.database.transact(write, durable=True)
+    failpoint.reached("after a pack is forgotten")
+    await clear(kit.home, change.pack, closed)
+    await kit.refresh()
+    await asyncio.to_thread(places.clear)
 
 
 async def clear(home: Home, pack: str, closed: Iterable[str]) -> None:

@@ -15,16 +15,16 @@ from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.installs import Change
 from aouo.facts.ports import stamp
-from aouo.installer.changes import PackChanges
+from aouo.installer import offers, restoring
+from aouo.installer.changes import carry_out
 from aouo.installer.installed import changed
 from aouo.installer.kit import PackKit
-from aouo.installer.offers import PackOffers, settled
-from aouo.installer.restoring import PackRestoring
+from aouo.installer.offers import settled
 from aouo.installer.unfinished import AGAIN, UNDONE, Takeover, doing, said
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
-from aouo.packs.shipping import restoring
 from aouo.packs.shipping.place import leftovers
+from aouo.packs.shipping.restoring import unpack
 from aouo.plumbing import failpoint
 from aouo.plumbing.shield import finish
 from aouo.plumbing.trees import remove
@@ -36,15 +36,12 @@ log = structlog.get_logger()
 
 
 class Packs:
-    """Changes what is installed, one change at a time; `offers` makes and closes the questions."""
+    """Changes what is installed, one change at a time; `offers` asks, from the same `kit`."""
 
     def __init__(self, kit: PackKit) -> None:
-        self._kit = kit
+        self.kit = kit
         self.stores = kit.stores
         self.refresh = kit.refresh
-        self.offers = PackOffers(kit)
-        self._changes = PackChanges(kit)
-        self._restoring = PackRestoring(kit)
         self._one_by_one = asyncio.Lock()
 
     async def accept(self, change_id: str, person: str) -> Change:
@@ -53,29 +50,29 @@ class Packs:
         Raises:
             PackError: it failed, and what was installed before is as it was.
         """
-        change = await self.offers.agreed(change_id, person)
+        change = await offers.agreed(self.kit, change_id, person)
         async with self._one_by_one:
             await self._end_begun(change.pack)
-            begun = await self._kit.database.transact(
+            begun = await self.kit.database.transact(
                 lambda tx: installs.begin(tx, change_id, person), durable=True
             )
             if not begun:
                 raise settled()
             failpoint.reached("after a change of packs has begun")
-            async with self._kit.alone(change.pack):
-                await finish(self._changes.carry_out(change))
+            async with self.kit.alone(change.pack):
+                await finish(carry_out(self.kit, change))
         log.info("pack_installed", pack=change.pack, version=change.version, kind=change.kind)
         return change
 
     async def propose(self, pack: str, place: Place) -> None:
         """Store a pack's default schedules for the conversation that it was installed in."""
-        found = self._kit.library().get(pack)
+        found = self.kit.library().get(pack)
         if found is None:
             return
-        now = self._kit.clock.now()
-        await self._kit.database.transact(
+        now = self.kit.clock.now()
+        await self.kit.database.transact(
             lambda tx: scheduling.propose(
-                tx, found.manifest, place, now, self._kit.zone_of, consent=True
+                tx, found.manifest, place, now, self.kit.zone_of, consent=True
             )
         )
 
@@ -85,30 +82,30 @@ class Packs:
         Raises:
             PackError: there is no such pack in the home.
         """
-        target = self._kit.home.packs / name
+        target = self.kit.home.packs / name
         named = 0 < len(name) < 128 and not name.startswith(".") and not set(name) & set("/\0")
         if not named or not (target.is_symlink() or target.exists()):
-            hint = did_you_mean(name, self._kit.library().names)
-            raise PackError(f"There is no pack {name!r} in {self._kit.home.packs}{hint or '.'}")
-        found = self._kit.library().get(name)
+            hint = did_you_mean(name, self.kit.library().names)
+            raise PackError(f"There is no pack {name!r} in {self.kit.home.packs}{hint or '.'}")
+        found = self.kit.library().get(name)
         self._refuse_needed(name)
         version = found.manifest.version if found else ""
-        now = stamp(self._kit.clock)
+        now = stamp(self.kit.clock)
         change = Change(
             ulid().lower(), name, "remove", "begun", version, "", "", "", person, now, "", purge
         )
         async with self._one_by_one:
             await self._end_begun(name)
-            await self._kit.database.transact(lambda tx: installs.offer(tx, change), durable=True)
+            await self.kit.database.transact(lambda tx: installs.offer(tx, change), durable=True)
             failpoint.reached("after a change of packs has begun")
-            async with self._kit.alone(name):
-                await finish(self._changes.carry_out(change))
+            async with self.kit.alone(name):
+                await finish(carry_out(self.kit, change))
         log.info("pack_removed", pack=name, purged=purge)
         return change
 
     def _refuse_needed(self, name: str) -> None:
         """Check that no installed pack depends on this one. Raises `PackError` if one does."""
-        packs = self._kit.library().packs.values()
+        packs = self.kit.library().packs.values()
         needing = [p.name for p in packs if any(d.name == name for d in p.manifest.depends_on)]
         if needing:
             raise PackError(
@@ -116,26 +113,24 @@ class Packs:
             )
 
     async def restore(self, name: str, file: Path, passphrase: str) -> tuple[Path | None, str]:
-        """Replace a pack's data by that of a backup; see `PackRestoring.put_back`.
+        """Replace a pack's data by that of a backup; see `restoring.put_back`.
 
         Raises:
             PackError: it cannot be restored; the pack's data is as it was.
         """
-        unpacked = await asyncio.to_thread(
-            restoring.unpack, file, self._kit.home, name, passphrase=passphrase
-        )
+        unpacked = await asyncio.to_thread(unpack, file, self.kit.home, name, passphrase=passphrase)
         try:
             async with self._one_by_one:
-                await asyncio.to_thread(self._restoring.check, unpacked)
-                async with self._kit.alone(name):
-                    return await finish(self._restoring.put_back(unpacked))
+                await asyncio.to_thread(restoring.check, self.kit, unpacked)
+                async with self.kit.alone(name):
+                    return await finish(restoring.put_back(self.kit, unpacked))
         finally:
             await asyncio.to_thread(remove, unpacked.folder)
 
     async def unread(self) -> dict[str, str]:
         """Return the packs whose folder differs from what is loaded: pack → how it differs."""
-        then = self._kit.library()
-        now = await self._kit.scan({})
+        then = self.kit.library()
+        now = await self.kit.scan({})
         return {name: _unread(name, then, now) for name in changed(then, now)}
 
     async def recover(self, takeover: Takeover) -> None:
@@ -144,24 +139,24 @@ class Packs:
         A change that cannot be finished stays begun, for the next start or its pack's next change.
         """
         async with takeover.of("Restoring backups"):
-            await self._restoring.recover(takeover)
-        for change in await self._kit.database.read(installs.unsettled):
+            await restoring.recover(self.kit, takeover)
+        for change in await self.kit.database.read(installs.unsettled):
             if change.state == "begun":
                 try:
                     await self._end(change)
                 except Exception as error:
                     log.exception("pack_change_failed", pack=change.pack, error=repr(error))
-                    over = await self._kit.database.read(
+                    over = await self.kit.database.read(
                         lambda tx, one=change: installs.get(tx, one.id)
                     )
                     stays = over is not None and over.state == "begun"
                     takeover.add(doing(change), error, fix=AGAIN if stays else UNDONE)
-            elif self.offers.is_stale(change):
+            elif offers.is_stale(self.kit, change):
                 async with takeover.of(f"Forgetting the question about {change.pack}"):
-                    await self.offers.decline(change.id)
+                    await offers.decline(self.kit, change.id)
         # Where an undoing failed too, the old pack lies in such a folder.
-        kept = {change.id for change in await self._kit.database.read(installs.unsettled)}
-        for folder in leftovers(self._kit.home.packs, frozenset(kept)):
+        kept = {change.id for change in await self.kit.database.read(installs.unsettled)}
+        for folder in leftovers(self.kit.home.packs, frozenset(kept)):
             async with takeover.of(f"Removing {folder}"):
                 await asyncio.to_thread(remove, folder)
 
@@ -171,9 +166,9 @@ class Packs:
         Raises:
             PackError: one still cannot be finished.
         """
-        for change in await self._kit.database.read(lambda tx: installs.begun(tx, pack)):
+        for change in await self.kit.database.read(lambda tx: installs.begun(tx, pack)):
             try:
-                async with self._kit.alone(pack):
+                async with self.kit.alone(pack):
                     await finish(self._end(change))
             except (PackError, OSError) as error:
                 raise PackError(
@@ -184,10 +179,10 @@ class Packs:
     async def _end(self, change: Change) -> None:
         """Carry out a begun change; if it fails, store the reason with it."""
         try:
-            await self._changes.carry_out(change)
+            await carry_out(self.kit, change)
         except Exception as error:
             why = said(error)
-            await self._kit.database.transact(lambda tx: installs.hindered(tx, change.id, why))
+            await self.kit.database.transact(lambda tx: installs.hindered(tx, change.id, why))
             raise
 
 

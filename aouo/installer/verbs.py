@@ -19,6 +19,7 @@ from aouo.facts.work import Misfire, Scheduled
 from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
 from aouo.installer.kit import PackKit
+from aouo.installer.offers import decline, offer
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.installer.unfinished import Takeover
@@ -37,12 +38,6 @@ from aouo.words.catalogue import text
 from aouo.words.packs import install_card
 
 _Verbs: TypeAlias = Mapping[str, Callable[..., Awaitable[Facts]]]
-
-
-class _NotDone(SetupError):
-    """A schedule cannot be made or changed; says why."""
-
-    exit_code = 1
 
 
 def home_verbs(packs: Packs, schedules: Schedules, database: Database, clock: Clock) -> _Verbs:
@@ -73,17 +68,16 @@ class _HomeVerbs:
     async def offer(self, source: str = "", upgrade: str = "") -> Facts:
         """Offer a pack; `source` "" = from where the pack `upgrade` came, `upgrade` "" = any."""
         ours = source in map(str, sample_packs())
-        made = await self.packs.offers.offer(source, TERMINAL, upgrade=upgrade)
-        change = made.change
+        change, found = await offer(self.packs.kit, source, TERMINAL, upgrade=upgrade)
         return {
             "id": change.id,
             "pack": change.pack,
             "version": change.version,
             "kind": change.kind,
-            "card": install_card(made.summary, made.difference, ours=ours),
-            "needs_consent": made.difference.needs_consent or made.difference.older,
-            "same": made.same,
-            "asks": [f"{one.topic}: {one.item or one.after}" for one in made.difference.asks],
+            "card": install_card(found.new, found, ours=ours),
+            "needs_consent": found.needs_consent or found.older,
+            "same": found.same,
+            "asks": [f"{one.topic}: {one.item or one.after}" for one in found.asks],
         }
 
     async def accept(self, id: str) -> Facts:  # noqa: A002 - requests call it so
@@ -91,7 +85,7 @@ class _HomeVerbs:
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
     async def decline(self, id: str) -> Facts:  # noqa: A002 - requests call it so
-        return {"pack": (await self.packs.offers.decline(id)).pack}
+        return {"pack": (await decline(self.packs.kit, id)).pack}
 
     async def remove(self, pack: str, purge: bool = False) -> Facts:
         """Remove a pack; `purge`: its data, too."""
@@ -132,7 +126,7 @@ class _HomeVerbs:
         """
         if misfire not in get_args(Misfire):
             misfires = ", ".join(get_args(Misfire))
-            raise _NotDone(text("schedule-refused.misfire", misfires=misfires))
+            raise SetupError(text("schedule-refused.misfire", misfires=misfires), exit_code=1)
         wish = Wish(
             text=schedule,
             prompt=prompt,
@@ -177,7 +171,7 @@ class _HomeVerbs:
         try:
             row = await self.database.transact(work)
         except ScheduleRefused as error:
-            raise _NotDone(str(error)) from error
+            raise SetupError(str(error), exit_code=1) from error
         return {"schedule": asdict(row) if row else None}
 
 
@@ -234,8 +228,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[_Verbs]:
             shelf[0] = await look()
 
         owner = Owner.of(settings.telegram.owner)
-        stores = PackStores(home, library, clock)
-        stores.belong_to(owner.data_name)
+        stores = PackStores(home, library, clock, owner.data_name)
         kit = PackKit(
             home=home,
             clock=clock,

@@ -18,7 +18,7 @@ from aouo.local.inside import running
 from aouo.plumbing.client import NotRunning, answers
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, is_locked
-from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts, Verbs
 from aouo.web.session import secrets_of
@@ -138,7 +138,7 @@ async def _asking(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Ask]
         loaded = _without_telegram(load_settings(home.path, environ))
         redactor = Redactor(secrets_of(loaded.settings.secrets()))
         with (
-            Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()) as logs,
+            Logs(file=home.log_file, redactor=redactor, quiet=True) as logs,
             one_setup_error(),
         ):
             async with running(home, loaded, adopt=logs.adopt) as (_, runtime):

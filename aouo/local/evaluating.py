@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aouo.config.settings import Settings
@@ -26,7 +26,7 @@ from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home
-from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import workshop
 from aouo.queue.idle import idle
@@ -83,29 +83,18 @@ def _broken(found: Eval, done: int, why: str) -> StepResult:
     return StepResult(done and done + 1, found.lines[at], _did(found.steps[at]), (why,))
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class _Play:
     """A running eval: a home, a local Telegram, a runtime and a person."""
 
-    def __init__(
-        self,
-        found: Eval,
-        *,
-        emulator: Emulator,
-        database: Database,
-        clock: Clock,
-        stores: PackStores,
-        pack: str,
-        model: WatchedModel,
-        script: ScriptedModel | None,
-    ) -> None:
-        self._eval = found
-        self._emulator = emulator
-        self._database = database
-        self._clock = clock
-        self._files = stores
-        self._pack = pack
-        self._model = model
-        self._script = script
+    found: Eval
+    emulator: Emulator
+    database: Database
+    clock: Clock
+    files: PackStores
+    pack: str
+    model: WatchedModel
+    script: ScriptedModel | None
 
     @classmethod
     @asynccontextmanager
@@ -129,7 +118,7 @@ class _Play:
             model = WatchedModel(script or await real_model(loaded.settings, stack))
             stack.enter_context(home.lock())
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
-            stack.enter_context(Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()))
+            stack.enter_context(Logs(file=home.log_file, redactor=redactor, quiet=True))
             people = emulator.client
             await people.create_user("Eve", user_id=PERSON, language=found.language)
             app, _ = await stack.enter_async_context(
@@ -138,11 +127,11 @@ class _Play:
             if beside:
                 await bind(app.shared.database, clock, pack.name)
             yield cls(
-                found,
+                found=found,
                 emulator=emulator,
                 database=app.shared.database,
                 clock=clock,
-                stores=stores,
+                files=stores,
                 pack=pack.name,
                 model=model,
                 script=script,
@@ -150,16 +139,16 @@ class _Play:
 
     async def step(self, index: int) -> StepResult:
         """Do one step, and compare its outcome with the expectations."""
-        step = self._eval.steps[index]
+        step = self.found.steps[index]
         before = await self._shown()
-        spent = await self._database.read(usage.newest)
-        self._model.begin()
-        if self._script:
-            self._script.follow(step.model)
-        result = StepResult(index + 1, self._eval.lines[index], _did(step))
+        spent = await self.database.read(usage.newest)
+        self.model.begin()
+        if self.script:
+            self.script.follow(step.model)
+        result = StepResult(index + 1, self.found.lines[index], _did(step))
         try:
             told = await self._act(step)
-        except (_NoButton, ActRefused, TimeoutError) as error:
+        except (ActRefused, TimeoutError) as error:
             return replace(result, wrong=(str(error),))
         await self._quiet()
         after = await self._shown()
@@ -167,12 +156,12 @@ class _Play:
         seen = Seen(
             replies=(*(text for text, _ in new), *told),
             buttons=tuple(label for _, labels in new for label in labels),
-            calls=self._model.calls,
+            calls=self.model.calls,
             memory={name: self._memory(name) for name in step.expect.memory},
-            model_calls=self._model.requests,
-            prompt_bytes=self._model.first_bytes,
-            cost_usd=await self._database.read(lambda tx: _cost(tx, spent)),
-            scripted=len(step.model) if self._script else -1,
+            model_calls=self.model.requests,
+            prompt_bytes=self.model.first_bytes,
+            cost_usd=await self.database.read(lambda tx: _cost(tx, spent)),
+            scripted=len(step.model) if self.script else -1,
         )
         try:
             wrong = tuple(failures(step.expect, seen, self._count))
@@ -193,7 +182,7 @@ class _Play:
 
     async def _act(self, step: Step) -> tuple[str, ...]:
         """Write a message or tap a button; return the bot's immediate answer to a tap."""
-        people = self._emulator.client
+        people = self.emulator.client
         if step.say:
             await people.say(PERSON, PERSON, step.say)
             return ()
@@ -203,13 +192,13 @@ class _Play:
 
     async def _quiet(self) -> None:
         """Wait until everything is read, answered and shown, or a question is open."""
-        while len(self._emulator.world.updates):
-            await self._clock.sleep(_LOOK_EVERY_S)
-        await idle(self._database, self._clock, asking=True, look_every_s=_LOOK_EVERY_S)
+        while len(self.emulator.world.updates):
+            await self.clock.sleep(_LOOK_EVERY_S)
+        await idle(self.database, self.clock, asking=True, look_every_s=_LOOK_EVERY_S)
 
     async def _shown(self) -> dict[int, tuple[str, tuple[str, ...]]]:
         """Return what the bot shows now: message id → text and button labels."""
-        found = await self._emulator.client.messages(PERSON)
+        found = await self.emulator.client.messages(PERSON)
         return {
             one.id: (one.text, tuple(button.text for button in one.buttons))
             for one in found
@@ -217,16 +206,16 @@ class _Play:
         }
 
     def _memory(self, name: str) -> str:
-        file = self._files.private(self._pack, OWNER) / name
+        file = self.files.private(self.pack, OWNER) / name
         return file.read_text("utf-8", "replace") if file.is_file() else ""
 
     def _count(self, wanted: ExpectedRows) -> int:
-        file = self._files.file(self._pack, OWNER)
+        file = self.files.file(self.pack, OWNER)
         return eval_rows.count(file, wanted.table, wanted.where)
 
     def _rows(self, step: Step) -> tuple[str, ...]:
         """Return the newest rows of the tables that the step's expectations name."""
-        file = self._files.file(self._pack, OWNER)
+        file = self.files.file(self.pack, OWNER)
         return tuple(
             f"{table}: {json.dumps(row, ensure_ascii=False, default=str)}"
             for table in dict.fromkeys(wanted.table for wanted in step.expect.rows)
@@ -234,20 +223,16 @@ class _Play:
         )
 
 
-class _NoButton(Exception):
-    """The newest message with buttons has none with that label."""
-
-
 async def _button(people: EmulatorClient, label: str) -> tuple[int, str]:
     """Return (message id, data) of a button of the newest message that has buttons."""
     shown = [one for one in await people.messages(PERSON) if one.from_bot and one.buttons]
     if not shown:
-        raise _NoButton(f"a button {label!r}, and there is no message with buttons")
+        raise ActRefused(f"a button {label!r}, and there is no message with buttons")
     for button in shown[-1].buttons:
         if button.text == label and button.data:
             return shown[-1].id, button.data
     there = ", ".join(repr(button.text) for button in shown[-1].buttons)
-    raise _NoButton(f"a button {label!r}; the newest message with buttons has {there}")
+    raise ActRefused(f"a button {label!r}; the newest message with buttons has {there}")
 
 
 def _cost(tx: Tx, before: int) -> float:

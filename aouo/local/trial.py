@@ -23,7 +23,7 @@ from aouo.local.inside import running
 from aouo.plumbing import children
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, write_atomically
-from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import remove
 from aouo.providers.embedded.model import HONEST_NOTE
@@ -142,7 +142,7 @@ async def say(
         await runtime.ended.wait()
     answer = "\n".join(line for message in said for line in _lines(message))
     if status not in ("ack", "") or not answer:
-        raise _NoAnswer(answer or "No answer came.", fix=f"(See {home.log_file})")
+        raise SetupError(answer or "No answer came.", fix=f"(See {home.log_file})", exit_code=1)
     return answer
 
 
@@ -151,19 +151,13 @@ def _lines(message: ChatMessage) -> list[str]:
     return [message.text, *(f"  [{button.text}]" for button in message.buttons)]
 
 
-class _NoAnswer(SetupError):
-    """The message got no answer."""
-
-    exit_code = 1
-
-
 async def _answered(database: Database, clock: Clock, *, at_least: int) -> str:
     """Wait until so many jobs exist and none is open; return the newest turn's status or ""."""
     try:
         async with asyncio.timeout(_ANSWER_S):
             await idle(database, clock, at_least=at_least)
     except TimeoutError:
-        raise _NoAnswer(f"No answer came within {_ANSWER_S:g} s.") from None
+        raise SetupError(f"No answer came within {_ANSWER_S:g} s.", exit_code=1) from None
     return await database.read(turns.newest_status)
 
 
@@ -185,7 +179,7 @@ async def _trial(
         async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local, served)
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
-            with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()) as logs:
+            with Logs(file=home.log_file, redactor=redactor, quiet=True) as logs:
                 tell("starting aouo")
                 async with running(home, loaded, adopt=logs.adopt) as (app, runtime):
                     yield local, app, runtime

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import structlog
@@ -27,11 +28,11 @@ from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.backoff import pause_s
 from aouo.store.deliveries import ONLY_CHANGES
 
 log = structlog.get_logger()
-_BACKOFF = Backoff(first_s=0.5, factor=2, most_s=30)
+_BACKOFF = partial(pause_s, first_s=0.5, factor=2, most_s=30)
 
 
 Growing: TypeAlias = tuple[Rendered, Callable[[], None]]
@@ -100,7 +101,7 @@ class Sender:
             self._park(error)
             await self._again(row, 0.0, str(error))
         except NotSent as error:
-            await self._again(row, _BACKOFF.pause_s(row.attempts + 1), str(error))
+            await self._again(row, _BACKOFF(row.attempts + 1), str(error))
         except DeliveryUnknown as error:
             if row.edits or row.kind == "doubt":  # lost, it would leave a stale message
                 await self._again(row, 1.0, str(error))

@@ -65,7 +65,8 @@ class Difference:
     `signer_changed`: the installed one was signed by a key, and this is not signed by it.
     `older`: a version before the installed one. `elsewhere`: nothing says that it is by the same
     author, since it came from another place and no key of the installed one's signed it.
-    `finds_data`: a first install that gets what a pack of this name left behind.
+    `finds_data`: a first install that gets what a pack of this name left behind. `same`: this very
+    pack is installed already.
     """
 
     old: Summary | None
@@ -75,6 +76,7 @@ class Difference:
     older: bool = False
     elsewhere: bool = False
     finds_data: bool = False
+    same: bool = False
 
     @property
     def asks(self) -> tuple[Change, ...]:

@@ -54,7 +54,7 @@ class Library:
             if wanted
             in {
                 pack.manifest.display_name.casefold(),
-                pack.translations.text(language, pack.manifest.display_name).casefold(),
+                pack.said(language, pack.manifest.display_name).casefold(),
             }
         ]
         return called[0] if len(called) == 1 else text

@@ -15,13 +15,13 @@ from aouo.packs.format.examples import Example
 from aouo.packs.format.examples import parse as parse_examples
 from aouo.packs.format.fast_paths import read_menu, read_translations
 from aouo.packs.format.folder import look_around
-from aouo.packs.format.i18n import Translations
+from aouo.packs.format.i18n import Translations, translated
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import is_column_type, is_identifier
-from aouo.packs.format.manifest_places import Places
-from aouo.packs.format.manifest_text import Parsed, parse
-from aouo.packs.format.menu import Menu
+from aouo.packs.format.manifest_places import Parsed
+from aouo.packs.format.manifest_text import parse
+from aouo.packs.format.menu import Page
 from aouo.packs.format.needs import Allowance
 from aouo.packs.format.overrides import with_overrides
 from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
@@ -38,7 +38,10 @@ _TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """An installed app as the runtime uses it; `templates` is keyed by the file they start."""
+    """An installed app as the runtime uses it; `templates` is keyed by the file they start.
+
+    The first page of its `menu` is what `/menu` opens; without one it has no menu.
+    """
 
     manifest: Manifest
     folder: Path
@@ -48,8 +51,8 @@ class Pack:
     templates: Mapping[str, str]
     schema_sql: str
     examples: tuple[Example, ...] = ()
-    menu: Menu = field(default_factory=Menu)
-    translations: Translations = field(default_factory=Translations)
+    menu: tuple[Page, ...] = ()
+    translations: Translations = field(default_factory=dict[str, Mapping[str, str]])
     migrations: tuple[Migration, ...] = ()
     tools: tuple[PackTool, ...] = ()
 
@@ -57,21 +60,24 @@ class Pack:
     def name(self) -> str:
         return self.manifest.name
 
+    def said(self, language: str, text: str) -> str:
+        """Return a text of the pack as its translations have it in a person's language."""
+        return translated(self.translations, language, text)
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedPack:
     """A pack (None: broken) with its problems; `name` is the manifest's, else the folder's.
 
     `draft` is what could be read of it if pack.yml is a manifest, for finding more problems,
-    and `places` where that is written. `of_original`: it was written for the original.
+    and `parsed` what that says, and where.
     """
 
     name: str
     pack: Pack | None
     problems: tuple[Problem, ...]
     draft: Pack | None = None
-    places: Places = field(default_factory=lambda: Places(None))
-    of_original: bool = False
+    parsed: Parsed = field(default_factory=lambda: Parsed(None))
 
 
 def load_pack(
@@ -110,9 +116,9 @@ def _loaded(
     pack = reader.pack(overrides, enabled_tools)
     found = _once((*around, *parsed.problems, *reader.found()))
     if parsed.manifest is None:
-        return LoadedPack(folder.name, None, found, pack if parsed.draft else None, parsed.places)
+        return LoadedPack(folder.name, None, found, pack if parsed.draft else None, parsed)
     usable = None if errors(found) else pack
-    return LoadedPack(pack.name, usable, found, pack, parsed.places, parsed.of_original)
+    return LoadedPack(pack.name, usable, found, pack, parsed)
 
 
 def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:
@@ -167,7 +173,7 @@ class _PackLoader:
         for problem in self.problems:
             header = self._headers.get(problem.file)
             if problem.file == FILE:
-                placed = self._parsed.places.placed(problem)
+                placed = self._parsed.placed(problem)
                 if placed and placed.field not in told:
                     yield placed
             elif header and not problem.line:
@@ -187,7 +193,7 @@ class _PackLoader:
         self.problems += found
         tools = self._tools()
         allowance = Allowance(self._manifest, own=[tool.name for tool in tools])
-        if self._parsed.places.sure("permissions", "tools"):
+        if self._parsed.sure("permissions", "tools"):
             self.problems += needs.problems(skills, allowance, self._softly)
         skills = needs.fitted(skills, replace(allowance, enabled=enabled_tools))
         return Pack(

@@ -13,7 +13,7 @@ from aouo.facts.errors import PackError
 from aouo.packs.format import manifest as manifests
 from aouo.packs.format import needs
 from aouo.packs.format.manifest import Dependency
-from aouo.packs.format.manifest_places import Places
+from aouo.packs.format.manifest_places import Parsed
 from aouo.packs.format.needs import Allowance
 from aouo.packs.format.problems import Problem, did_you_mean, errors
 from aouo.packs.format.skills import FILE as SKILL
@@ -112,7 +112,7 @@ class _Shelf:
         self._enabled_tools = enabled_tools
         self._seen: set[str] = set()
         self._packs: dict[str, Pack] = {}
-        self._places: dict[str, Places] = {}
+        self._parsed: dict[str, Parsed] = {}
         self._broken: dict[str, tuple[Problem, ...]] = {}
         self._warnings: dict[str, list[Problem]] = {}
 
@@ -131,7 +131,7 @@ class _Shelf:
             self._broken.setdefault(loaded.name, loaded.problems)
         else:
             self._packs[loaded.name] = loaded.pack
-            self._places[loaded.name] = loaded.places
+            self._parsed[loaded.name] = loaded.parsed
             for problem in loaded.problems:
                 self._warn(loaded.name, problem)
 
@@ -149,7 +149,7 @@ class _Shelf:
             if (why := self._missing(need))
         ]:
             for name, index, why in missing:
-                line = self._places[name].line_of(("depends_on", index))
+                line = self._parsed[name].line_of(("depends_on", index))
                 found = Problem(manifests.FILE, line, f"depends_on[{index}]", why)
                 self._broken[name] = (*self._broken.get(name, ()), found)
                 self._packs.pop(name, None)

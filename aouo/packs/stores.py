@@ -1,58 +1,169 @@
-"""Opens each pack's databases when they are first used, and finds its files."""
+"""Opens packs' databases when they are first used, backs them up, migrates them; finds files."""
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 import structlog
 
-from aouo.facts.errors import ToolFailed
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
-from aouo.memory.files import NAMES
-from aouo.packs.databases import PackDatabases
+from aouo.packs.data.backup import back_up, restore_database
+from aouo.packs.data.storage import PackStore, rehearse
+from aouo.packs.databases import databases_of, settle, tenant_in
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
-from aouo.plumbing.home import APART, Home, sync_folder
+from aouo.plumbing.home import Home
 from aouo.plumbing.trees import remove
-from aouo.store.tenants import is_tenant
 
 log = structlog.get_logger()
 _NO_PACK = "_general"  # no pack can have this name
+_Note: TypeAlias = Callable[[Path, Path], None]
+"""Is told that a database is about to change, and where its backup lies."""
 
 
-class PackStores(PackDatabases):
-    """Opens what packs keep, once each; everything is closed together.
+def _unnoted(database: Path, backup: Path) -> None:
+    """Note nothing: the change is not resumed after a kill."""
+
+
+@dataclass(slots=True)
+class _Opened:
+    """An open database; `kept`: until the pack is released, and not only while it is lent."""
+
+    store: PackStore
+    pack: Pack
+    lent: int = 0
+    kept: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class PackStores:
+    """Opens what packs keep, once each; may be asked from any thread; all is closed together.
 
     A pack of scope `person` keeps a database and files for each tenant: the person in a private
-    chat, the conversation in a group. Others share theirs, except memory (`TenantFolders`).
+    chat, the conversation in a group. Others share theirs, except memory (`databases.settle`);
+    memory files of older times, which name nobody, are the `bot_owner`'s.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        library: Callable[[], Library],
-        clock: Clock,
-    ) -> None:
-        super().__init__(home, library, clock)
-        self._tenant_folders = TenantFolders(home, Owner().data_name)
+    _home: Home
+    _library: Callable[[], Library]
+    _clock: Clock
+    bot_owner: str = Owner().data_name
+    _open: dict[tuple[str, str], _Opened] = field(
+        init=False, default_factory=dict[tuple[str, str], _Opened]
+    )
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _settling: threading.Lock = field(init=False, default_factory=threading.Lock)
 
-    def belong_to(self, bot_owner: str) -> None:
-        """From now on memory files of older times, which name nobody, are `bot_owner`'s."""
-        self._tenant_folders.bot_owner = bot_owner
+    def open(self, pack: str, tenant: str) -> PackStore:
+        """The pack's database for `tenant`, made or brought to the pack's schema if need be.
+
+        Raises:
+            ToolFailed: the pack is not loaded, or its schema does not fit what is there, which
+                the log tells the owner too; nothing changed.
+        """
+        found, key = self._found(pack, tenant)
+        with self._lock:
+            opened = self._opened(found, key)
+            opened.kept = True
+            return opened.store
+
+    @contextmanager
+    def lent(self, pack: str, tenant: str) -> Generator[PackStore]:
+        """As `open`, and closed again unless it is open for others too: whoever looks at every
+        tenant's database holds few of them.
+
+        Raises:
+            ToolFailed: as `open`.
+        """
+        found, key = self._found(pack, tenant)
+        with self._lock:
+            opened = self._opened(found, key)
+            opened.lent += 1
+        try:
+            yield opened.store
+        finally:
+            with self._lock:
+                opened.lent -= 1
+                if not (opened.lent or opened.kept) and self._open.get(key) is opened:
+                    self._open.pop(key).store.close()
+
+    def release(self, pack: str) -> None:
+        """Close the pack's files; the next use opens them anew."""
+        with self.closed(pack):
+            pass
+
+    @contextmanager
+    def closed(self, pack: str) -> Generator[None]:
+        """Keep the pack's files closed, so that they can be replaced; other threads wait."""
+        with self._lock:
+            for key in [key for key in self._open if key[0] == pack]:
+                self._open.pop(key).store.close()
+            yield
+
+    def check(self, pack: Pack) -> None:
+        """Try on copies whether all databases there are could become `pack`'s.
+
+        Raises:
+            PackError: names the tenant and what stands in the way.
+        """
+        for file in databases_of(self._home, pack.name):
+            try:
+                rehearse(file, pack.manifest, pack.schema_sql, pack.migrations)
+            except PackError as error:
+                raise _of_tenant(pack, tenant_in(pack.name, file), error) from error
+
+    def migrate_all(self, pack: Pack, note: _Note = _unnoted) -> dict[Path, Path | None]:
+        """Bring all databases there are to `pack`'s schema, each backed up before.
+
+        `note` hears of each that changes, when its backup is there and nothing has changed yet.
+
+        Returns:
+            The backup of each database, None where nothing was to change.
+
+        Raises:
+            PackError: one cannot be; names its tenant and why. Those that were changed are put
+                back to what they were.
+        """
+        self.release(pack.name)
+        done: dict[Path, Path | None] = {}
+        for file in databases_of(self._home, pack.name):
+            tenant = tenant_in(pack.name, file)
+            try:
+                store = self._prepare(pack, file, tenant, note)
+            except PackError as error:
+                self.restore(done)
+                raise _of_tenant(pack, tenant, error) from error
+            store.close()
+            done[file] = store.backup
+        return done
+
+    def restore(self, migrated: Mapping[Path, Path | None]) -> None:
+        """Undo `migrate_all`, which returned this: what was changed is what it was before."""
+        for database, backup in migrated.items():
+            if backup is not None:
+                restore_database(backup, database)
+
+    def close(self) -> None:
+        with self._lock:
+            for opened in self._open.values():
+                opened.store.close()
 
     def keeps(self, pack: str) -> bool:
         """Whether there is anything that a pack of this name has kept."""
         folder = self._home.pack_folder(pack)
-        return bool(self.databases_of(pack)) or (folder.is_dir() and any(folder.iterdir()))
+        return bool(databases_of(self._home, pack)) or (folder.is_dir() and any(folder.iterdir()))
 
     def purge(self, pack: str) -> None:
         """Delete all that a pack keeps: its databases and its folders, not the backups."""
         self.release(pack)
-        for file in self.databases_of(pack):
+        for file in databases_of(self._home, pack):
             for part in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))):
                 remove(part)
         home = self._home
@@ -67,7 +178,8 @@ class PackStores(PackDatabases):
     def folder(self, pack: str, tenant: str) -> Path:
         """The data folder of a pack ("" = of no pack) for `tenant`; it may not be there yet."""
         tenant = self._tenant_of(pack, tenant)
-        self._tenant_folders.settle(pack, shared=not tenant)
+        with self._settling:
+            settle(self._home, pack, self.bot_owner, shared=not tenant)
         return self._home.pack_folder(pack or _NO_PACK, tenant)
 
     def private(self, pack: str, tenant: str) -> Path:
@@ -75,127 +187,68 @@ class PackStores(PackDatabases):
         folder = self.folder(pack, tenant)
         return folder if self._tenant_of(pack, tenant) else self._home.private_folder(pack, tenant)
 
+    def _found(self, pack: str, tenant: str) -> tuple[Pack, tuple[str, str]]:
+        """Return a loaded pack, and what its database for a tenant is known by."""
+        found = self._library().get(pack)
+        if found is None:
+            raise ToolFailed(f"The pack {pack!r} is not loaded.")
+        return found, (pack, tenant if found.manifest.schema.scope == "person" else "")
+
+    def _opened(self, pack: Pack, key: tuple[str, str]) -> _Opened:
+        """Return the open database; the caller holds the lock."""
+        there = self._open.get(key)
+        if there is not None and _same_storage(there.pack, pack):
+            return there
+        if there is not None:
+            self._open.pop(key).store.close()
+        name, tenant = key
+        try:
+            store = self._prepare(pack, self._home.pack_database(name, tenant), tenant)
+        except PackError as error:
+            log.error("pack_database_refused", pack=name, tenant=tenant, problem=str(error))
+            raise ToolFailed(
+                f"Nothing can be kept or read: {error.problem} Tell the person that whoever runs "
+                "this bot has to mend the pack; their rows are safe."
+            ) from error
+        self._open[key] = opened = _Opened(store, pack)
+        return opened
+
+    def _prepare(self, pack: Pack, file: Path, tenant: str, note: _Note = _unnoted) -> PackStore:
+        folder, now = self._home.backups / pack.name, self._clock.now
+
+        def noted(backup: Path) -> Path:
+            note(file, backup)
+            return backup
+
+        store = PackStore(
+            file,
+            pack.manifest,
+            pack.schema_sql,
+            migrations=pack.migrations,
+            back_up=lambda connection: noted(back_up(connection, folder, tenant, now())),
+        )
+        if store.backup is not None:
+            log.info(
+                "pack_database_changed", pack=pack.name, tenant=tenant, backup=store.backup.name
+            )
+        return store
+
     def _tenant_of(self, pack: str, tenant: str) -> str:
         """Whose files these are, "" = everybody's."""
         found = self._library().get(pack)
         return tenant if found is None or found.manifest.schema.scope == "person" else ""
 
 
-class TenantFolders:
-    """Knows where packs keep what is one tenant's; may be asked from any thread.
-
-    A pack of scope `person` has a folder for each tenant in its data folder. That of a shared one
-    is everybody's, so theirs lie beside it, and `APART` among them says that they were brought
-    there: what looks like a tenant's folder or memory from then on is a file like any other,
-    whoever made it. A kill ends no move for good: the next one goes on.
-    """
-
-    def __init__(self, home: Home, bot_owner: str) -> None:
-        """`bot_owner` gets memory files that lie in the data folder itself, of older times."""
-        self._home = home
-        self.bot_owner = bot_owner
-        self._lock = threading.Lock()
-
-    def settle(self, pack: str, *, shared: bool) -> None:
-        """Have everything where the pack's scope says before this returns.
-
-        Raises:
-            ToolFailed: it cannot be moved; it stays where it is, and nobody is given any of it.
-        """
-        private = self._home.private_folder(pack)
-        if (private / APART).exists() if shared else not private.exists():
-            return
-        common = self._home.pack_folder(pack)
-        try:
-            with self._lock:
-                if not shared:
-                    self._join(common, private)
-                elif not (private / APART).exists():
-                    self._part(common, private)
-        except OSError as error:
-            raise ToolFailed(
-                f"What {pack} keeps cannot be reached: {common} and {private} cannot be brought "
-                f"in order ({error}). Tell the person that the bot's owner has to look at them."
-            ) from error
-
-    def _part(self, common: Path, private: Path) -> None:
-        private.mkdir(mode=0o700, parents=True, exist_ok=True)
-        moved = 0
-        for folder in _tenants_in(common):
-            moved += 1
-            if (private / folder.name).exists():
-                _empty_into(folder, private / folder.name)
-            else:
-                folder.rename(private / folder.name)
-        for file in (common / name for name in NAMES.values()):
-            if file.is_file() and not file.is_symlink():
-                moved += 1
-                own = private / self.bot_owner
-                own.mkdir(mode=0o700, exist_ok=True)
-                file.rename(_free(own / file.name))
-                sync_folder(own)
-        if moved:
-            sync_folder(common)
-            log.info("memory_set_apart", pack=common.name, moved=moved)
-        sync_folder(private)
-        (private / APART).touch(mode=0o600)
-        sync_folder(private)
-
-    def _join(self, common: Path, private: Path) -> None:
-        """The mark goes first: without it, a tenant's folder in `common` is a tenant's."""
-        if not private.is_dir():
-            return
-        common.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if (private / APART).exists():
-            for entry in _called_like_tenants(common):  # links too: a tool may have planted one
-                entry.rename(_free(entry))
-            sync_folder(common)
-            (private / APART).unlink()
-            sync_folder(private)
-        for folder in _tenants_in(private):
-            log.info("memory_joined", pack=common.name, tenant=folder.name)
-            folder.rename(_free(common / folder.name))
-        sync_folder(common)
-        with contextlib.suppress(OSError):  # it holds something that nobody of us put there
-            private.rmdir()
+def _same_storage(old: Pack, new: Pack) -> bool:
+    return old is new or (
+        old.manifest == new.manifest
+        and old.schema_sql == new.schema_sql
+        and old.migrations == new.migrations
+    )
 
 
-def private_folders(home: Home, pack: Pack) -> dict[str, Path]:
-    """Return where each tenant's memory files lie now, by tenant; moves nothing.
-
-    What an earlier version left elsewhere is brought in order by a running bot (`TenantFolders`).
-    """
-    common, private = home.pack_folder(pack.name), home.private_folder(pack.name)
-    apart = (private / APART).exists()
-    if pack.manifest.schema.scope == "shared":
-        places = (private,) if apart else (common, private)
-    else:
-        places = (private,) if apart else (private, common)
-    return {folder.name: folder for place in places for folder in _tenants_in(place)}
-
-
-def _tenants_in(folder: Path) -> Iterator[Path]:
-    for entry in _called_like_tenants(folder):
-        if entry.is_dir() and not entry.is_symlink():
-            yield entry
-
-
-def _called_like_tenants(folder: Path) -> Iterator[Path]:
-    if folder.is_dir():
-        yield from (entry for entry in sorted(folder.iterdir()) if is_tenant(entry.name))
-
-
-def _empty_into(folder: Path, target: Path) -> None:
-    for entry in sorted(folder.iterdir()):
-        entry.rename(_free(target / entry.name))
-    folder.rmdir()
-    sync_folder(target)
-
-
-def _free(wanted: Path) -> Path:
-    """`wanted`, or a name beside what is there: `USER.md.older`, then `USER.md.older2`."""
-    found, number = wanted, 1
-    while found.exists() or found.is_symlink():
-        found = wanted.with_name(f"{wanted.name}.older{number if number > 1 else ''}")
-        number += 1
-    return found
+def _of_tenant(pack: Pack, tenant: str, error: PackError) -> PackError:
+    whose = f"of {tenant}" if tenant else "that everybody shares"
+    return PackError(
+        f"The database of {pack.name} {whose} stays as it was: {error.problem}", fix=error.fix
+    )

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Literal
 
 from aouo.facts.errors import PackError
 from aouo.packs.contents import Part, parts
@@ -14,7 +14,7 @@ from aouo.packs.data.columns import Column
 from aouo.packs.data.schema_trial import trial
 from aouo.packs.format.manifest import Budget
 from aouo.packs.format.problems import errors
-from aouo.packs.format.tools_text import Calls, PackTool, Starts
+from aouo.packs.format.tools_text import PackTool
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.shipping.archive import app_files, content_hash
 from aouo.packs.shipping.signing import Signature, verify
@@ -160,7 +160,7 @@ def summarize_folder(folder: Path, trusted: Mapping[str, str] | None = None) -> 
     signature.refuse_wrong()
     pack = sound_pack(folder)
     loaded = load_pack(folder)
-    unused = tuple(map(str, loaded.problems)) if loaded.of_original else ()
+    unused = tuple(map(str, loaded.problems)) if loaded.parsed.of_original else ()
     return replace(summarize(pack, signature), unused=unused)
 
 
@@ -171,7 +171,7 @@ def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
         PackError: something keeps it from loading.
     """
     loaded = load_pack(folder)
-    strictly = strict and not loaded.of_original
+    strictly = strict and not loaded.parsed.of_original
     found = errors(validate(folder) if strictly else loaded.problems)
     if not found and loaded.pack is not None:
         return loaded.pack
@@ -186,13 +186,9 @@ def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
 
 
 def _own_tool(tool: PackTool) -> OwnTool:
-    match tool.does:
-        case Calls(file=file):
-            return OwnTool(tool.name, file, "python")
-        case Starts(words=words):
-            return OwnTool(tool.name, shlex.join(words), "command")
-        case _:
-            assert_never(tool.does)
+    if tool.function:
+        return OwnTool(tool.name, tool.runs[0], "python")
+    return OwnTool(tool.name, shlex.join(tool.runs), "command")
 
 
 def _prompt_bytes(pack: Pack) -> int:

@@ -50,9 +50,9 @@ def validate(folder: Path, *, now: datetime | None = None) -> tuple[Problem, ...
 def _unused_skills(loaded: LoadedPack) -> list[Problem]:
     """Name the folders below skills/ that provided_skills forgets."""
     pack = loaded.draft
-    if pack is None or not loaded.places.sure("provided_skills"):
+    if pack is None or not loaded.parsed.sure("provided_skills"):
         return []
-    line = loaded.places.line_of(("provided_skills",))
+    line = loaded.parsed.line_of(("provided_skills",))
     message = '"{}" lies below skills/ and is not listed, so nobody can use it'
     return [
         Problem(manifests.FILE, line, "provided_skills", message.format(name), "warning")
@@ -71,7 +71,7 @@ def _past(loaded: LoadedPack, now: datetime) -> Iterator[Problem]:
                     field = f"cron_defaults[{index}].schedule"
                     message = f'"{job.schedule}" is in the past: it never comes'
                     found = Problem(manifests.FILE, 0, field, message, "warning")
-                    yield from filter(None, [loaded.places.placed(found)])
+                    yield from filter(None, [loaded.parsed.placed(found)])
                 case _:
                     pass
 
@@ -79,7 +79,7 @@ def _past(loaded: LoadedPack, now: datetime) -> Iterator[Problem]:
 def _listings(pack: Pack) -> list[Problem]:
     """Try the queries of the menu's pages, and find the columns that their rows show."""
     found: list[Problem] = []
-    for page in pack.menu.pages:
+    for page in pack.menu:
         if not page.sql:
             continue
         try:
@@ -115,7 +115,7 @@ def _watched(loaded: LoadedPack) -> Iterator[Problem]:
             selected(pack.schema_sql, pack.manifest.schema.extends_columns, watch.sql)
         except SchemaRefused as refused:
             problem = Problem(manifests.FILE, 0, f"watches[{index}].sql", refused.problem)
-            yield from filter(None, [loaded.places.placed(problem)])
+            yield from filter(None, [loaded.parsed.placed(problem)])
 
 
 def _translations(pack: Pack) -> list[Problem]:
@@ -124,7 +124,7 @@ def _translations(pack: Pack) -> list[Problem]:
     texts = {manifest.display_name, manifest.description}
     for skill in pack.skills.values():
         texts |= {skill.display_name, skill.description}
-    shown = {text for page in pack.menu.pages for text in page.texts}
+    shown = {text for page in pack.menu for text in page.texts}
     found = (*unused(pack.translations, texts | shown), *missing(pack.translations, shown))
     folder = manifest.fast_paths.i18n or i18n.FOLDER
     files = {

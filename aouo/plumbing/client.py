@@ -18,21 +18,14 @@ _EVERY_S = 0.02
 _LINE_BYTES = 64 * 2**20
 
 
-class NotRunning(SetupError):
-    """No bot answers at this home."""
+class NoAnswer(SetupError):
+    """The bot says no, or says nothing."""
 
     exit_code = 1
 
-    def __init__(self, home: Home) -> None:
-        super().__init__(f"aouo is not running at {home.path}.", fix="Start it with `aouo start`.")
 
-
-class NoAnswer(SetupError):
-    """The bot is there and says no, or says nothing."""
-
-    def __init__(self, problem: str, *, fix: str = "", exit_code: int = 1) -> None:
-        super().__init__(problem, fix=fix)
-        self.exit_code = exit_code
+class NotRunning(NoAnswer):
+    """No bot answers at this home."""
 
 
 def ask(
@@ -96,7 +89,9 @@ async def _connected(
                 return await asyncio.open_unix_connection(address, limit=_LINE_BYTES)
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
             if loop.time() >= until_s or not is_locked(home):
-                raise NotRunning(home) from None
+                raise NotRunning(
+                    f"aouo is not running at {home.path}.", fix="Start it with `aouo start`."
+                ) from None
         except OSError as error:
             raise NoAnswer(f"The running aouo cannot be reached: {error}.") from error
         await asyncio.sleep(_EVERY_S)

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeAlias, cast
 
@@ -35,104 +36,110 @@ _HTTP = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.[01]\r?\n")
 _HEADERS_MAX = 100
 
 
-class Control:
-    """Answers requests by their verb: with one object, or with a stream of them; and `GET` by its
-    path, with one of `pages`."""
+@asynccontextmanager
+async def listening(
+    home: Home,
+    failed: Callable[[OSError], None],
+    verbs: Verbs,
+    pages: Mapping[str, _Page] | None = None,
+) -> AsyncGenerator[None]:
+    """Listen, readable and writable for the owner only, until the block ends.
 
-    def __init__(self, verbs: Verbs, pages: Mapping[str, _Page] | None = None) -> None:
-        self._verbs = verbs
-        self._pages = pages or {}
+    Requests are answered by their verb: with one object, or with a stream of them; and `GET` by
+    its path, with one of `pages`.
 
-    @asynccontextmanager
-    async def listening(
-        self, home: Home, failed: Callable[[OSError], None]
-    ) -> AsyncGenerator[None]:
-        """Listen, readable and writable for the owner only, until the block ends.
+    If that is impossible, `failed` is called with the reason, and the block still runs.
+    """
+    try:
+        remove(home.control_socket)  # what an earlier process left there
+        with reachable(home.control_socket) as address:
+            # `start_unix_server` leaks its socket if it is cancelled while it starts serving,
+            # so serving starts below.
+            server = await asyncio.start_unix_server(
+                partial(_serve, verbs, pages or {}), address, start_serving=False, **_KEPT
+            )
+    except OSError as error:
+        failed(error)
+        yield
+        return
+    try:
+        home.control_socket.chmod(0o600)
+        await server.start_serving()
+        yield
+    finally:
+        server.close()
+        discard(home.control_socket)
 
-        If that is impossible, `failed` is called with the reason, and the block still runs.
-        """
-        try:
-            remove(home.control_socket)  # what an earlier process left there
-            with reachable(home.control_socket) as address:
-                # `start_unix_server` leaks its socket if it is cancelled while it starts serving,
-                # so serving starts below.
-                server = await asyncio.start_unix_server(
-                    self._serve, address, start_serving=False, **_KEPT
-                )
-        except OSError as error:
-            failed(error)
-            yield
-            return
-        try:
-            home.control_socket.chmod(0o600)
-            await server.start_serving()
-            yield
-        finally:
-            server.close()
-            discard(home.control_socket)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while line := await reader.readline():
-                if asked := _HTTP.fullmatch(line):
-                    await _headers(reader)
-                    await self._show(asked[1].decode(), asked[2].decode(), writer)
-                    return
-                await self._answer(line, writer)
-        except (ConnectionError, asyncio.LimitOverrunError, ValueError):
-            log.debug("control_connection_broke")
-        finally:
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
-
-    async def _show(self, method: str, path: str, writer: asyncio.StreamWriter) -> None:
-        """Send a page; whatever else HTTP may want of us is refused."""
-        page = self._pages.get(path)
-        try:
-            if page is None:
-                status, facts = 404, {"error": "There is no such page."}
-            elif method not in ("GET", "HEAD"):
-                status, facts = 405, {"error": "That can only be read."}
-            else:
-                status, facts = await page()
-        except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
-            status, facts = 500, _failure(path, error)
-        body = json.dumps(facts, default=str).encode() + b"\n"
-        writer.write(
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
-        )
-        writer.write(b"" if method == "HEAD" else body)
-        await writer.drain()
-
-    async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
-        try:
-            request = json.loads(line)
-        except (ValueError, RecursionError):
-            await _send(writer, {"ok": False, "error": "That is not a line of JSON."})
-            return
-        if not isinstance(request, dict):
-            await _send(writer, {"ok": False, "error": "That is not a JSON object."})
-            return
-        known = cast("dict[str, Any]", request)
-        name = str(known.get("verb", ""))
-        verb = self._verbs.get(name)
-        try:
-            if verb is None:
-                last: Facts = {"ok": False, "error": f"There is no verb {name!r}."}
-            elif isinstance(answer := verb(**arguments(verb, known)), AsyncGenerator):
-                async with aclosing(answer) as items:
-                    async for item in items:
-                        await _send(writer, item)
-                last = {"done": True}
-            else:
-                last = {"ok": True, **await answer}
-        except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
-            if writer.is_closing():  # the client has gone
+async def _serve(
+    verbs: Verbs,
+    pages: Mapping[str, _Page],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+) -> None:
+    try:
+        while line := await reader.readline():
+            if asked := _HTTP.fullmatch(line):
+                await _headers(reader)
+                await _show(pages.get(asked[2].decode()), asked, writer)
                 return
-            last = _failure(name, error)
-        await _send(writer, last)
+            await _answer(verbs, line, writer)
+    except (ConnectionError, asyncio.LimitOverrunError, ValueError):
+        log.debug("control_connection_broke")
+    finally:
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def _show(page: _Page | None, asked: re.Match[bytes], writer: asyncio.StreamWriter) -> None:
+    """Send a page; whatever else HTTP may want of us is refused."""
+    method = asked[1].decode()
+    try:
+        if page is None:
+            status, facts = 404, {"error": "There is no such page."}
+        elif method not in ("GET", "HEAD"):
+            status, facts = 405, {"error": "That can only be read."}
+        else:
+            status, facts = await page()
+    except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
+        status, facts = 500, _failure(asked[2].decode(), error)
+    body = json.dumps(facts, default=str).encode() + b"\n"
+    writer.write(
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+    )
+    writer.write(b"" if method == "HEAD" else body)
+    await writer.drain()
+
+
+async def _answer(verbs: Verbs, line: bytes, writer: asyncio.StreamWriter) -> None:
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError):
+        await _send(writer, {"ok": False, "error": "That is not a line of JSON."})
+        return
+    if not isinstance(request, dict):
+        await _send(writer, {"ok": False, "error": "That is not a JSON object."})
+        return
+    known = cast("dict[str, Any]", request)
+    name = str(known.get("verb", ""))
+    verb = verbs.get(name)
+    try:
+        if verb is None:
+            last: Facts = {"ok": False, "error": f"There is no verb {name!r}."}
+        elif isinstance(answer := verb(**arguments(verb, known)), AsyncGenerator):
+            async with aclosing(answer) as items:
+                async for item in items:
+                    await _send(writer, item)
+            last = {"done": True}
+        else:
+            last = {"ok": True, **await answer}
+    except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
+        if writer.is_closing():  # the client has gone
+            return
+        last = _failure(name, error)
+    await _send(writer, last)
 
 
 async def _headers(reader: asyncio.StreamReader) -> None:

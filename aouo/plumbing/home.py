@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.facts.errors import HomeLocked, SetupError
@@ -36,95 +35,32 @@ RULES = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
 class Home:
-    """The paths of the home at `path`; the properties read and create nothing."""
+    """The paths of the home at `path`; making this reads and creates nothing."""
 
-    path: Path
-
-    @property
-    def config(self) -> Path:
-        return self.path / "config.json"
-
-    @property
-    def soul(self) -> Path:
-        return self.path / "SOUL.md"
-
-    @property
-    def heartbeat(self) -> Path:
-        return self.path / "HEARTBEAT.md"
-
-    @property
-    def rules(self) -> Path:
-        return self.path / "RULES.md"
-
-    @property
-    def packs(self) -> Path:
-        return self.path / "packs"
-
-    @property
-    def skills(self) -> Path:
-        return self.path / "skills"
-
-    @property
-    def commands(self) -> Path:
-        return self.path / "commands"
-
-    @property
-    def data(self) -> Path:
-        return self.path / "data"
-
-    @property
-    def database(self) -> Path:
-        return self.data / "aouo.db"
-
-    @property
-    def store(self) -> Path:
-        return self.data / "store"
-
-    @property
-    def pack_data(self) -> Path:
-        return self.data / "packs"
-
-    @property
-    def backups(self) -> Path:
-        return self.data / "backups"
-
-    @property
-    def media(self) -> Path:
-        return self.path / "media"
-
-    @property
-    def logs(self) -> Path:
-        return self.path / "logs"
-
-    @property
-    def log_file(self) -> Path:
-        return self.logs / "aouo.log"
-
-    @property
-    def run(self) -> Path:
-        return self.path / "run"
-
-    @property
-    def lock_file(self) -> Path:
-        return self.run / "lock"
-
-    @property
-    def pid_file(self) -> Path:
-        return self.run / "pid"
-
-    @property
-    def dashboard_token(self) -> Path:
-        return self.run / "dashboard.token"
-
-    @property
-    def dashboard_key(self) -> Path:
-        return self.run / "dashboard.key"
-
-    @property
-    def control_socket(self) -> Path:
-        return self.run / "control.sock"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = self.path / "config.json"
+        self.soul = self.path / "SOUL.md"
+        self.heartbeat = self.path / "HEARTBEAT.md"
+        self.rules = self.path / "RULES.md"
+        self.packs = self.path / "packs"
+        self.skills = self.path / "skills"
+        self.commands = self.path / "commands"
+        self.data = self.path / "data"
+        self.database = self.data / "aouo.db"
+        self.store = self.data / "store"
+        self.pack_data = self.data / "packs"
+        self.backups = self.data / "backups"
+        self.media = self.path / "media"
+        self.logs = self.path / "logs"
+        self.log_file = self.logs / "aouo.log"
+        self.run = self.path / "run"
+        self.lock_file = self.run / "lock"
+        self.pid_file = self.run / "pid"
+        self.dashboard_token = self.run / "dashboard.token"
+        self.dashboard_key = self.run / "dashboard.key"
+        self.control_socket = self.run / "control.sock"
 
     def pack_database(self, pack: str, tenant: str = "") -> Path:
         """Return the pack's database file; one per tenant if the pack keeps people apart."""
@@ -177,47 +113,30 @@ class Home:
             ) from error
         return tuple(made)
 
-    def lock(self) -> _HomeLock:
-        """Lock the home for this process until the lock is closed or the process ends.
+    @contextlib.contextmanager
+    def lock(self) -> Generator[None]:
+        """Lock the home for this process until the block ends, or the process; its pid is in
+        `run/pid`.
 
         Raises:
             HomeLocked: another process holds the lock.
         """
-        return _HomeLock(self)
-
-
-class _HomeLock:
-    """The exclusive lock of a home, held as an open file; the pid is in `run/pid`."""
-
-    def __init__(self, home: Home) -> None:
-        home.run.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._pid_file = home.pid_file
-        self._descriptor = os.open(home.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if not _flock(self._descriptor, fcntl.LOCK_EX, tries=5):
-                holder = running_pid(home)
+            if not _flock(descriptor, fcntl.LOCK_EX, tries=5):
+                holder = running_pid(self)
                 raise HomeLocked(
-                    f"Another aouo{f' (pid {holder})' if holder else ''} works on {home.path}.",
+                    f"Another aouo{f' (pid {holder})' if holder else ''} works on {self.path}.",
                     fix="Stop it with `aouo stop`, or name another folder with --home.",
                 )
-            write_atomically(self._pid_file, f"{os.getpid()}\n")
-        except BaseException:
-            os.close(self._descriptor)
-            raise
-
-    def close(self) -> None:
-        """Release the home; a second call does nothing."""
-        if self._descriptor < 0:
-            return
-        self._pid_file.unlink(missing_ok=True)
-        os.close(self._descriptor)
-        self._descriptor = -1
-
-    def __enter__(self) -> _HomeLock:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            write_atomically(self.pid_file, f"{os.getpid()}\n")
+            try:
+                yield
+            finally:
+                self.pid_file.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
 
 
 def home_path(option: str | Path | None, environ: Mapping[str, str]) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import sys
@@ -11,12 +10,15 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, TextIO, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, cast
 
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger
 
 from aouo.plumbing.printable import printable
+
+if TYPE_CHECKING:
+    from aouo.plumbing.redact import Redactor
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 Format: TypeAlias = Literal["auto", "json", "text"]
@@ -44,24 +46,11 @@ _FLUSH_EVERY_S = 0.5
 _BUFFER_CHARS = 64_000
 
 
-class Redact(Protocol):
-    """Takes secrets out of text and nested values (`redact.Redactor` implements it).
-
-    `suspects` is quick, and false only when the text surely holds no secret.
-    """
-
-    def suspects(self, text: str) -> bool: ...
-    def text(self, text: str) -> str: ...
-    def value(self, value: object) -> object: ...
+Adopt: TypeAlias = Callable[[Level, "Redactor | None"], None]
+"""Uses another level and another redactor from now on (`Logs.adopt` does)."""
 
 
-class Adopt(Protocol):
-    """Uses another level and another redactor from now on (`Logs.adopt` does)."""
-
-    def __call__(self, *, level: Level, redactor: Redact | None) -> None: ...
-
-
-def not_logging(*, level: Level, redactor: Redact | None) -> None:
+def not_logging(level: Level, redactor: Redactor | None) -> None:
     """Adopt nothing, where no log is open."""
     del level, redactor
 
@@ -150,17 +139,11 @@ class LogFile:
         return self._path.open("ab", buffering=0)
 
 
-class Nowhere(io.StringIO):
-    """A stderr that drops everything, for programs that use the screen; the file has the log."""
-
-    def write(self, text: str, /) -> int:
-        return len(text)
-
-
 class Logs:
     """The open log of the process, which structlog and the standard library write to.
 
-    `file` None = no log file; `now` returns Unix time in seconds.
+    `file` None = no log file; `quiet`: nothing goes to stderr, where a program uses the
+    screen; `now` returns Unix time in seconds.
     """
 
     def __init__(
@@ -169,12 +152,13 @@ class Logs:
         level: Level = "info",
         form: Format = "auto",
         file: Path | None = None,
-        redactor: Redact | None = None,
+        redactor: Redactor | None = None,
         stderr: TextIO | None = None,
+        quiet: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._file = None if file is None else LogFile(file)
-        self._stderr = stderr
+        self._stderr, self._quiet = stderr, quiet
         self._redactor = redactor
         self._now = now
         self._encode = json.JSONEncoder(
@@ -184,11 +168,11 @@ class Logs:
         self._readable = form == "text" or (form == "auto" and terminal)
         self._foreign = _Foreign(level=logging.WARNING)
         self._root_level = logging.getLogger().level
-        self.adopt(level=level, redactor=redactor)
+        self.adopt(level, redactor)
         logging.getLogger().addHandler(self._foreign)
         logging.captureWarnings(True)
 
-    def adopt(self, *, level: Level, redactor: Redact | None) -> None:
+    def adopt(self, level: Level, redactor: Redactor | None) -> None:
         """Use another level and another redactor from now on, after a reload."""
         self._redactor = redactor
         logging.getLogger().setLevel(max(logging.WARNING, _LEVELS[level]))
@@ -227,6 +211,8 @@ class Logs:
         """Write one event; structlog calls this with the result of `_render`."""
         if self._file is not None:
             self._file.write(line, urgent=urgent)
+        if self._quiet:
+            return
         out = self._stderr or sys.stderr
         try:
             out.write((readable if self._readable else line) + "\n")

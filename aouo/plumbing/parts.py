@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import structlog
 
 from aouo.facts.ports import Clock
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing import backoff
 
 log = structlog.get_logger()
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 """Begins a part, which runs until it is cancelled, or has nothing more to do."""
 CALM_S = 300.0
 """A part that ran so long is well again."""
-_AGAIN = Backoff(first_s=1, factor=4, most_s=300)
+_AGAIN = partial(backoff.pause_s, first_s=1, factor=4, most_s=300)
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class Parts:
                 one.times = 1 if self._is_calm(one) else one.times + 1
                 one.since_s, first = None, not one.error
                 one.error = type(error).__name__
-                pause_s = _AGAIN.pause_s(one.times)
+                pause_s = _AGAIN(one.times)
                 log.exception("part_failed", part=name, error=repr(error), again_in_s=pause_s)
             if first:
                 await self._tell(name)

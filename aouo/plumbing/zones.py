@@ -42,15 +42,11 @@ def _begin(day: date | None, zone: tzinfo) -> str:
         return iso(datetime.combine(day, time(), UTC))
 
 
-class NoSuchZone(ValueError):
-    """This machine knows no zone of that name; the message names near ones."""
-
-
 def known_zone(name: str) -> str:
     """Return the IANA name that `name` means, in any case, also a city alone if there is one.
 
     Raises:
-        NoSuchZone: it means none, or several.
+        ValueError: it means none, or several.
     """
     wanted = "_".join(name.split()).casefold()
     names = _all_names()
@@ -64,7 +60,7 @@ def known_zone(name: str) -> str:
     shown = name.strip() if len(name.strip()) <= _SHOWN_CHARS else f"{name.strip()[:59]}…"
     named = " or ".join(dict.fromkeys(near[:3]))
     hint = f"Did you mean {named}?" if named else "Write one like Europe/Berlin."
-    raise NoSuchZone(f'There is no time zone "{shown}". {hint}')
+    raise ValueError(f'There is no time zone "{shown}". {hint}')
 
 
 @functools.cache

@@ -22,6 +22,7 @@ pause.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from aouo.facts.errors import (
     CertificateRefused,
@@ -43,9 +44,9 @@ from aouo.facts.errors import (
     UnexplainedRefusal,
 )
 from aouo.facts.transcript import ModelRequest
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing import backoff
 
-BACKOFF = Backoff(first_s=1, factor=2, most_s=20, jitter=0.5)
+BACKOFF = partial(backoff.pause_s, first_s=1, factor=2, most_s=20, jitter=0.5)
 MAX_RETRY_AFTER_S = 60.0
 """A service that asks for a longer pause is not retried."""
 MAX_COOLING_S = 3600.0
@@ -73,7 +74,7 @@ def pause_s(error: ProviderError, failures: int, spread: float) -> float:
         return error.retry_after_s * (1 + spread / 10)
     if isinstance(error, _NOT_SOON):
         return MAX_COOLING_S
-    return BACKOFF.pause_s(failures, chance=spread)
+    return BACKOFF(failures, chance=spread)
 
 
 def may_be_asked_again(error: ProviderError) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,7 @@ import structlog
 from aouo.config.sections import Telegram
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.backoff import pause_s
 from aouo.store import updates
 from aouo.store.database import Database
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
@@ -36,8 +37,8 @@ if TYPE_CHECKING:  # what a message needs is imported behind the first poll, by 
 
 log = structlog.get_logger()
 _MENU_TRIES = 5
-_MENU_BACKOFF = Backoff(first_s=2, factor=2, most_s=32)
-_GET_ME_BACKOFF = Backoff(first_s=2, factor=1, most_s=2)
+_MENU_BACKOFF = partial(pause_s, first_s=2, factor=2, most_s=32)
+_GET_ME_BACKOFF = partial(pause_s, first_s=2, factor=1, most_s=2)
 GENERAL = "1"
 
 
@@ -185,7 +186,7 @@ class TelegramChannel:
             except DeliveryError as error:
                 log.warning("command_menu_failed", error=str(error), tries=number)
                 asked_s = error.retry_after_s if isinstance(error, FloodControl) else 0.0
-                await self._clock.sleep(_MENU_BACKOFF.pause_s(number, asked_s=asked_s))
+                await self._clock.sleep(_MENU_BACKOFF(number, asked_s=asked_s))
                 continue
             return
 
@@ -240,7 +241,7 @@ class TelegramChannel:
             except (ApiError, ApiUnreachable) as error:
                 if failures == 1:
                     log.warning("get_me_failed", error=str(error))
-                await self._clock.sleep(_GET_ME_BACKOFF.pause_s(failures))
+                await self._clock.sleep(_GET_ME_BACKOFF(failures))
         raise AssertionError
 
     async def _store(self, raw: Sequence[dict[str, Any]], next_update_id: int) -> None:

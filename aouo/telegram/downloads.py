@@ -11,6 +11,7 @@ import asyncio
 import os
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
@@ -20,7 +21,7 @@ import structlog
 
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
 from aouo.plumbing import failpoint
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.backoff import pause_s
 from aouo.telegram import bot_api
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 TRIES = 4
-_BACKOFF = Backoff(first_s=0.5, factor=4, most_s=8)
+_BACKOFF = partial(pause_s, first_s=0.5, factor=4, most_s=8)
 _CALL_S = 15.0
 _SILENCE_S = 20.0
 _CHUNK_BYTES = 64 * 1024
@@ -81,7 +82,7 @@ class Downloads:
                 log.info("download_failed", kind=item.kind, attempt=attempt, error=why)
                 if attempt == TRIES:
                     raise FileNotFetched(why) from None
-                await self.clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.wait_s))
+                await self.clock.sleep(_BACKOFF(attempt, asked_s=error.wait_s))
             except OSError as error:  # our own disk
                 log.error("download_not_stored", error=str(error))
                 raise FileNotFetched(f"not stored: {error}") from error

@@ -10,13 +10,14 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import structlog
 
 from aouo.facts.errors import SetupError, TokenContested
 from aouo.facts.ports import Clock, stamp
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.backoff import pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
 log = structlog.get_logger()
@@ -37,8 +38,8 @@ _CONTESTED_AFTER_S = 20.0
 _STORE_S = 60.0
 _LATE_S = 30.0
 """By which the next sign of life may be late on a busy machine."""
-_REFUSED = Backoff(first_s=1, factor=2, most_s=30)
-_UNREACHED = Backoff(first_s=1, factor=2, most_s=5)
+_REFUSED = partial(pause_s, first_s=1, factor=2, most_s=30)
+_UNREACHED = partial(pause_s, first_s=1, factor=2, most_s=5)
 """Shorter pauses: a call that reaches no server costs little."""
 
 
@@ -184,14 +185,14 @@ class Poller:
         log.warning("poll_contested", for_s=round(now_s - self._contested_since_s, 1))
         await self._pause(2.0)
 
-    async def _wait_out(self, problem: str, backoff: Backoff = _REFUSED) -> None:
+    async def _wait_out(self, problem: str, pausing: Callable[[int], float] = _REFUSED) -> None:
         """Back off; only the first failure of a row is logged, and its end."""
         self._failures += 1
         self._failing_since = self._failing_since or stamp(self.clock)
         self._problem = problem
         if self._failures == 1:
             log.warning("poll_failed", problem=problem)
-        await self._pause(backoff.pause_s(self._failures))
+        await self._pause(pausing(self._failures))
 
     def _succeeded(self) -> None:
         if self._failures:

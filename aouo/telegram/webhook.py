@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import structlog
@@ -24,7 +25,7 @@ from aiohttp import web
 
 from aouo.facts.errors import SetupError, TokenContested, place_of
 from aouo.facts.ports import Clock, stamp
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.backoff import pause_s
 from aouo.plumbing.connections import Connections
 from aouo.plumbing.shield import finish
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
@@ -45,7 +46,7 @@ _LEAVE_S = 5.0
 _LOOK_EVERY_S = 60.0
 _LATE_S = 30.0
 """By which the next sign of life may be late on a busy machine."""
-_BACKOFF = Backoff(first_s=1, factor=2, most_s=30)
+_BACKOFF = partial(pause_s, first_s=1, factor=2, most_s=30)
 _TAKEN_AWAY_AT_MOST = 3
 _SILENT = logging.getLogger("aouo.telegram.webhook")
 _SILENT.disabled = True
@@ -292,7 +293,7 @@ class Webhook:
         self._failed(problem)
         if self._failures == 1:
             log.warning("webhook_not_set", problem=problem)
-        await self._pause(_BACKOFF.pause_s(self._failures))
+        await self._pause(_BACKOFF(self._failures))
 
     async def _pause(self, seconds: float) -> None:
         self._due_s = self.clock.monotonic_s() + seconds + 2 * _CALL_S + _LATE_S

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +17,7 @@ import structlog
 from aouo.config.sections import McpServer
 from aouo.facts.errors import OutcomeUnknown, SetupError, ToolFailed
 from aouo.facts.ports import Clock
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing import backoff
 from aouo.tools.mcp import Answer, prefix, tools_of
 from aouo.tools.registry import Tool
 from aouo.web.certificates import cure_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 CONNECT_S = 8.0
-_BACKOFF = Backoff(first_s=1, factor=2, most_s=60)
+_BACKOFF = partial(backoff.pause_s, first_s=1, factor=2, most_s=60)
 _STDERR_LINES = 5
 _QUOTING = ("MCPError", "ValidationError")
 _OURS = ("Connection closed",)
@@ -203,7 +204,7 @@ class Server:
         if self._closed:
             return
         self._failures += 1
-        pause_s = _BACKOFF.pause_s(self._failures - 1)
+        pause_s = _BACKOFF(self._failures - 1)
         self._not_before_s = self._clock.monotonic_s() + pause_s
         self._why = why
 

@@ -18,7 +18,7 @@ import structlog
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
-from aouo.packs.format.tools_text import Calls, PackTool, Starts
+from aouo.packs.format.tools_text import PackTool
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.packs.stores import PackStores
@@ -68,7 +68,7 @@ def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
 
 def _tool(pack: Pack, item: PackTool, shop: Workshop) -> Tool:
     name = f"{pack.name}__{item.name}"
-    ours = {"raw_schema": item.schema, "look_inside": isinstance(item.does, Calls)}
+    ours = {"raw_schema": item.schema, "look_inside": bool(item.function)}
     arguments = type("PackArguments", (RawArguments,), ours | _HERE)
     return Tool(
         name=name,
@@ -154,14 +154,14 @@ def _order(
     """Return what this call may see and do; a read-only tool gets nothing that it can write."""
     source = pack.folder.resolve()
     changed = (files.own, *files.opened)
-    match item.does:
-        case Calls(file=file, function=function):
-            beside = (source / file).parent
-            run: Function | Command = Function(source / file, function, (beside / _VENDOR, beside))
-            stdin, folder = json.dumps(given).encode(), files.own
-        case Starts(words=words):
-            run, folder = Command(_program(source, words[0]), words), source
-            stdin = json.dumps(_input(item, given, context)).encode()
+    if item.function:
+        file = source / item.runs[0]
+        libraries = (file.parent / _VENDOR, file.parent)
+        run: Function | Command = Function(file, item.function, libraries)
+        stdin, folder = json.dumps(given).encode(), files.own
+    else:
+        run, folder = Command(_program(source, item.runs[0]), item.runs), source
+        stdin = json.dumps(_input(item, given, context)).encode()
     return Order(
         run=run,
         stdin=stdin,
@@ -225,8 +225,8 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
     if said is ran:
         shown = ran.stdout[:200].decode("utf-8", "replace")
         raise OutcomeUnknown(f"{name} did not answer with JSON but with {shown!r}.{why}")
-    if isinstance(item.does, Calls):
-        return _value(name, item.does, said)
+    if item.function:
+        return _value(name, item, said)
     return _text(said)
 
 
@@ -267,14 +267,14 @@ def _finite(word: str) -> float:
     return number
 
 
-def _value(name: str, does: Calls, said: Any) -> str:
+def _value(name: str, item: PackTool, said: Any) -> str:
     if not said:
         raise OutcomeUnknown(f"{name} ended without an answer.")
     answer = cast("dict[str, Any]", said)
     if "value" in answer:
         return _text(answer["value"])
     line = f":{answer['where']}" if answer.get("where") else ""
-    raise ToolFailed(f"{name} failed at {does.file}{line}: {answer.get('error')}")
+    raise ToolFailed(f"{name} failed at {item.runs[0]}{line}: {answer.get('error')}")
 
 
 def _text(value: object) -> str:

@@ -12,7 +12,7 @@ from aouo.facts.schedule import NotASchedule, Once, ZoneOf, is_from_now, next_af
 from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin, ScheduleRun
 from aouo.packs.library import Library
-from aouo.plumbing.zones import NoSuchZone, known_zone
+from aouo.plumbing.zones import known_zone
 from aouo.store import jobs, routes, schedule_runs, schedules, topics
 from aouo.store.database import Tx
 from aouo.triggers.scheduling import Place, blank
@@ -243,7 +243,7 @@ def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
     if wish.zone:
         try:
             row = replace(row, zone=known_zone(wish.zone))
-        except NoSuchZone as error:
+        except ValueError as error:
             raise ScheduleRefused(str(error)) from None
     for field, most in (("timeout_s", _TIMEOUT_S), ("tokens_max", _TOKENS), ("retries", _RETRIES)):
         if not 0 <= (getattr(wish, field) or 0) <= most:

@@ -22,7 +22,7 @@ from aouo.emulator.models.asked import Asked
 from aouo.installer.samples import sample_packs
 from aouo.local.inside import running
 from aouo.plumbing.home import Home
-from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs
 from aouo.queue.idle import idle
 from aouo.store import jobs
 from scripts.benchmarks.table import Row
@@ -44,7 +44,7 @@ def services(_bench: Any, *, quick: bool) -> list[Row]:
 
 async def _all(turns: int) -> list[Row]:
     """All at the same time, for Telegram takes no more than a message a second in one chat."""
-    with Logs(stderr=Nowhere()):
+    with Logs(quiet=True):
         async with asyncio.TaskGroup() as group:
             talks = [group.create_task(_conversation(name, turns)) for name in names()]
     return [talk.result() for talk in talks]

@@ -14,7 +14,7 @@ from aouo.app.services import model_of
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.transcript import ModelRequest, UserSaid
-from aouo.plumbing.resources import Holder, Resources
+from aouo.plumbing.resources import Holder, Thing, close_all
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
 from tests.fakes.clock import FastClock
@@ -168,7 +168,7 @@ async def test_models_of_the_same_settings_are_the_same_and_others_are_made_anew
     session: aiohttp.ClientSession,
 ) -> None:
     """A reload keeps their health, what is known of them, and the embedded model's process."""
-    dialects, clock, resources = Dialects(), FastClock(), Resources()
+    dialects, clock, things = Dialects(), FastClock(), list[Thing]()
     one = {"provider": {"backend": "openai"}, "openai": {"api_key": "one"}}
     settings = [
         one,
@@ -178,10 +178,10 @@ async def test_models_of_the_same_settings_are_the_same_and_others_are_made_anew
         one | {"provider": {"backend": "openai", "fallback": [{"backend": "local"}]}},
     ]
     made = [
-        await model_of(Settings.model_validate(each), session, Holder(resources), clock, dialects)
+        await model_of(Settings.model_validate(each), session, Holder(things), clock, dialects)
         for each in settings
     ]
-    await resources.aclose()
+    await close_all(things)
     same, other_key, with_fallback, again = made[1:]
 
     assert same is made[0]

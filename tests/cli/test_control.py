@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -202,8 +203,7 @@ def test_a_terminal_says_that_a_bot_does_not_listen(
 
 def test_who_ends_before_it_listens_is_not_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(client, "BEGINS_S", 1e9)
-    lock = home.lock()
-    with lock:
+    with home.lock():
         pass
 
     with pytest.raises(NotRunning):
@@ -261,7 +261,8 @@ def test_stop_without_a_bot_has_nothing_to_do(runner: CliRunner, home: Home):
 
 
 def test_stop_asks_and_waits_until_the_home_is_free(runner: CliRunner, home: Home):
-    lock = home.lock()
+    lock = ExitStack()
+    lock.enter_context(home.lock())
 
     def close(_: dict[str, Any]) -> list[dict[str, Any]]:
         threading.Timer(0.1, lock.close).start()
@@ -278,7 +279,7 @@ def test_stop_asks_and_waits_until_the_home_is_free(runner: CliRunner, home: Hom
 def test_a_bot_without_a_socket_is_ended_by_a_signal(runner: CliRunner, home: Home):
     program = (
         "import sys; from pathlib import Path; from aouo.plumbing.home import Home\n"
-        "lock = Home(Path(sys.argv[1])).lock(); print('held', flush=True); input()"
+        "with Home(Path(sys.argv[1])).lock(): print('held', flush=True); input()"
     )
     holder = subprocess.Popen(
         [sys.executable, "-c", program, str(home.path)],

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.packs import stores
-from aouo.packs.stores import TenantFolders
+from aouo.packs import databases
 from aouo.plumbing.home import APART, Home
 
 ADA, BEN = "tg_1001", "tg_-2001"
@@ -48,10 +47,10 @@ class Mortal:
 def settle(home: Home, *, shared: bool, kill: int = -1) -> None:
     life = Mortal(kill)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stores, "sync_folder", life.deed(stores.sync_folder))
+        patch.setattr(databases, "sync_folder", life.deed(databases.sync_folder))
         for name in ("rename", "touch", "unlink", "rmdir", "mkdir"):
             patch.setattr(Path, name, _mortal(life, getattr(Path, name)))
-        TenantFolders(home, ADA).settle("notes", shared=shared)
+        databases.settle(home, "notes", ADA, shared=shared)
 
 
 def _mortal(life: Mortal, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from aouo.packs.format.problems import errors
-from aouo.packs.format.tools_text import Calls, PackTool, Starts
+from aouo.packs.format.tools_text import PackTool
 from aouo.packs.load import load_pack
 from aouo.packs.validate import validate
 
@@ -71,7 +71,12 @@ async def add(
     )
     (tool,) = tools(folder).values()
 
-    assert (tool.name, tool.does, tool.reads) == ("add", Calls("tools/a.py", "add"), True)
+    assert (tool.name, tool.runs, tool.function, tool.reads) == (
+        "add",
+        ("tools/a.py",),
+        "add",
+        True,
+    )
     assert tool.description == "Add a word to the list."
     assert tool.schema["required"] == ["word"]
     assert tool.schema["properties"] == {
@@ -157,9 +162,9 @@ def test_custom_tools_are_those_that_are_named(tmp_path: Path) -> None:
     folder = pack(tmp_path, python, named)
     (folder / "tools" / "b.py").write_text('def whatever(x: str):\n    """B."""\n')
 
-    assert [(name, tool.does) for name, tool in tools(folder).items()] == [
-        ("pron", Calls("tools/a.py", "pron")),
-        ("only", Calls("tools/b.py", "whatever")),
+    assert [(name, tool.runs, tool.function) for name, tool in tools(folder).items()] == [
+        ("pron", ("tools/a.py",), "pron"),
+        ("only", ("tools/b.py",), "whatever"),
     ]
 
 
@@ -183,7 +188,8 @@ def test_a_command_without_parameters_takes_one_object(tmp_path: Path) -> None:
     folder = pack(tmp_path, "", external("python tools/a.py --fast 'two words'"))
     (tool,) = tools(folder).values()
 
-    assert tool.does == Starts(("python", "tools/a.py", "--fast", "two words"))
+    assert tool.runs == ("python", "tools/a.py", "--fast", "two words")
+    assert not tool.function
     assert (list(tool.schema["properties"]), tool.whole) == (["input"], False)
 
 

@@ -35,7 +35,7 @@ def texts(pack: Pack) -> Iterator[str]:
     yield from (pack.manifest.display_name, pack.manifest.description)
     for skill in pack.skills.values():
         yield from (skill.display_name, skill.description)
-    for page in pack.menu.pages:
+    for page in pack.menu:
         yield from page.texts
 
 
@@ -53,7 +53,7 @@ def test_a_shipped_pack_is_whole(pack: Pack) -> None:
     assert manifest.version == "1.0.0"
     assert manifest.schema.scope == "person"
     assert {"onboarding", "aggregator"} <= set(pack.skills)
-    assert pack.menu.first is not None
+    assert pack.menu
     assert pack.examples
     assert len((pack.folder / "README.md").read_text().splitlines()) <= 12
 
@@ -96,7 +96,7 @@ async def test_each_call_that_a_skill_shows_works(pack: Pack, tmp_path: Path) ->
 
 def test_every_table_is_written_and_every_view_read_by_a_skill(pack: Pack) -> None:
     said = "\n".join(str(shown.arguments) for shown in shown_calls(pack))
-    said += "\n".join(page.sql for page in pack.menu.pages)
+    said += "\n".join(page.sql for page in pack.menu)
     made = re.findall(r"^CREATE (?:TABLE|VIEW) IF NOT EXISTS (\w+)", pack.schema_sql, re.MULTILINE)
     default = pack.manifest.schema.owned_tables[0]
 
@@ -130,14 +130,14 @@ def test_the_rules_and_the_examples_show_calls_that_work(pack: Pack, tmp_path: P
 @pytest.mark.parametrize("filled", [False, True])
 def test_every_menu_page_can_be_shown(pack: Pack, filled: bool, tmp_path: Path) -> None:
     with closing(open_store(pack, tmp_path, filled=filled)) as store:
-        for page in pack.menu.pages:
+        for page in pack.menu:
             rows = store.read(page.sql)
             shown = [page.row.format_map(row) for row in rows] or [page.empty]
             assert all(line and "None" not in line for line in shown), page.id
 
 
 def test_every_page_leads_back(pack: Pack) -> None:
-    first, *others = pack.menu.pages
+    first, *others = pack.menu
     reached = {button.data for row in first.rows for button in row}
 
     assert {f"nav:{page.id}" for page in others} <= reached
@@ -146,7 +146,7 @@ def test_every_page_leads_back(pack: Pack) -> None:
 
 
 def test_german_is_complete_and_has_nothing_left_over(pack: Pack) -> None:
-    german = pack.translations.languages["de"]
+    german = pack.translations["de"]
 
     assert set(texts(pack)) - {skill.name for skill in pack.skills.values()} == set(german)
     for text, translated in german.items():

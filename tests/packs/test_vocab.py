@@ -220,7 +220,7 @@ def test_menus_of_a_year_of_words_are_shown_within_the_time_a_query_has(learner:
     write.executemany("INSERT INTO reviews (word, grade, created_at) VALUES (?, ?, ?)", reviews)
     write.execute("COMMIT")
 
-    (main,), *_ = [learner.store.read(page.sql) for page in PACK.menu.pages]
+    (main,), *_ = [learner.store.read(page.sql) for page in PACK.menu]
 
     assert main["words"] == 8_001
 

@@ -12,7 +12,7 @@ import pytest
 
 from aouo.facts.errors import SetupError
 from aouo.plumbing.client import NoAnswer, answers, ask
-from aouo.plumbing.control import Control
+from aouo.plumbing.control import listening
 from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import BadRequest, Facts, Verbs, arguments
 
@@ -52,7 +52,7 @@ async def serving(folder: Path) -> AsyncGenerator[Home]:
 
     home = Home(folder / "home")
     home.create()
-    async with asyncio.timeout(WAIT_S), Control(VERBS).listening(home, failed):
+    async with asyncio.timeout(WAIT_S), listening(home, failed, VERBS):
         yield home
 
 

@@ -90,8 +90,8 @@ def test_a_locked_home_refuses_a_second_owner_and_names_the_first(tmp_path: Path
         assert is_locked(home)
         assert running_pid(home) == os.getpid()
 
-        with pytest.raises(HomeLocked, match=f"pid {os.getpid()}") as caught:
-            home.lock()
+        with pytest.raises(HomeLocked, match=f"pid {os.getpid()}") as caught, home.lock():
+            pass
 
     assert caught.value.exit_code == 4
     assert not is_locked(home)
@@ -105,7 +105,7 @@ def test_a_lock_ends_with_its_process_even_when_killed(tmp_path: Path):
             sys.executable,
             "-c",
             "import sys; from pathlib import Path; from aouo.plumbing.home import Home\n"
-            "lock = Home(Path(sys.argv[1])).lock(); print('held', flush=True); input()",
+            "with Home(Path(sys.argv[1])).lock(): print('held', flush=True); input()",
             str(tmp_path),
         ],
         stdin=subprocess.PIPE,
@@ -121,15 +121,6 @@ def test_a_lock_ends_with_its_process_even_when_killed(tmp_path: Path):
     assert held
     with home.lock():
         assert running_pid(home) == os.getpid()
-
-
-def test_closing_a_lock_twice_is_closing_it_once(tmp_path: Path):
-    lock = Home(tmp_path).lock()
-
-    lock.close()
-    lock.close()
-
-    assert not is_locked(Home(tmp_path))
 
 
 def test_writing_replaces_a_file_in_one_step_and_leaves_no_draft(tmp_path: Path):

@@ -123,7 +123,7 @@ def test_a_reload_brings_another_level_and_other_secrets_to_loggers_that_exist()
     log = get_logger()
     with Logs(level="error", stderr=out) as logs:
         log.info("unheard")
-        logs.adopt(level="info", redactor=Redactor([SECRET]))
+        logs.adopt("info", Redactor([SECRET]))
         log.info("heard", text=SECRET)
 
     assert [json.loads(line)["text"] for line in out.getvalue().splitlines()] == ["[redacted]"]

@@ -7,7 +7,8 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.plumbing.resources import Holder, Resources
+from aouo.plumbing.resources import Holder, close_all
+from aouo.plumbing.resources import Thing as Held
 
 
 class Thing:
@@ -22,8 +23,8 @@ class Thing:
 
 async def test_two_holders_of_the_same_key_share_it_and_the_last_one_closes_it() -> None:
     log: list[str] = []
-    resources = Resources()
-    old, new = Holder(resources), Holder(resources)
+    things = list[Held]()
+    old, new = Holder(things), Holder(things)
     first = old.take("a", lambda: Thing("a", log), Thing.aclose)
     old.take("b", lambda: Thing("b", log), Thing.aclose)
     second = new.take("a", lambda: Thing("a", log), Thing.aclose)
@@ -57,8 +58,8 @@ def test_at_any_time_exactly_what_somebody_holds_is_open(
     """Each step lets one of four holders go, and lets it begin anew with other keys."""
 
     async def play() -> None:
-        resources, opened = Resources(), dict[int, bool]()
-        holders = [Holder(resources) for _ in range(4)]
+        things, opened = list[Held](), dict[int, bool]()
+        holders = [Holder(things) for _ in range(4)]
         held: list[set[int]] = [set() for _ in holders]
 
         def make(key: int) -> int:
@@ -71,12 +72,12 @@ def test_at_any_time_exactly_what_somebody_holds_is_open(
             opened[key] = False
 
         for who, keys in takes:
-            former, holders[who], held[who] = holders[who], Holder(resources), keys
+            former, holders[who], held[who] = holders[who], Holder(things), keys
             for key in keys:
                 holders[who].take(key, lambda key=key: make(key), close)
             await former.aclose()
             assert {key for key, is_open in opened.items() if is_open} == set[int]().union(*held)
-        await resources.aclose()
+        await close_all(things)
         assert not any(opened.values())
 
     asyncio.run(play())

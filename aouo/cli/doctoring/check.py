@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from aouo.config.settings import Settings
-from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
 from aouo.web.session import secrets_of
 
@@ -29,5 +29,5 @@ class Check:
 
 def quietly(settings: Settings, work: Coroutine[Any, Any, _T]) -> _T:
     """Run `work` with a silent log: what it would say is in the findings."""
-    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), quiet=True):
         return asyncio.run(work)

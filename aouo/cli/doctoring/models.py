@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 
 if TYPE_CHECKING:
-    from aouo.cli.doctoring.probing import Seen, Wanted
+    from aouo.cli.doctoring.probing import Seen
     from aouo.spending.money import Price
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The findings about models, and the prices that their servers name, None = none."""
-
-    checks: tuple[Check, ...]
-    prices: Mapping[tuple[str, str], Price | None]
+_Prices: TypeAlias = "Mapping[tuple[str, str], Price | None]"
+"""By backend and model; None = its server names none."""
 
 
-def models(settings: Settings, *, fast: bool) -> Asked:
-    """Check each model that may answer, in the order of the configuration."""
+def models(settings: Settings, *, fast: bool) -> tuple[Sequence[Check], _Prices]:
+    """Check each model that may answer, in the order of the configuration; return also the prices
+    that their servers name."""
     from aouo.app.services import price_told
     from aouo.cli.doctoring.probing import wanted_models
 
@@ -36,7 +32,8 @@ def models(settings: Settings, *, fast: bool) -> Asked:
         for one in wanted
     }
     found = {one: _unasked(settings, one, names[one], fast=fast) for one in wanted}
-    seen = {one.wanted: one for one in _looked_at(settings, found)}
+    ready = [one for one, check in found.items() if check is None]
+    seen = dict(zip(ready, _looked_at(settings, ready), strict=True))
     checks: list[Check] = []
     for one, check in found.items():
         checks += [check] if check else _said(names[one], seen[one])
@@ -45,21 +42,20 @@ def models(settings: Settings, *, fast: bool) -> Asked:
         for one, looked in seen.items()
         if looked.inquiry and looked.inquiry.told
     }
-    return Asked(tuple(checks), prices)
+    return checks, prices
 
 
-def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:
+def _looked_at(settings: Settings, ready: Sequence[Seen]) -> Sequence[Seen]:
     """Ask the models without a finding."""
     from aouo.cli.doctoring.probing import look
     from aouo.plumbing.clock import SystemClock
 
-    ready = [one for one, check in found.items() if check is None]
     if not ready:
         return ()
     return quietly(settings, look(settings, ready, SystemClock(), asks=True))
 
 
-def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check | None:
+def _unasked(settings: Settings, one: Seen, name: str, *, fast: bool) -> Check | None:
     """Return the finding about a model that cannot be asked, None = it can be asked."""
     from aouo.app.services import key_missing
 
@@ -74,7 +70,7 @@ def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check
 
 def _said(name: str, seen: Seen) -> Iterator[Check]:
     """Yield the finding about one model's answer, then the concerns about it."""
-    reply, model = seen.tool, seen.wanted.model
+    reply, model = seen.tool, seen.model
     if reply is None:
         yield Check(name, "fail", seen.problem, seen.fix)
         return

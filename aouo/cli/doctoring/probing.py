@@ -42,16 +42,6 @@ _LOOK = "Which colour is this picture? Answer with one word."
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One model of the configuration: what it is for, and the key that names it."""
-
-    role: str
-    backend: str
-    model: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """What came of one question; `refusal` "" = an answer, `fix` what may mend a refusal."""
 
@@ -65,9 +55,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One configured model: what is known of it, what its server says, and what it answered."""
+    """One configured model: what it is for, and the key that names it; then, once it was looked
+    at, what is known of it, what its server says, and what it answered."""
 
-    wanted: Wanted
+    role: str
+    backend: str
+    model: str
+    key: str
     window_tokens: int = 0
     facts: Facts | None = None
     inquiry: Inquiry | None = None
@@ -78,21 +72,21 @@ class Seen:
     fix: str = ""
 
 
-def wanted_models(settings: Settings) -> tuple[Wanted, ...]:
+def wanted_models(settings: Settings) -> tuple[Seen, ...]:
     """The primary, those that step in for it, and the one that describes pictures."""
     found = [
-        Wanted("fallback" if at else "primary", backend, model, key_of(at))
+        Seen("fallback" if at else "primary", backend, model, key_of(at))
         for at, (backend, model) in enumerate(configured(settings))
     ]
     if settings.gemini.vision_model:
         key = "gemini.vision_model"
-        found.append(Wanted("pictures", "gemini", settings.gemini.vision_model, key))
+        found.append(Seen("pictures", "gemini", settings.gemini.vision_model, key))
     return tuple(found)
 
 
 async def look(
     settings: Settings,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[Seen],
     clock: Clock,
     *,
     online: bool = True,
@@ -102,96 +96,90 @@ async def look(
     """Look at models beside each other: their servers' lists, if `asks` one small question with a
     tool, if `shows` a small picture too. Each question has `_WITHIN_S` seconds."""
     async with session_through() as session, asyncio.TaskGroup() as group:
-        looking = _Looking(settings, session, clock, online, asks, shows)
-        tasks = [group.create_task(looking.at(one)) for one in wanted]
+        looks = [
+            _looked(_alone(settings, one), session, clock, one, online, asks, shows)
+            for one in wanted
+        ]
+        tasks = [group.create_task(one) for one in looks]
     return tuple(task.result() for task in tasks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Looking:
-    settings: Settings
-    session: aiohttp.ClientSession
-    clock: Clock
-    online: bool
-    asks: bool
-    shows: bool
-
-    async def at(self, wanted: Wanted) -> Seen:
-        alone = _alone(self.settings, wanted)
-        async with Holder() as held:
-            try:
-                model = await model_of(alone, self.session, held, self.clock)
-            except SetupError as error:
-                return Seen(wanted, problem=error.problem, fix=error.fix)
-            return await self._at(wanted, alone, model)
-
-    async def _at(self, wanted: Wanted, alone: Settings, model: ChatModel) -> Seen:
+async def _looked(
+    alone: Settings,
+    session: aiohttp.ClientSession,
+    clock: Clock,
+    seen: Seen,
+    online: bool,
+    asks: bool,
+    shows: bool,
+) -> Seen:
+    async with Holder() as held:
+        try:
+            model = await model_of(alone, session, held, clock)
+        except SetupError as error:
+            return replace(seen, problem=error.problem, fix=error.fix)
         known = models_in(model)[0]
-        seen = Seen(wanted, known.context_window)
+        seen = replace(seen, window_tokens=known.context_window)
         if isinstance(known, KnownModel):
-            if self.online:
-                seen = await self._learn(seen, known)
+            if online:
+                seen = await _learned(alone, clock, seen, known)
             else:
                 await look_up(known)
-        if self.asks:
-            seen = replace(seen, tool=await self._ask(alone, model, seen))
+        if asks:
+            seen = replace(seen, tool=await _ask(alone, model, seen))
             seeing = seen.tool and not seen.tool.refusal and known.sees
-            if self.shows and seeing:
-                seen = replace(seen, picture=await self._ask(alone, model, seen, shows=True))
-        told = seen.inquiry and seen.inquiry.told
+            if shows and seeing:
+                seen = replace(seen, picture=await _ask(alone, model, seen, shows=True))
         if isinstance(known, KnownModel):
-            if self.asks and told and not told.loaded:  # now it is
-                seen = await self._learn(seen, known)
+            told = seen.inquiry and seen.inquiry.told
+            if asks and told and not told.loaded:  # now it is
+                seen = await _learned(alone, clock, seen, known)
             wish = alone.provider
             left_out = unsent(known, temperature=wish.temperature, effort=wish.effort)
-            found = (*seen.concerns, *left_out)
-            seen = replace(
-                seen, window_tokens=known.context_window, facts=known.facts, concerns=found
-            )
+            concerned = (*seen.concerns, *left_out)
+            window = known.context_window
+            seen = replace(seen, window_tokens=window, facts=known.facts, concerns=concerned)
         return seen
 
-    async def _learn(self, seen: Seen, model: KnownModel) -> Seen:
-        said = await learn(model)
-        today = self.clock.now().date()
-        window_set = bool(self.settings.advanced.context_window)
-        found = concerns(model, said, seen.wanted.key, today, window_set=window_set)
-        return replace(seen, inquiry=said, concerns=tuple(found))
 
-    async def _ask(
-        self, alone: Settings, model: ChatModel, seen: Seen, *, shows: bool = False
-    ) -> Reply:
-        """One question, as the runtime asks; a refusal is quoted without secrets."""
-        begun_s = time.perf_counter()
-        request = ModelRequest(
-            system=_SYSTEM,
-            messages=(
-                UserSaid(_LOOK, (Image("image/png", _red()),)) if shows else UserSaid(_CALL),
-            ),
-            tools=() if shows else (_TOOL,),
-            context="This is a test.",
-            max_tokens=min(_ROOM_TOKENS, alone.provider.max_tokens),
-            temperature=alone.provider.temperature,
-            effort=alone.provider.effort,
-        )
-        try:
-            async with asyncio.timeout(_WITHIN_S), aclosing(model.stream(request)) as events:
-                async for event in events:
-                    if isinstance(event, Finished):
-                        return _reply(event, time.perf_counter() - begun_s)
-        except TimeoutError:
-            return Reply(f"no answer within {_WITHIN_S:g} s", "Is it still loading? Try again.")
-        except AouoError as error:
-            cure = getattr(error, "cure", "") or cure_of(error)
-            said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
-            clean = Redactor(secrets_of(self.settings.secrets())).text(said)
-            if cure:
-                return Reply(clean)
-            reached = seen.inquiry is None or bool(seen.inquiry.status)
-            return Reply(clean, fix_of(error, alone, seen.wanted.key, reached=reached))
-        return Reply("the answer had no end", "Try again.")
+async def _learned(alone: Settings, clock: Clock, seen: Seen, model: KnownModel) -> Seen:
+    said = await learn(model)
+    window_set = bool(alone.advanced.context_window)
+    found = concerns(model, said, seen.key, clock.now().date(), window_set=window_set)
+    return replace(seen, inquiry=said, concerns=tuple(found))
 
 
-def _alone(settings: Settings, wanted: Wanted) -> Settings:
+async def _ask(alone: Settings, model: ChatModel, seen: Seen, *, shows: bool = False) -> Reply:
+    """One question, as the runtime asks; a refusal is quoted without secrets."""
+    begun_s = time.perf_counter()
+    request = ModelRequest(
+        system=_SYSTEM,
+        messages=(UserSaid(_LOOK, (Image("image/png", _red()),)) if shows else UserSaid(_CALL),),
+        tools=() if shows else (_TOOL,),
+        context="This is a test.",
+        max_tokens=min(_ROOM_TOKENS, alone.provider.max_tokens),
+        temperature=alone.provider.temperature,
+        effort=alone.provider.effort,
+    )
+    try:
+        async with asyncio.timeout(_WITHIN_S), aclosing(model.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, Finished):
+                    return _reply(event, time.perf_counter() - begun_s)
+    except TimeoutError:
+        return Reply(f"no answer within {_WITHIN_S:g} s", "Is it still loading? Try again.")
+    except AouoError as error:
+        cure = getattr(error, "cure", "") or cure_of(error)
+        said = f"{seen.backend}: {cure}" if cure else " ".join(str(error).split())
+        clean = Redactor(secrets_of(alone.secrets())).text(said)
+        if cure:
+            return Reply(clean)
+        reached = seen.inquiry is None or bool(seen.inquiry.status)
+        return Reply(clean, fix_of(error, alone, seen.key, reached=reached))
+    return Reply("the answer had no end", "Try again.")
+
+
+def _alone(settings: Settings, wanted: Seen) -> Settings:
     """This model by itself, asked once."""
     alone = with_model(settings, wanted.backend, wanted.model)
     more: dict[str, object] = {"max_retries": 0}

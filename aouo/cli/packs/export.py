@@ -28,15 +28,15 @@ def export(pack: str, output: Path | None, key_file: Path | None, as_json: bool)
 
     With --key it is signed in the file. A signature that is in the folder goes along if it fits.
     """
-    with named(pack, folder_first=True) as found:
-        manifest = sound_pack(found.folder).manifest
+    with named(pack, folder_first=True) as (folder, _):
+        manifest = sound_pack(folder).manifest
         extra: dict[str, bytes] = {}
         if key_file is not None:
-            extra[SIGNATURE_FILE] = signature_of(found.folder, read_key(key_file))
+            extra[SIGNATURE_FILE] = signature_of(folder, read_key(key_file))
         else:
-            verify(found.folder).refuse_wrong()
+            verify(folder).refuse_wrong()
         target = output or Path(f"{manifest.name}-{manifest.version}{SUFFIX}")
-        sha256, content, files, size_bytes = pack_archive(found.folder, target, extra=extra)
+        sha256, content, files, size_bytes = pack_archive(folder, target, extra=extra)
     if as_json:
         hashes = {"file": str(target), "sha256": sha256, "content": content}
         print_json({**hashes, "files": files, "size_bytes": size_bytes})

@@ -18,14 +18,14 @@ def info(pack: str, as_json: bool) -> None:
     from aouo.markdown.render import as_text
     from aouo.words.packs import install_card
 
-    with named(pack) as found:
-        summary = summary_of(found)
+    with named(pack) as (folder, is_installed):
+        summary = summary_of(folder, is_installed=is_installed)
         if as_json:
-            print_json({**asdict(summary), "installed": found.installed})
+            print_json({**asdict(summary), "installed": is_installed})
             return
         click.echo(as_text(install_card(summary)))
-        if found.installed:
-            click.echo(f"\nInstalled: {found.folder}")
+        if is_installed:
+            click.echo(f"\nInstalled: {folder}")
 
 
 @click.command()
@@ -36,8 +36,8 @@ def permissions(pack: str, as_json: bool) -> None:
     from aouo.markdown.render import as_text
     from aouo.words.packs import permissions_card
 
-    with named(pack) as found:
-        summary = summary_of(found)
+    with named(pack) as (folder, is_installed):
+        summary = summary_of(folder, is_installed=is_installed)
     if as_json:
         keys = ("name", "version", "tools", "pack_tools", "network", "file_paths")
         keys += ("external_commands", "platforms", "may_schedule", "schedules", "watches", "scope")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -22,14 +21,6 @@ from aouo.packs.summary import Summary, sound_pack, summarize
 from aouo.plumbing.trees import workshop
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """The folder of a named pack; `installed`: the name is an installed pack's."""
-
-    folder: Path
-    installed: bool
-
-
 def installed() -> Library:
     """Return the packs of the home as the bot loads them, with those that it leaves out."""
     home = current_home()
@@ -38,8 +29,9 @@ def installed() -> Library:
 
 
 @contextlib.contextmanager
-def named(text: str, *, folder_first: bool = False) -> Generator[_Named]:
-    """Yield the pack that `text` names; an unpacked one is removed afterwards.
+def named(text: str, *, folder_first: bool = False) -> Generator[tuple[Path, bool]]:
+    """Yield the folder of the pack that `text` names, and whether it is an installed one; an
+    unpacked one is removed afterwards.
 
     `folder_first`: a pack's folder at this path counts before an installed pack.
 
@@ -49,15 +41,15 @@ def named(text: str, *, folder_first: bool = False) -> Generator[_Named]:
     library = installed()
     found = library.get(library.named(text))
     if folder_first and (Path(text) / "pack.yml").is_file():
-        yield _Named(Path(text), False)
+        yield Path(text), False
     elif found is not None:
-        yield _Named(found.folder.resolve(), True)
+        yield found.folder.resolve(), True
     elif text in library.broken:
         first = library.broken[text][0]
         raise PackError(f"The pack {text} does not load: {first}.", fix="See `aouo pack list`.")
     elif "://" in text or Path(text).expanduser().exists():
         with workshop("aouo-app-") as work:
-            yield _Named(asyncio.run(fetch_source(text, work)), False)
+            yield asyncio.run(fetch_source(text, work)), False
     else:
         hint = did_you_mean(text, library.names)
         raise PackError(
@@ -66,17 +58,17 @@ def named(text: str, *, folder_first: bool = False) -> Generator[_Named]:
         )
 
 
-def summary_of(pack: _Named) -> Summary:
+def summary_of(folder: Path, *, is_installed: bool) -> Summary:
     """Return what a pack may do, read as the bot reads it; its warnings go to stderr.
 
     Raises:
         PackError: it does not load, or it is not installed and its signature is wrong.
     """
-    signature = verify(pack.folder, load(current_home()).settings.packs.trusted_keys)
-    if not pack.installed:
+    signature = verify(folder, load(current_home()).settings.packs.trusted_keys)
+    if not is_installed:
         signature.refuse_wrong()
-    loaded = load_pack(pack.folder)
+    loaded = load_pack(folder)
     for problem in loaded.problems:
         if loaded.pack is not None:
             click.echo(f"{problem.severity}: {problem}", err=True)
-    return summarize(sound_pack(pack.folder, strict=False), signature)
+    return summarize(sound_pack(folder, strict=False), signature)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aouo.cli.context import NotThere, current_home, json_option, load, print_json
+from aouo.cli.context import current_home, json_option, load, not_there, print_json
 from aouo.facts.errors import SetupError
 from aouo.packs.evals import cases as evals
 from aouo.packs.evals.cases import Eval
@@ -87,13 +87,13 @@ def _wanted(folder: Path, names: Sequence[str]) -> list[Eval]:
     """Return the evals with these names, by name or file; all without names.
 
     Raises:
-        NotThere: there is none of a name.
+        SetupError: there is none of a name.
     """
     found, _ = evals.load(folder)
     for name in names:
         if not any(_is_called(each, name) for each in found):
             there = ", ".join(repr(each.name) for each in found) or "none"
-            raise NotThere(f"There is no eval {name!r}.", fix=f"There are: {there}.")
+            raise not_there(f"There is no eval {name!r}.", fix=f"There are: {there}.")
     return [each for each in found if not names or any(_is_called(each, n) for n in names)]
 
 
@@ -105,7 +105,7 @@ def _beside(pack: Pack) -> list[Path]:
     """Return the folders of packs that it depends on: installed, or beside it.
 
     Raises:
-        NotThere: one is in neither place.
+        SetupError: one is in neither place.
     """
     folders: list[Path] = []
     for needed in pack.manifest.depends_on:
@@ -113,7 +113,7 @@ def _beside(pack: Pack) -> list[Path]:
         there = [place for place in places if (place / "pack.yml").is_file()]
         if not there:
             fix = f"Install it, or put it into {places[1]}."
-            raise NotThere(f"{pack.name} depends on {needed.name}, which is not here.", fix=fix)
+            raise not_there(f"{pack.name} depends on {needed.name}, which is not here.", fix=fix)
         folders.append(there[0])
     return folders
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.plumbing.client import NoAnswer, NotRunning, ask
+from aouo.plumbing.client import NoAnswer, ask
 from aouo.plumbing.home import Home
 
 RELOAD = "Run `aouo reload`."
@@ -14,6 +14,6 @@ def unread(home: Home) -> dict[str, str]:
 
     try:
         kinds: dict[str, str] = ask(home, "pack_unread").get("unread", {})
-    except (NotRunning, NoAnswer):  # a bot of another version, or a busy one
+    except NoAnswer:  # a bot of another version, or a busy one
         return {}
     return {name: UNREAD.get(kind, kind) for name, kind in kinds.items()}

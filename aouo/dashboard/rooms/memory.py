@@ -19,8 +19,8 @@ from aouo.memory.difference import difference
 from aouo.memory.edits import digest
 from aouo.memory.files import MemoryFiles
 from aouo.memory.keeping import ChangedMeanwhile
+from aouo.packs.databases import private_folders
 from aouo.packs.memories import Memories
-from aouo.packs.stores import private_folders
 from aouo.plumbing.verbs import Facts
 from aouo.store import memory_history as history
 from aouo.words.catalogue import text

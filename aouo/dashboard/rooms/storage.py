@@ -27,11 +27,11 @@ from aouo.packs.data.browsing import (
     How,
     NotThere,
     Page,
-    TableFacts,
     Wanted,
     browsing,
 )
 from aouo.packs.data.row_keys import KEY_CHARS
+from aouo.packs.data.rows import Table
 from aouo.packs.databases import databases_of, tenant_in
 from aouo.plumbing.shield import finish
 from aouo.plumbing.verbs import Facts
@@ -127,7 +127,7 @@ class _Room:
 
     async def tables(self, pack: str, tenant: str) -> Facts:
         made = await self._look(pack, tenant, lambda look: look.tables())
-        return {"tables": [_table(one) for one in made]}
+        return {"tables": [_table(*one) for one in made]}
 
     async def rows(
         self,
@@ -221,15 +221,15 @@ def _sizes(shown: Shown, pack: str) -> dict[str, int]:
     }
 
 
-def _table(table: TableFacts) -> Facts:
+def _table(table: Table, computed: Sequence[str], rows: int | None) -> Facts:
     return {
         "name": table.name,
-        "rows": table.rows,
+        "rows": rows,
         "columns": [
             {"name": one.name, "type": one.type, "required": one.required, "key": one.key}
             for one in table.columns
         ],
-        "computed": list(table.computed),
+        "computed": list(computed),
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,7 +48,7 @@ from aouo.flow.files.activity import typing
 from aouo.flow.files.media_reach import Openers, Reach, reach_of
 from aouo.flow.files.media_words import words_of
 from aouo.flow.generation import Senses
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.backoff import pause_s
 from aouo.speech.services import Heard, TermsAsked
 from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
@@ -63,7 +64,7 @@ T = TypeVar("T")
 SEEN_BYTES = 4_000_000
 """A picture that came as a file is shown to the model up to this size."""
 _TRIES = 3
-_BACKOFF = Backoff(first_s=1, factor=2, most_s=2)
+_BACKOFF = partial(pause_s, first_s=1, factor=2, most_s=2)
 _ASKED_AT_MOST_S = 10.0
 
 
@@ -256,7 +257,7 @@ class Intake:
             except ProviderBusy as error:
                 if error.retry_after_s > _ASKED_AT_MOST_S:
                     raise
-                await self.clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.retry_after_s))
+                await self.clock.sleep(_BACKOFF(attempt, asked_s=error.retry_after_s))
         return await ask()
 
     async def _write(self, job: Job, kept: KeptFile, spent: list[Spent]) -> None:

@@ -20,9 +20,10 @@ from aouo.facts.taps import Tap
 from aouo.facts.work import Job
 from aouo.flow.files.activity import typing
 from aouo.flow.replies import Replies
-from aouo.installer.offers import Offer
+from aouo.installer import offers
 from aouo.installer.packs import Packs
 from aouo.outbound.outbox import Outbox
+from aouo.packs.compare import Difference
 from aouo.triggers.scheduling import Place
 from aouo.words import install as words
 from aouo.words.catalogue import message, say, text
@@ -75,27 +76,30 @@ class Installing:
             lasting = source != str(self._downloaded(job))
             ours = source == str(self.bundled().get(wanted))
             async with typing(self.outbox.action, self.clock, job.inbound.address):
-                offer = await self.packs.offers.offer(
-                    source, job.inbound.person.id, lasting=lasting
+                change, difference = await offers.offer(
+                    self.packs.kit, source, job.inbound.person.id, lasting=lasting
                 )
-                said = await self._asked(job, offer, ours=ours)
+                said = await self._asked(job, change, difference, ours=ours)
         except PackError as error:
             said = message(str(error).replace(str(self._downloaded(job)), "The file"))
         finally:
             self._downloaded(job).unlink(missing_ok=True)
         await self.replies.answer(job, said)
 
-    async def _asked(self, job: Job, offer: Offer, *, ours: bool) -> Rendered:
+    async def _asked(
+        self, job: Job, change: Change, difference: Difference, *, ours: bool
+    ) -> Rendered:
         """Return a card; or, where there is nothing to ask, what was done. `ours`: it came with
         aouo."""
-        change, difference = offer.change, offer.difference
-        if offer.same:
-            await self.packs.offers.decline(change.id)
+        if difference.same:
+            await offers.decline(self.packs.kit, change.id)
             return say("install.already", pack=change.pack, version=change.version)
         if difference.needs_consent:
             kind = "upgrade" if change.kind == "upgrade" else "install"
             yes = "older" if difference.older else kind
-            return words.offered(change.id, install_card(offer.summary, difference, ours=ours), yes)
+            return words.offered(
+                change.id, install_card(difference.new, difference, ours=ours), yes
+            )
         await self.packs.accept(change.id, job.inbound.person.id)
         return say("install.upgraded", pack=change.pack, version=change.version)
 
@@ -112,7 +116,7 @@ class Installing:
     async def decide(self, job: Job, tap: Tap) -> None:
         """Carry out the owner's answer to a card, or explain why not."""
         inbound = job.inbound
-        change = await self.packs.offers.look(tap.values[0])
+        change = await offers.look(self.packs.kit, tap.values[0])
         objection = ""
         if not self.owner().is_owner(inbound):
             objection = text("taps.for-the-owner")
@@ -129,7 +133,7 @@ class Installing:
         try:
             if not yes:
                 if change.state != "declined":
-                    await self.packs.offers.decline(change.id)
+                    await offers.decline(self.packs.kit, change.id)
                 return say("install.declined", pack=change.pack)
             if change.state == "failed":
                 return message(change.why)

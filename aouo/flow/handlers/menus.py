@@ -68,13 +68,13 @@ class Menus:
             await self.replies.command(job, lambda tx, call: pick(tx, call, library))
             return
         pack = library.get(place.pack)
-        if pack is None or pack.menu.first is None:
+        if pack is None or not pack.menu:
             gone = isinstance(content, Button)
             said = say("turns.unknown-button") if gone else menus.none(place.pack)
             await self.replies.answer(job, said)
             return
-        page = pack.menu.page(page_id) if page_id else pack.menu.first
-        said = await self._page(pack, page or pack.menu.first, place.tenant, job, gone=page is None)
+        page = next((one for one in pack.menu if not page_id or one.id == page_id), None)
+        said = await self._page(pack, page or pack.menu[0], place.tenant, job, gone=page is None)
         await self.replies.settle(
             job,
             lambda tx, now: [said],
@@ -106,9 +106,9 @@ class Menus:
         language = job.inbound.person.language
 
         def said(text: str) -> str:
-            return pack.translations.text(language, text) if text else ""
+            return pack.said(language, text) if text else ""
 
-        lines = await self._lines(pack, page, tenant, pack.translations.text(language, page.row))
+        lines = await self._lines(pack, page, tenant, pack.said(language, page.row))
         if page.sql and lines == []:
             lines = [said(page.empty)]
         return menus.page(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 import structlog
@@ -23,7 +24,7 @@ from aouo.facts.ports import Clock, Rights, Topics, stamp
 from aouo.facts.work import Delivery, Job, Route
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
-from aouo.plumbing.backoff import Backoff
+from aouo.plumbing.backoff import pause_s
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
 from aouo.words import conversations
@@ -32,7 +33,7 @@ from aouo.words import topics as words
 log = structlog.get_logger()
 T = TypeVar("T")
 TRIES = 3
-_BACKOFF = Backoff(first_s=1, factor=2, most_s=2)
+_BACKOFF = partial(pause_s, first_s=1, factor=2, most_s=2)
 WAIT_AT_MOST_S = 60.0
 COMES_BACK_S = 5.0
 """How long the service message of a topic may take whose creation nobody answered for."""
@@ -230,7 +231,7 @@ class SettingUp:
                 if wait_s > WAIT_AT_MOST_S:
                     raise
             except NotSent:
-                wait_s = _BACKOFF.pause_s(tried)
+                wait_s = _BACKOFF(tried)
             await self.clock.sleep(wait_s)
         return await call()
 

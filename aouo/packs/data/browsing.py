@@ -19,7 +19,7 @@ from aouo.packs.data import row_keys
 from aouo.packs.data.columns import Column, columns, tables
 from aouo.packs.data.opening import open_to_read
 from aouo.packs.data.row_keys import key_names
-from aouo.packs.data.rows import Cell
+from aouo.packs.data.rows import Cell, Table
 from aouo.packs.data.schema_guard import quoted
 
 How: TypeAlias = Literal["contains", "equals"]
@@ -36,17 +36,6 @@ _ROW_BYTES = 64_000_000
 
 class NotThere(Refused):
     """What was named is not in the database, or not any more; says what."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableFacts:
-    """A table: its columns, those that the pack's SQL computes, and how many rows it has; None =
-    more than are counted."""
-
-    name: str
-    columns: tuple[Column, ...]
-    computed: tuple[str, ...]
-    rows: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +104,15 @@ class Browsing:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def tables(self) -> tuple[TableFacts, ...]:
-        """Return the pack's tables."""
-        return tuple(self._facts(name, found) for name, found in tables(self._connection).items())
+    def tables(self) -> list[tuple[Table, tuple[str, ...], int | None]]:
+        """Return the pack's tables, each with the columns that the pack's SQL computes, and how
+        many rows it has; None = more than are counted."""
+        found: list[tuple[Table, tuple[str, ...], int | None]] = []
+        for name, plain in tables(self._connection).items():
+            every = columns(self._connection, name, generated=True)
+            computed = tuple(one.name for one in every if one not in plain)
+            found.append((Table(name, plain), computed, self._count(name, "1", ())))
+        return found
 
     def page(self, wanted: Wanted) -> Page:
         """Return a page of rows. Raises: NotThere."""
@@ -143,12 +138,6 @@ class Browsing:
         """Return a whole cell. Raises: NotThere."""
         found = self._table(table)
         return self._row(found, found.cells(key))[len(found.key) + found.position(column)]
-
-    def _facts(self, name: str, found: tuple[Column, ...]) -> TableFacts:
-        plain = {one.name for one in found}
-        every = columns(self._connection, name, generated=True)
-        computed = tuple(one.name for one in every if one.name not in plain)
-        return TableFacts(name, found, computed, self._count(name, "1", ()))
 
     def _table(self, name: str) -> _Table:
         there = tables(self._connection)

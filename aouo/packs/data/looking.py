@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from aouo.facts.errors import ToolFailed
 from aouo.packs.data.conditions import conditions
-from aouo.packs.data.explain import unread
-from aouo.packs.data.reading import Bindings, Found, ReadConnection, Unreadable
+from aouo.packs.data.reading import Found, ReadConnection
 from aouo.packs.data.rows import Answer, Table, described
 from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.wish import MAX_ROWS, Wish
@@ -46,9 +45,11 @@ def _recent(wish: Wish, reader: ReadConnection) -> Answer:
     limit = wish.limit(_RECENT_ROWS)
     try:
         return answer_of(reader.rows(sql.format("rowid"), values, limit=limit))
-    except Unreadable:  # WITHOUT ROWID: it has a primary key
-        key = next((quoted(item.name) for item in table.columns if item.key), "1")
-        return _rows(wish, reader, sql.format(key), values, limit)
+    except ToolFailed as error:
+        if "rowid" not in str(error):
+            raise
+        key = next((quoted(item.name) for item in table.columns if item.key), "1")  # WITHOUT ROWID
+        return answer_of(reader.rows(sql.format(key), values, limit=limit, hidden=wish.hidden))
 
 
 def _query(wish: Wish, reader: ReadConnection) -> Answer:
@@ -56,7 +57,8 @@ def _query(wish: Wish, reader: ReadConnection) -> Answer:
     if not sql:
         made = ", ".join(wish.readable) or "none"
         raise ToolFailed(f"query needs sql, one SELECT. Tables: {made}.")
-    return _rows(wish, reader, sql.rstrip(";"), wish.params(), wish.limit(MAX_ROWS))
+    limit, hidden = wish.limit(MAX_ROWS), wish.hidden
+    return answer_of(reader.rows(sql.rstrip(";"), wish.params(), limit=limit, hidden=hidden))
 
 
 def _summary(wish: Wish, reader: ReadConnection) -> Answer:
@@ -72,10 +74,3 @@ def _summary(wish: Wish, reader: ReadConnection) -> Answer:
         (row,) = reader.rows(sql, (), limit=1).rows
         answer[name] = facts | {key: value for key, value in row.items() if value is not None}
     return {"tables": answer}
-
-
-def _rows(wish: Wish, reader: ReadConnection, sql: str, values: Bindings, limit: int) -> Answer:
-    try:
-        return answer_of(reader.rows(sql, values, limit=limit, hidden=wish.hidden))
-    except Unreadable as error:
-        raise ToolFailed(unread(str(error), wish.readable)) from error

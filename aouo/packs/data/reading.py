@@ -7,13 +7,14 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from aouo.facts.errors import ToolFailed
 from aouo.packs.data.columns import Column, tables
+from aouo.packs.data.explain import unread
 from aouo.packs.data.opening import open_to_read
 from aouo.packs.data.rows import Cell, shown
 from aouo.packs.data.schema_guard import Guard, TookTooLong, quoted
@@ -75,16 +76,18 @@ class ReadConnection:
         found = self.rows(f"SELECT count(*) AS rows FROM {quoted(table)}", (), limit=1)
         return int(str(found.rows[0]["rows"]))
 
-    def rows(self, sql: str, values: Bindings, *, limit: int, hidden: Iterable[str] = ()) -> Found:
+    def rows(
+        self, sql: str, values: Bindings, *, limit: int, hidden: Collection[str] = ()
+    ) -> Found:
         """Run one SELECT and return its first rows; `hidden` tables cannot be read.
 
         Raises:
-            ToolFailed: it ran too long.
-            Unreadable: it does not run, or tries what it may not.
+            ToolFailed: it does not run, ran too long, or tries what it may not; says what to write
+                instead.
         """
         with self._lock:
-            with _readable():
-                tables(self._connection)  # declares virtual tables, which the guard refuses later
+            with _readable():  # declares virtual tables, which the guard refuses later
+                there = tables(self._connection)
             try:
                 with self._guard.allow("read", hidden=hidden):
                     cursor = self._connection.execute(sql, values)
@@ -96,9 +99,9 @@ class ReadConnection:
                     "The statement ran too long; ask for less, or add WHERE."
                 ) from error
             except (sqlite3.Error, sqlite3.Warning) as error:
-                raise Unreadable(self._guard.refusal or str(error)) from error
+                raise _unread(self._guard.refusal or str(error), there, hidden) from error
             except (OverflowError, UnicodeEncodeError) as error:
-                raise Unreadable(f"A value cannot be used: {error}") from error
+                raise _unread(f"A value cannot be used: {error}", there, hidden) from error
         return _fitting(names, found, limit)
 
     def _fetched(self, cursor: sqlite3.Cursor, most: int) -> list[tuple[object, ...]]:
@@ -133,7 +136,7 @@ def has_rows(file: Path) -> bool:
         return True
     try:
         return any(reader.count(table) for table in reader.tables())
-    except (ToolFailed, Unreadable):
+    except ToolFailed:
         return True
     finally:
         reader.close()
@@ -150,8 +153,10 @@ def _readable() -> Generator[None]:
         ) from error
 
 
-class Unreadable(Exception):
-    """A SELECT that does not run; says what SQLite said."""
+def _unread(
+    said: str, there: Mapping[str, tuple[Column, ...]], hidden: Collection[str]
+) -> ToolFailed:
+    return ToolFailed(unread(said, {name: there[name] for name in there if name not in hidden}))
 
 
 def _fitting(names: list[str], found: list[tuple[object, ...]], limit: int) -> Found:

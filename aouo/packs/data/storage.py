@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import cast
 
 from aouo.facts.errors import PackError, ToolFailed
-from aouo.packs.data.explain import unread
 from aouo.packs.data.looking import answer_of, look
 from aouo.packs.data.migrations import Migration
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.persist import WRITES, PersistCall
-from aouo.packs.data.reading import Bindings, Found, ReadConnection, Unreadable
+from aouo.packs.data.reading import Found, ReadConnection
 from aouo.packs.data.rows import Answer, Cell, near
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
@@ -154,7 +153,7 @@ class PackStore:
             ToolFailed: says what is wrong with it.
         """
         values = dict(params) if isinstance(params, Mapping) else tuple(params)
-        return list(self._found(sql, values, limit).rows)
+        return list(self._reader.rows(sql.strip().rstrip(";"), values, limit=limit).rows)
 
     def look(self, sql: str, params: object = None) -> Answer:
         """Carry out one call of the `db` tool with `sql`: at most `_LOOK_ROWS` rows.
@@ -162,7 +161,9 @@ class PackStore:
         Raises:
             ToolFailed: says what to write instead.
         """
-        return answer_of(self._found(sql, bindings(params), _LOOK_ROWS))
+        return answer_of(
+            self._reader.rows(sql.strip().rstrip(";"), bindings(params), limit=_LOOK_ROWS)
+        )
 
     def glance(self, sql: str, *, limit: int) -> Found:
         """Return the first rows of one SELECT, over a connection of its own: one that takes long
@@ -177,8 +178,6 @@ class PackStore:
             raise ToolFailed(f"The pack's database cannot be read: {error}.") from error
         try:
             return reader.rows(sql.strip().rstrip(";"), (), limit=limit)
-        except Unreadable as error:
-            raise ToolFailed(unread(str(error), reader.tables())) from error
         finally:
             reader.close()
 
@@ -186,12 +185,6 @@ class PackStore:
         """Return the schema as SQL, and how many rows each table has."""
         rows = {table: self._reader.count(table) for table in self._reader.tables()}
         return {"schema": list(self._reader.definitions()), "rows": rows}
-
-    def _found(self, sql: str, values: Bindings, limit: int) -> Found:
-        try:
-            return self._reader.rows(sql.strip().rstrip(";"), values, limit=limit)
-        except Unreadable as error:
-            raise ToolFailed(unread(str(error), self._reader.tables())) from error
 
     def _once(self, call: PersistCall, action: str, call_id: str, now: str) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")

@@ -6,15 +6,16 @@ import dataclasses
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_type_hints
 
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from aouo.packs.format.inside import NotInside, list_inside, read_inside
 from aouo.packs.format.leaving_out import without
+from aouo.packs.format.manifest import strict_keys
 from aouo.packs.format.manifest_check import is_identifier
 from aouo.packs.format.problems import Problem, did_you_mean
 from aouo.packs.format.yaml_text import (
@@ -29,7 +30,6 @@ FOLDER = "evals"
 _MAX_FILES = 100
 _MEMORY_FILES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 _ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"  # it is printed where a terminal would obey it
-_STRICT_KEYS: Any = ConfigDict(extra="forbid")
 
 
 def _listed(value: object) -> object:
@@ -46,23 +46,21 @@ _Arguments: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = Mapping[str, str | int | float | bool | None]
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class ScriptedCall:
     """One tool call that the scripted model makes."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     call: str
     arguments: _Arguments = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Reply:
     """What the scripted model answers to one request: words, calls, or both.
 
     `say: ""` is silence on purpose, which ends a turn that has shown a card.
     """
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     say: str | None = None
     call: str = ""
     arguments: _Arguments = field(default_factory=dict[str, Any])
@@ -77,30 +75,27 @@ class Reply:
         return (ScriptedCall(self.call, self.arguments),) if self.call else self.calls
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class ExpectedCall:
     """A call that has to be made: its tool, and what its arguments have to hold at least."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: str
     arguments: _Arguments = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class ExpectedRows:
     """How many rows of a table have these values."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     table: str
     where: Row = field(default_factory=dict[str, Any])
     count: Annotated[int, Field(ge=0)] = 1
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Expect:
     """What has to be true after a step; None: nothing is expected there."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     reply: _Texts = ()
     not_reply: _Texts = ()
     reply_matches: _Texts = ()
@@ -115,22 +110,20 @@ class Expect:
     cost_usd_max: Annotated[float, Field(ge=0)] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Step:
     """One thing a person does, what the scripted model answers, and what then is true."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     say: str = ""
     tap: str = ""
     model: tuple[Reply, ...] = ()
     expect: Expect = field(default_factory=Expect)
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Eval:
     """One conversation; `lines` says where in `file` each step begins."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=100)]
     name: Annotated[str, Field(max_length=200, pattern=_ONE_LINE)] = ""
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"

@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from aouo.packs.format import i18n, menu
-from aouo.packs.format.i18n import Translations
+from aouo.packs.format.i18n import Translations, translated
 from aouo.packs.format.inside import NotInside, list_inside, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
-from aouo.packs.format.menu import Menu
+from aouo.packs.format.menu import Page
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 
 _FIELD = re.compile(r"\{[^}]*\}")  # of a row's template
@@ -19,7 +19,7 @@ _FIELD = re.compile(r"\{[^}]*\}")  # of a row's template
 
 def read_menu(
     folder: Path, manifest: Manifest, skills: Collection[str], severity: Severity
-) -> tuple[Menu, Sequence[Problem]]:
+) -> tuple[tuple[Page, ...], Sequence[Problem]]:
     """Read the pages of the menu; `skills` are the names a button may have.
 
     What is wrong is said and left out, since the pack works without it.
@@ -31,9 +31,9 @@ def read_menu(
     except FileNotFoundError:
         message = f"there is no file {file}"
         found = [Problem(FILE, 0, "fast_paths.menu", message, severity)] if named else []
-        return Menu(), found
+        return (), found
     except NotInside as error:
-        return Menu(), [Problem(file, 0, "", str(error), severity)]
+        return (), [Problem(file, 0, "", str(error), severity)]
     return menu.parse_menu(text, file=file, pack=manifest.name, skills=skills, severity=severity)
 
 
@@ -75,12 +75,12 @@ def read_translations(
             continue
         languages[language], found = i18n.parse_language(text, file=file, severity=severity)
         problems += found
-    return Translations(MappingProxyType(languages)), problems
+    return MappingProxyType(languages), problems
 
 
 def unused(translations: Translations, texts: Collection[str]) -> Iterator[Problem]:
     """Yield a warning for each key of a language that nothing of the pack says."""
-    for language, entries in translations.languages.items():
+    for language, entries in translations.items():
         for key in entries:
             if key not in texts:
                 message = f"nothing in this pack says this{did_you_mean(key, texts)}"
@@ -90,9 +90,11 @@ def unused(translations: Translations, texts: Collection[str]) -> Iterator[Probl
 def missing(translations: Translations, texts: Collection[str]) -> Iterator[Problem]:
     """Yield a warning for each language that leaves some of the menu's `texts` as they stand."""
     worded = sorted(text for text in texts if re.search(r"\w", _FIELD.sub("", text)))
-    for language, own in translations.languages.items():
+    for language, own in translations.items():
         left = [
-            text for text in worded if text not in own and translations.text(language, text) == text
+            text
+            for text in worded
+            if text not in own and translated(translations, language, text) == text
         ]
         if left and language != "en":
             more = f", and {len(left) - 1} more" if left[1:] else ""

@@ -20,97 +20,93 @@ _PROBLEMS_MAX = 20
 
 
 def look_around(folder: Path) -> tuple[Problem, ...]:
-    """Return what keeps a folder from being a pack, whatever its files say; follows no link."""
-    walk = _Walk(folder)
-    walk.all()
-    return tuple(walk.problems)
+    """Return what keeps a folder from being a pack, whatever its files say; follows no link.
+
+    It stops early when there is too much of anything.
+    """
+    problems: list[Problem] = []
+    files = size_bytes = 0
+    waiting = [PurePosixPath()]
+    while waiting and len(problems) < _PROBLEMS_MAX:
+        here = waiting.pop()
+        seen: dict[str, str] = {}
+        entries, unread = _entries(folder, here)
+        problems += unread
+        for entry in entries:
+            path = here / entry.name
+            problems += _of_name(path, seen)
+            facts, wrong = _of_entry(folder, entry, path)
+            problems += wrong
+            if facts and stat.S_ISDIR(facts.st_mode):
+                waiting += [path] if entry.name not in SKIPPED else []
+            elif facts:
+                files, size_bytes = files + 1, size_bytes + facts.st_size
+            problems += (much := _too_much(files, size_bytes))
+            if much or len(problems) >= _PROBLEMS_MAX:
+                return tuple(problems)
+    return tuple(problems)
 
 
-class _Walk:
-    """One walk over a folder; stops early when there is too much of anything."""
+def _entries(folder: Path, here: PurePosixPath) -> tuple[list[os.DirEntry[str]], list[Problem]]:
+    if len(here.parts) > _DEPTH_MAX:
+        return [], [_problem(here, f"is nested deeper than {_DEPTH_MAX} folders")]
+    try:
+        with os.scandir(folder / here) as entries:
+            return sorted(entries, key=lambda entry: entry.name), []
+    except OSError as error:
+        # A pack's folder that cannot be read at all is found by reading it.
+        return [], [_problem(here, f"cannot be read: {error.strerror}")] if here.parts else []
 
-    def __init__(self, folder: Path) -> None:
-        self.problems: list[Problem] = []
-        self._folder = folder
-        self._files = 0
-        self._bytes = 0
 
-    def all(self) -> None:
-        waiting = [PurePosixPath()]
-        while waiting and not self._too_much():
-            here = waiting.pop()
-            seen: dict[str, str] = {}
-            for entry in self._entries(here):
-                path = here / entry.name
-                self._name(path, seen)
-                if self._is_folder(entry, path) and entry.name not in SKIPPED:
-                    waiting.append(path)
-                if self._too_much():
-                    break
+def _of_entry(
+    folder: Path, entry: os.DirEntry[str], path: PurePosixPath
+) -> tuple[os.stat_result | None, list[Problem]]:
+    """Look at one entry; return what it is, None = that cannot be seen, and what is wrong."""
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError as error:
+        return None, [_problem(path, f"cannot be read: {error.strerror}")]
+    wrong = ""
+    if stat.S_ISLNK(facts.st_mode):
+        if _leads_out(folder, path):
+            wrong = "is a link that leads out of the pack; links are not followed"
+    elif not stat.S_ISREG(facts.st_mode) and not stat.S_ISDIR(facts.st_mode):
+        wrong = "is not a file: a pack holds files and folders only"
+    elif stat.S_ISREG(facts.st_mode) and not os.access(folder / path, os.R_OK):
+        wrong = "cannot be read: the owner of the folder has to allow it"
+    return facts, [_problem(path, wrong)] if wrong else []
 
-    def _entries(self, here: PurePosixPath) -> Iterator[os.DirEntry[str]]:
-        if len(here.parts) > _DEPTH_MAX:
-            self._add(here, f"is nested deeper than {_DEPTH_MAX} folders")
-            return
-        try:
-            with os.scandir(self._folder / here) as entries:
-                yield from sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            if here.parts:  # a pack's folder that cannot be read at all is found by reading it
-                self._add(here, f"cannot be read: {error.strerror}")
 
-    def _is_folder(self, entry: os.DirEntry[str], path: PurePosixPath) -> bool:
-        """Look at one entry; say whether to walk into it."""
-        try:
-            found = entry.stat(follow_symlinks=False)
-        except OSError as error:
-            self._add(path, f"cannot be read: {error.strerror}")
-            return False
-        kind = stat.S_IFMT(found.st_mode)
-        if kind == stat.S_IFDIR:
-            return True
-        self._files += 1
-        self._bytes += found.st_size
-        if kind == stat.S_IFLNK:
-            self._link(path)
-        elif kind != stat.S_IFREG:
-            self._add(path, "is not a file: a pack holds files and folders only")
-        elif not os.access(self._folder / path, os.R_OK):
-            self._add(path, "cannot be read: the owner of the folder has to allow it")
-        return False
+def _leads_out(folder: Path, path: PurePosixPath) -> bool:
+    link = folder / path
+    try:
+        inside = link.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # links in a circle
+        inside = False
+    return not inside or link.readlink().is_absolute()
 
-    def _link(self, path: PurePosixPath) -> None:
-        link = self._folder / path
-        try:
-            inside = link.resolve().is_relative_to(self._folder.resolve())
-        except (OSError, RuntimeError):  # links in a circle
-            inside = False
-        if not inside or link.readlink().is_absolute():
-            self._add(path, "is a link that leads out of the pack; links are not followed")
 
-    def _name(self, path: PurePosixPath, seen: dict[str, str]) -> None:
-        name = path.name
-        if any(ord(letter) < 32 or 0xDC80 <= ord(letter) <= 0xDCFF for letter in name):
-            self._add(path, "has a name that is not text")
-        elif "\\" in name:
-            self._add(path, "has a \\ in its name, which is a folder elsewhere")
-        same = unicodedata.normalize("NFKC", name).casefold()
-        other = seen.setdefault(same, name)
-        if other != name:
-            self._add(path, f"is the same name as {other!r} on other machines; rename one")
+def _of_name(path: PurePosixPath, seen: dict[str, str]) -> Iterator[Problem]:
+    name = path.name
+    if any(ord(letter) < 32 or 0xDC80 <= ord(letter) <= 0xDCFF for letter in name):
+        yield _problem(path, "has a name that is not text")
+    elif "\\" in name:
+        yield _problem(path, "has a \\ in its name, which is a folder elsewhere")
+    same = unicodedata.normalize("NFKC", name).casefold()
+    other = seen.setdefault(same, name)
+    if other != name:
+        yield _problem(path, f"is the same name as {other!r} on other machines; rename one")
 
-    def _too_much(self) -> bool:
-        if len(self.problems) >= _PROBLEMS_MAX:
-            return True
-        if self._files > FILES_MAX:
-            self._add(PurePosixPath(), f"more than {FILES_MAX:,} files; a pack is text")
-            return True
-        if self._bytes > BYTES_MAX:
-            self._add(PurePosixPath(), f"more than {BYTES_MAX >> 20} MB; a pack is text")
-            return True
-        return False
 
-    def _add(self, path: PurePosixPath, message: str) -> None:
-        name = path.as_posix().encode("utf-8", "replace").decode()
-        shown = "".join(letter if letter.isprintable() else "?" for letter in name)
-        self.problems.append(Problem(shown, 0, "", message))
+def _too_much(files: int, size_bytes: int) -> list[Problem]:
+    if files > FILES_MAX:
+        return [_problem(PurePosixPath(), f"more than {FILES_MAX:,} files; a pack is text")]
+    if size_bytes > BYTES_MAX:
+        return [_problem(PurePosixPath(), f"more than {BYTES_MAX >> 20} MB; a pack is text")]
+    return []
+
+
+def _problem(path: PurePosixPath, message: str) -> Problem:
+    name = path.as_posix().encode("utf-8", "replace").decode()
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    return Problem(shown, 0, "", message)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeAlias
 
 from aouo.packs.format.json_text import read_json
 from aouo.packs.format.problems import Problem, Severity
@@ -21,30 +21,28 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8})*", re.ASCII)
 _TEXT_MAX = 3000
 
 
-@dataclass(frozen=True, slots=True)
-class Translations:
-    """Language, in lower case with `-`, → text as written → text in that language."""
+Translations: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Language, in lower case with `-`, → text as written → text in that language."""
 
-    languages: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
-    def text(self, language: str, text: str) -> str:
-        """Return `text` for a person with that Telegram language, or as it stands.
+def translated(translations: Translations, language: str, text: str) -> str:
+    """Return `text` for a person with that Telegram language, or as it stands.
 
-        `de-at` is looked up, then `de`, then another kind of German, then `en`.
-        """
-        for candidate in self._candidates(normal(language)):
-            if found := self.languages.get(candidate, {}).get(text):
-                return found
-        return text
+    `de-at` is looked up, then `de`, then another kind of German, then `en`.
+    """
+    candidates = _candidates(translations, normal(language))
+    found = (translations.get(one, {}).get(text) for one in candidates)
+    return next(filter(None, found), text)
 
-    def _candidates(self, language: str) -> Iterator[str]:
-        shorter = language
-        while shorter:
-            yield shorter
-            shorter = shorter.rpartition("-")[0]
-        primary = language.partition("-")[0]
-        yield from (name for name in sorted(self.languages) if name.startswith(f"{primary}-"))
-        yield _LAST_RESORT
+
+def _candidates(translations: Translations, language: str) -> Iterator[str]:
+    shorter = language
+    while shorter:
+        yield shorter
+        shorter = shorter.rpartition("-")[0]
+    primary = language.partition("-")[0]
+    yield from (name for name in sorted(translations) if name.startswith(f"{primary}-"))
+    yield _LAST_RESORT
 
 
 def normal(language: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar, dataclass_transform
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, with_config
 
 from aouo.packs.format.names import DEFAULT_TOOLS
 
@@ -15,10 +15,16 @@ FILE = "pack.yml"
 _MEMORY_MAX_BYTES = 16 * 1024
 MemoryPolicy: TypeAlias = Literal["none", "user", "full"]
 
-_STRICT_KEYS: Any = ConfigDict(extra="forbid")
-
+_Kind = TypeVar("_Kind")
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def strict_keys(kind: type[_Kind]) -> type[_Kind]:
+    """Make a frozen dataclass of a class, for which pydantic takes no key that is no field."""
+    with_config(ConfigDict(extra="forbid"))(kind)
+    return dataclass(frozen=True, slots=True)(kind)
 
 
 def _frozen(mapping: Mapping[_Key, _Value]) -> Mapping[_Key, _Value]:
@@ -32,11 +38,10 @@ _Texts = tuple[_Text, ...]
 _TextMap = Annotated[Mapping[str, str], AfterValidator(_frozen)]
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Dependency:
     """Another pack that has to be installed."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: str
     """The name of that pack."""
     inheritance: Literal["extends", "parallel"] = "parallel"
@@ -45,22 +50,20 @@ class Dependency:
     """Which versions of it will do, such as ">=1.2,<2"."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class FastPaths:
     """Files of what needs no model: menus and their translations."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     menu: str = ""
     """The file of pages and buttons; absent: menu.json."""
     i18n: str = ""
     """The folder of translations, <language>.json each; absent: i18n."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Schema:
     """The pack's database: its file of SQL, and which tables `persist` may write."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     file: str = "schema.sql"
     """The file of CREATE TABLE statements; it may run again."""
     owned_tables: _Texts = ()
@@ -75,11 +78,10 @@ class Schema:
     """`shared`: one database for everybody. `person`: one for each person, or group."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class PersistContract:
     """What a saved row must hold, wherever the table has such columns."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     skill_type_prefix: str = ""
     """What the column skill_type has to begin with."""
     required_fields: _Texts = ()
@@ -90,11 +92,10 @@ class PersistContract:
     """The keys that the column subcap_scores may have."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class CronDefault:
     """A schedule the pack proposes; `skill` is one of its own."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
     """Its name, once in a pack."""
     schedule: _Line
@@ -107,11 +108,10 @@ class CronDefault:
     """What the model is told besides the skill."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Watch:
     """What the pack looks at by itself: one of `sql`, `file` and `url`. A change begins a turn."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
     """Its name, once in a pack."""
     every: _Line
@@ -130,22 +130,20 @@ class Watch:
     """Whether what comes of it always waits for the digest."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class CustomTool:
     """A Python tool of the pack, as a path inside it."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,47}$")]
     """The function; the model sees <pack>__<name>."""
     path: str
     """tools/<file>.py."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class ExternalTool:
     """A command that reads JSON and writes JSON."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,47}$")]
     """The model sees <pack>__<name>; list it in permissions.external_commands."""
     command: _Line
@@ -164,11 +162,10 @@ class ExternalTool:
     """The JSON Schema of its arguments; without it the model passes an object `input`."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Permissions:
     """What the pack asks for; anything not listed is denied."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     tools: _Texts = DEFAULT_TOOLS
     """Names, or groups: core files web documents voice schedule sessions mcp:<server> pack."""
     files: _Texts = ()
@@ -183,31 +180,28 @@ class Permissions:
     """Names of external tools that may run."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class JavaScript:
     """Kept for packs of the original; tools in JavaScript are refused."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     tools: bool = True
     """Accepted and not used."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Runtime:
     """What the pack needs around it to run."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     js: JavaScript = field(default_factory=JavaScript)
     """Accepted and not used."""
     external_tools: tuple[ExternalTool, ...] = ()
     """Commands that the model may call as tools."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class ContextPolicy:
     """How much of the pack a prompt may hold; 0 leaves it to the runtime."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     skill_loading: Literal["lazy", "eager"] = "lazy"
     """`lazy`: the model reads a skill when it needs it. `eager`: all are in every prompt."""
     history_window: _Count = 0
@@ -218,11 +212,10 @@ class ContextPolicy:
     """How large the pack's part of the prompt may be."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Memory:
     """Memory files beside USER.md and MEMORY.md, and how large each may become, in bytes."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     soul: bool = False
     """Whether there is a SOUL.md for each person."""
     state: bool = False
@@ -231,11 +224,10 @@ class Memory:
     """How large each file may become."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Budget:
     """Ceilings the pack sets for itself; 0 = none."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     daily_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """US dollars a day, all people together."""
     daily_tokens: _Count = 0
@@ -244,11 +236,10 @@ class Budget:
     """Tokens of one turn."""
 
 
-@dataclass(frozen=True, slots=True)
+@strict_keys
 class Manifest:
     """One pack as its author describes it."""
 
-    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: str
     """1 to 32 of a-z, 0-9, _ and -, beginning with a letter; unique among the installed packs."""
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+", max_length=64)]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
 from aouo import __version__
 from aouo.facts import schedule
 from aouo.packs.format.manifest import Manifest, Schema
 from aouo.packs.format.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
-from aouo.packs.format.problems import Add, Severity, did_you_mean
+from aouo.packs.format.problems import Finding, Severity, did_you_mean
 from aouo.packs.format.versions import accepts
 from aouo.packs.format.watch_check import check_watches
 from aouo.packs.format.yaml_text import FieldPath
@@ -41,177 +41,185 @@ _HOST_OF = re.compile(
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
 
 
-class Check:
-    """All checks of one manifest; what loading forgives is reported as `softly`."""
+def check(manifest: Manifest, sure: Callable[..., bool], softly: Severity) -> Iterator[Finding]:
+    """Yield all that is wrong with a manifest; what loading forgives is reported as `softly`.
 
-    def __init__(self, add: Add, sure: Callable[..., bool], softly: Severity) -> None:
-        """`sure` says whether all that was written at a path (its keys) could be taken."""
-        self._add = add
-        self._sure = sure
-        self._softly: Severity = softly
+    `sure` says whether all that was written at a path (its keys) could be taken.
+    """
+    yield from _check_name(manifest.name)
+    yield from _check_wording(manifest)
+    yield from _check_versions(manifest)
+    yield from _check_skills(manifest.provided_skills)
+    yield from _check_schedules(manifest, sure, softly)
+    yield from check_watches(manifest, sure, softly)
+    yield from _check_tools(manifest, sure, softly)
+    yield from _check_schema(manifest.schema)
+    yield from _check_paths(manifest)
 
-    def all(self, manifest: Manifest) -> None:
-        self._check_name(manifest.name)
-        self._check_wording(manifest)
-        self._check_versions(manifest)
-        self._check_skills(manifest)
-        self._check_tools(manifest)
-        self._check_schema(manifest.schema)
-        self._check_paths(manifest)
 
-    def _check_name(self, name: str) -> None:
-        if not _NAME.fullmatch(name):
-            message = "1 to 32 of a-z, 0-9, _ and -, beginning with a letter"
-            self._add(("name",), f"{name[:40]!r} is not a pack name: use {message}")
-        elif "__" in name or name.endswith("_"):
-            message = "a tool of it is called <pack>__<tool>: no __ in it, and no _ at its end"
-            self._add(("name",), f"{name!r} is not a pack name; {message}")
-        if name in RESERVED_NAMES:
-            self._add(("name",), f'"{name}" is reserved for the runtime; choose another name')
+def _check_name(name: str) -> Iterator[Finding]:
+    if not _NAME.fullmatch(name):
+        message = "1 to 32 of a-z, 0-9, _ and -, beginning with a letter"
+        yield (("name",), f"{name[:40]!r} is not a pack name: use {message}")
+    elif "__" in name or name.endswith("_"):
+        message = "a tool of it is called <pack>__<tool>: no __ in it, and no _ at its end"
+        yield (("name",), f"{name!r} is not a pack name; {message}")
+    if name in RESERVED_NAMES:
+        yield (("name",), f'"{name}" is reserved for the runtime; choose another name')
 
-    def _check_wording(self, manifest: Manifest) -> None:
-        """What people read before they trust a pack must not look like something else."""
-        for key in ("display_name", "description"):
-            text: str = getattr(manifest, key)
-            if odd := [letter for letter in text if _turns_text_around(letter)]:
-                self._add((key,), f"holds the invisible sign U+{ord(odd[0]):04X}; take it out")
 
-    def _check_versions(self, manifest: Manifest) -> None:
-        """Which versions of us and of other packs it works with; the others' are the library's."""
-        rules: dict[FieldPath, str] = {("requires_core",): manifest.requires_core}
-        for index, needed in enumerate(manifest.depends_on):
-            rules["depends_on", index, "version"] = needed.version
-            if needed.name == manifest.name:
-                self._add(("depends_on", index), "a pack cannot depend on itself")
-        for path, rule in rules.items():
-            try:
-                accepted = not rule or accepts(rule, __version__)
-            except ValueError as error:
-                self._add(path, str(error))
-                continue
-            if path == ("requires_core",) and not accepted:
-                self._add(path, f"the pack needs aouo {rule}, and this is {__version__}")
+def _check_wording(manifest: Manifest) -> Iterator[Finding]:
+    """What people read before they trust a pack must not look like something else."""
+    for key in ("display_name", "description"):
+        text: str = getattr(manifest, key)
+        if odd := [letter for letter in text if _turns_text_around(letter)]:
+            yield ((key,), f"holds the invisible sign U+{ord(odd[0]):04X}; take it out")
 
-    def _check_skills(self, manifest: Manifest) -> None:
-        skills = manifest.provided_skills
-        for index, skill in enumerate(skills):
-            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", skill):
-                self._add(("provided_skills", index), f"{skill[:40]!r} is not a folder name")
-            elif skill.lower() in [name.lower() for name in skills[:index]]:
-                self._add(("provided_skills", index), f'"{skill}" is listed twice')
-        self._check_schedules(manifest)
-        check_watches(manifest, self._add, self._sure, self._softly)
 
-    def _check_schedules(self, manifest: Manifest) -> None:
-        skills = manifest.provided_skills
-        ids = [job.id for job in manifest.cron_defaults]
-        for index, job in enumerate(manifest.cron_defaults):
-            if job.id in ids[:index]:
-                self._add(("cron_defaults", index, "id"), f'"{job.id}" is used twice')
-            try:
-                schedule.check(job.schedule)
-            except schedule.NotASchedule as error:
-                self._add(("cron_defaults", index, "schedule"), str(error), self._softly)
-            own = job.skill.removeprefix(f"{manifest.name}:")
-            if own not in skills and self._sure("provided_skills"):
-                hint = did_you_mean(own, skills)
-                message = f'"{job.skill}" is not in provided_skills{hint}'
-                self._add(("cron_defaults", index, "skill"), message)
-        allowed = manifest.permissions.cron or not self._sure("permissions", "cron")
-        if manifest.cron_defaults and not allowed:
-            message = "has schedules: set permissions.cron to true, or they stay off"
-            self._add(("cron_defaults",), message, self._softly)
+def _check_versions(manifest: Manifest) -> Iterator[Finding]:
+    """Which versions of us and of other packs it works with; the others' are the library's."""
+    rules: dict[FieldPath, str] = {("requires_core",): manifest.requires_core}
+    for index, needed in enumerate(manifest.depends_on):
+        rules["depends_on", index, "version"] = needed.version
+        if needed.name == manifest.name:
+            yield (("depends_on", index), "a pack cannot depend on itself")
+    for path, rule in rules.items():
+        try:
+            accepted = not rule or accepts(rule, __version__)
+        except ValueError as error:
+            yield (path, str(error))
+            continue
+        if path == ("requires_core",) and not accepted:
+            yield (path, f"the pack needs aouo {rule}, and this is {__version__}")
 
-    def _check_tools(self, manifest: Manifest) -> None:
-        own = {f"{manifest.name}__{tool.name}" for tool in manifest.custom_tools}
-        own |= {f"{manifest.name}__{tool.name}" for tool in manifest.runtime.external_tools}
-        known = TOOLS | GROUPS | own
-        for index, name in enumerate(manifest.permissions.tools):
-            if name not in known and not name.startswith(("mcp:", "mcp__")):
-                hint = did_you_mean(name, known)
-                message = f'no tool or group is named "{name}"{hint}'
-                self._add(("permissions", "tools", index), message, "warning")
-        for index, platform in enumerate(manifest.permissions.platforms):
-            if platform not in PLATFORMS | {"telegram"}:
-                message = f'no platform is called "{platform[:40]}": use tg or cli'
-                self._add(("permissions", "platforms", index), message, self._softly)
-        self._check_hosts(manifest.permissions.network)
-        names: list[str] = []
-        for key, tools in (
-            (("custom_tools",), manifest.custom_tools),
-            (("runtime", "external_tools"), manifest.runtime.external_tools),
-        ):
-            for index, tool in enumerate(tools):
-                if tool.name.lower() in names:
-                    self._add((*key, index, "name"), f'two tools are named "{tool.name}"')
-                names.append(tool.name.lower())
-        for index, tool in enumerate(manifest.custom_tools):
-            self._check_tool_path(("custom_tools", index, "path"), tool.path)
-        listed = self._sure("permissions", "external_commands")
-        for index, external in enumerate(manifest.runtime.external_tools):
-            if listed and external.name not in manifest.permissions.external_commands:
-                message = f'add "{external.name}" to permissions.external_commands'
-                self._add(("runtime", "external_tools", index, "name"), message, self._softly)
 
-    def _check_hosts(self, hosts: tuple[str, ...]) -> None:
-        """A card shows them as they are written, so each is written in the one plain form."""
-        for index, host in enumerate(hosts):
-            if len(host) > _HOST_MAX or not _HOST.fullmatch(host):
-                found = _HOST_OF.match(host[:_HOST_MAX])
-                meant = found["host"] if found and found["host"] != host else ""
-                write = f'write "{meant}"' if _HOST.fullmatch(meant) else _HOSTS
-                message = f"{host[:40]!r} is no host: {write}"
-                self._add(("permissions", "network", index), message, self._softly)
-            elif _is_nearby(host):
-                message = f"{host[:40]!r} is no place on the internet, and a pack reaches no other"
-                self._add(("permissions", "network", index), message, "warning")
+def _check_skills(skills: tuple[str, ...]) -> Iterator[Finding]:
+    for index, skill in enumerate(skills):
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", skill):
+            yield (("provided_skills", index), f"{skill[:40]!r} is not a folder name")
+        elif skill.lower() in [name.lower() for name in skills[:index]]:
+            yield (("provided_skills", index), f'"{skill}" is listed twice')
 
-    def _check_tool_path(self, path: FieldPath, text: str) -> None:
-        tool = PurePosixPath(text)
-        if is_javascript(text):
-            python = tool.with_suffix(".py")
-            message = f"JavaScript tools do not run here: port it to Python as {python}"
-            self._add(path, f"{message} and name that file", self._softly)
-        elif tool.suffix != ".py":
-            self._add(path, "a tool is a Python file: tools/<name>.py")
-        if not _is_inside(text) or tool.parts[:1] != ("tools",):
-            self._add(path, "must be a relative path below tools/, without ..")
-        elif any(part.startswith(".") or part in _UNHASHED for part in tool.parts):
-            self._add(path, "is no part of a pack that is shared: give it another name")
 
-    def _check_schema(self, schema: Schema) -> None:
-        for key, tables in (
-            ("owned_tables", schema.owned_tables),
-            ("shared_tables", schema.shared_tables),
-        ):
-            for index, table in enumerate(tables):
-                if not is_identifier(table):
-                    self._add(("schema", key, index), f"{table[:40]!r} is not a table name")
-        for table, columns in schema.extends_columns.items():
-            here = ("schema", "extends_columns", table)
+def _check_schedules(
+    manifest: Manifest, sure: Callable[..., bool], softly: Severity
+) -> Iterator[Finding]:
+    skills = manifest.provided_skills
+    ids = [job.id for job in manifest.cron_defaults]
+    for index, job in enumerate(manifest.cron_defaults):
+        if job.id in ids[:index]:
+            yield (("cron_defaults", index, "id"), f'"{job.id}" is used twice')
+        try:
+            schedule.check(job.schedule)
+        except schedule.NotASchedule as error:
+            yield (("cron_defaults", index, "schedule"), str(error), softly)
+        own = job.skill.removeprefix(f"{manifest.name}:")
+        if own not in skills and sure("provided_skills"):
+            hint = did_you_mean(own, skills)
+            message = f'"{job.skill}" is not in provided_skills{hint}'
+            yield (("cron_defaults", index, "skill"), message)
+    allowed = manifest.permissions.cron or not sure("permissions", "cron")
+    if manifest.cron_defaults and not allowed:
+        message = "has schedules: set permissions.cron to true, or they stay off"
+        yield (("cron_defaults",), message, softly)
+
+
+def _check_tools(
+    manifest: Manifest, sure: Callable[..., bool], softly: Severity
+) -> Iterator[Finding]:
+    own = {f"{manifest.name}__{tool.name}" for tool in manifest.custom_tools}
+    own |= {f"{manifest.name}__{tool.name}" for tool in manifest.runtime.external_tools}
+    known = TOOLS | GROUPS | own
+    for index, name in enumerate(manifest.permissions.tools):
+        if name not in known and not name.startswith(("mcp:", "mcp__")):
+            hint = did_you_mean(name, known)
+            message = f'no tool or group is named "{name}"{hint}'
+            yield (("permissions", "tools", index), message, "warning")
+    for index, platform in enumerate(manifest.permissions.platforms):
+        if platform not in PLATFORMS | {"telegram"}:
+            message = f'no platform is called "{platform[:40]}": use tg or cli'
+            yield (("permissions", "platforms", index), message, softly)
+    yield from _check_hosts(manifest.permissions.network, softly)
+    names: list[str] = []
+    for key, tools in (
+        (("custom_tools",), manifest.custom_tools),
+        (("runtime", "external_tools"), manifest.runtime.external_tools),
+    ):
+        for index, tool in enumerate(tools):
+            if tool.name.lower() in names:
+                yield ((*key, index, "name"), f'two tools are named "{tool.name}"')
+            names.append(tool.name.lower())
+    for index, tool in enumerate(manifest.custom_tools):
+        yield from _check_tool_path(("custom_tools", index, "path"), tool.path, softly)
+    listed = sure("permissions", "external_commands")
+    for index, external in enumerate(manifest.runtime.external_tools):
+        if listed and external.name not in manifest.permissions.external_commands:
+            message = f'add "{external.name}" to permissions.external_commands'
+            yield (("runtime", "external_tools", index, "name"), message, softly)
+
+
+def _check_hosts(hosts: tuple[str, ...], softly: Severity) -> Iterator[Finding]:
+    """A card shows them as they are written, so each is written in the one plain form."""
+    for index, host in enumerate(hosts):
+        if len(host) > _HOST_MAX or not _HOST.fullmatch(host):
+            found = _HOST_OF.match(host[:_HOST_MAX])
+            meant = found["host"] if found and found["host"] != host else ""
+            write = f'write "{meant}"' if _HOST.fullmatch(meant) else _HOSTS
+            message = f"{host[:40]!r} is no host: {write}"
+            yield (("permissions", "network", index), message, softly)
+        elif _is_nearby(host):
+            message = f"{host[:40]!r} is no place on the internet, and a pack reaches no other"
+            yield (("permissions", "network", index), message, "warning")
+
+
+def _check_tool_path(path: FieldPath, text: str, softly: Severity) -> Iterator[Finding]:
+    tool = PurePosixPath(text)
+    if is_javascript(text):
+        python = tool.with_suffix(".py")
+        message = f"JavaScript tools do not run here: port it to Python as {python}"
+        yield (path, f"{message} and name that file", softly)
+    elif tool.suffix != ".py":
+        yield (path, "a tool is a Python file: tools/<name>.py")
+    if not _is_inside(text) or tool.parts[:1] != ("tools",):
+        yield (path, "must be a relative path below tools/, without ..")
+    elif any(part.startswith(".") or part in _UNHASHED for part in tool.parts):
+        yield (path, "is no part of a pack that is shared: give it another name")
+
+
+def _check_schema(schema: Schema) -> Iterator[Finding]:
+    for key, tables in (
+        ("owned_tables", schema.owned_tables),
+        ("shared_tables", schema.shared_tables),
+    ):
+        for index, table in enumerate(tables):
             if not is_identifier(table):
-                self._add(here, f"{table[:40]!r} is not a table name")
-            for column, kind in columns.items():
-                if not is_identifier(column):
-                    self._add((*here, column), f"{column[:40]!r} is not a column name")
-                if not is_column_type(kind):
-                    self._add(
-                        (*here, column),
-                        "use TEXT, INTEGER, REAL, BLOB or NUMERIC, then "
-                        "NOT NULL and DEFAULT <number, 'text' or NULL> as you need them",
-                    )
+                yield (("schema", key, index), f"{table[:40]!r} is not a table name")
+    for table, columns in schema.extends_columns.items():
+        here = ("schema", "extends_columns", table)
+        if not is_identifier(table):
+            yield (here, f"{table[:40]!r} is not a table name")
+        for column, kind in columns.items():
+            if not is_identifier(column):
+                yield ((*here, column), f"{column[:40]!r} is not a column name")
+            if not is_column_type(kind):
+                yield (
+                    (*here, column),
+                    "use TEXT, INTEGER, REAL, BLOB or NUMERIC, then "
+                    "NOT NULL and DEFAULT <number, 'text' or NULL> as you need them",
+                )
 
-    def _check_paths(self, manifest: Manifest) -> None:
-        paths = {
-            ("schema", "file"): manifest.schema.file,
-            ("fast_paths", "menu"): manifest.fast_paths.menu,
-            ("fast_paths", "i18n"): manifest.fast_paths.i18n,
-        }
-        for path, text in paths.items():
-            if text and not _is_inside(text):
-                self._add(path, "must be a relative path inside the pack, without ..")
-            elif any(part.startswith(".") or part in _UNHASHED for part in _parts(text)):
-                self._add(path, "is no part of a pack that is shared: give it another name")
+
+def _check_paths(manifest: Manifest) -> Iterator[Finding]:
+    paths = {
+        ("schema", "file"): manifest.schema.file,
+        ("fast_paths", "menu"): manifest.fast_paths.menu,
+        ("fast_paths", "i18n"): manifest.fast_paths.i18n,
+    }
+    for path, text in paths.items():
+        if text and not _is_inside(text):
+            yield (path, "must be a relative path inside the pack, without ..")
+        elif any(part.startswith(".") or part in _UNHASHED for part in _parts(text)):
+            yield (path, "is no part of a pack that is shared: give it another name")
 
 
 def _parts(text: str) -> tuple[str, ...]:

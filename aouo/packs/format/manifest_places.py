@@ -6,20 +6,38 @@ import bisect
 import re
 from dataclasses import replace
 
-from aouo.packs.format.problems import Problem
+from aouo.packs.format.manifest import FILE, Manifest
+from aouo.packs.format.problems import Problem, Severity
 from aouo.packs.format.yaml_text import FieldPath, YamlMapping, field_name
 
 WRITTEN_SHORT = {"provided_skills": "skills", "cron_defaults": "cron"}
 
 
-class Places:
-    """The lines of one manifest; `unread` are the places whose value could not be taken."""
+class Parsed:
+    """What a manifest says (None: it cannot be used), every problem in it, and its lines.
+
+    `draft` is what could be read of it, for finding problems in the other files too; `unread` are
+    the places whose value could not be taken. `of_original`: it was written for the original.
+    """
 
     def __init__(self, document: YamlMapping | None) -> None:
         """None: it could not be read at all."""
+        self.manifest: Manifest | None = None
+        self.draft: Manifest | None = None
+        self.of_original = False
+        faults = document.faults if document else ()
+        self.problems = tuple(Problem(FILE, one.line, one.field, one.message) for one in faults)
         self.unread: set[FieldPath] = set(document.lost) if document else {()}
         self._document = document or YamlMapping({}, {})
         self._gone: dict[FieldPath, list[int]] = {}
+
+    def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
+        """Report a finding, unless the value at `path` is one that we put there."""
+        written = self.as_written(path)
+        if not self.is_unread(written):
+            line = self.line_of(written) or 1
+            found = Problem(FILE, line, field_name(written), message, severity)
+            self.problems = (*self.problems, found)
 
     def leave_out(self, path: FieldPath, index: int) -> None:
         """Note that an item of the list at `path` is gone; its index is the one of the moment."""

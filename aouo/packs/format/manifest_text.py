@@ -5,24 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from dataclasses import dataclass
 from typing import Any, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from aouo.packs.format.manifest import FILE, Manifest
-from aouo.packs.format.manifest_check import Check, is_javascript
-from aouo.packs.format.manifest_places import WRITTEN_SHORT, Places
+from aouo.packs.format.manifest_check import check, is_javascript
+from aouo.packs.format.manifest_places import WRITTEN_SHORT, Parsed
 from aouo.packs.format.names import DEFAULT_TOOLS, GROUPS, TOOLS
 from aouo.packs.format.original import is_of_original
-from aouo.packs.format.problems import Problem, Severity, did_you_mean
+from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.format.yaml_text import (
     FieldPath,
     PlainValue,
     TextRefused,
-    YamlMapping,
-    field_name,
     read_mapping,
 )
 
@@ -37,21 +34,6 @@ _REQUIRED = frozenset({"name", "id", "schedule", "skill", "every", "path", "comm
 """Of what stands in a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a manifest says (None: it cannot be used), and every problem in it.
-
-    `draft` is what could be read of it, for finding problems in the other files too; `places`
-    knows where each field of it is written. `of_original`: it was written for the original.
-    """
-
-    manifest: Manifest | None
-    problems: tuple[Problem, ...]
-    draft: Manifest | None
-    places: Places
-    of_original: bool = False
-
-
 def parse(text: str, *, strict: bool = False) -> Parsed:
     """Read a manifest and check all of it that needs no other file; never raises.
 
@@ -60,17 +42,19 @@ def parse(text: str, *, strict: bool = False) -> Parsed:
     try:
         document = read_mapping(text)
     except TextRefused as refused:
-        problem = Problem(FILE, refused.line, refused.field, refused.message)
-        return Parsed(None, (problem,), None, Places(None))
-    report = _Report(document, strict)
-    of_original = is_of_original(document.values)
-    manifest = report.validate(_normal(document.values))
-    Check(report.add, report.places.sure, "error" if strict else "warning").all(manifest)
-    found = sorted(report.problems, key=lambda problem: problem.line)
-    failed = any(problem.severity == "error" for problem in found)
-    kept = _without_javascript(manifest)
-    usable = None if failed else kept
-    return Parsed(usable, tuple(found), kept, report.places, of_original)
+        parsed = Parsed(None)
+        parsed.problems = (Problem(FILE, refused.line, refused.field, refused.message),)
+        return parsed
+    parsed = Parsed(document)
+    softly: Severity = "error" if strict else "warning"
+    parsed.of_original = is_of_original(document.values)
+    manifest = _validated(_normal(document.values), parsed, softly)
+    for path, message, *severity in check(manifest, parsed.sure, softly):
+        parsed.add(path, message, *severity)
+    parsed.problems = tuple(sorted(parsed.problems, key=lambda problem: problem.line))
+    parsed.draft = _without_javascript(manifest)
+    parsed.manifest = None if errors(parsed.problems) else parsed.draft
+    return parsed
 
 
 def _without_javascript(manifest: Manifest) -> Manifest:
@@ -130,57 +114,42 @@ def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-class _Report:
-    """Collects the problems of one manifest."""
+def _validated(values: dict[str, Any], parsed: Parsed, softly: Severity) -> Manifest:
+    """Build the manifest, leaving out and reporting what is unknown or wrong."""
+    try:
+        return _adapter().validate_python(values)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    for detail in details:
+        _tell(detail, parsed, softly)
+    # From the end, so that no index moves before its turn.
+    for detail in sorted(details, key=_order, reverse=True):
+        _leave_out(values, detail, parsed)
+    return _validated(values, parsed, softly)
 
-    def __init__(self, document: YamlMapping, strict: bool) -> None:
-        self.problems: list[Problem] = []
-        self.places = Places(document)
-        self._softly: Severity = "error" if strict else "warning"
-        for fault in document.faults:
-            self.problems.append(Problem(FILE, fault.line, fault.field, fault.message))
 
-    def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
-        """Report a finding, unless the value at `path` is one that we put there."""
-        written = self.places.as_written(path)
-        if not self.places.is_unread(written):
-            line = self.places.line_of(written) or 1
-            self.problems.append(Problem(FILE, line, field_name(written), message, severity))
+def _tell(detail: ErrorDetails, parsed: Parsed, softly: Severity) -> None:
+    path = detail["loc"]
+    if detail["type"] == _UNKNOWN_KEY:
+        softly = "warning" if path[0] == "memory" else softly
+        parsed.add(path, f"unknown key{_hint(path)}", softly)
+    elif not _is_empty(detail):  # an empty key is as good as an absent one
+        parsed.add(path, _in_words(detail), softly if path[0] in _NOT_READ else "error")
+        parsed.unread.add(parsed.as_written(path))
 
-    def validate(self, values: dict[str, Any]) -> Manifest:
-        """Build the manifest, leaving out and reporting what is unknown or wrong."""
-        try:
-            return _adapter().validate_python(values)
-        except ValidationError as error:
-            details = error.errors(include_url=False)
-        for detail in details:
-            self._tell(detail)
-        # From the end, so that no index moves before its turn.
-        for detail in sorted(details, key=_order, reverse=True):
-            self._leave_out(values, detail)
-        return self.validate(values)
 
-    def _tell(self, detail: ErrorDetails) -> None:
-        path = detail["loc"]
-        if detail["type"] == _UNKNOWN_KEY:
-            softly = "warning" if path[0] == "memory" else self._softly
-            self.add(path, f"unknown key{_hint(path)}", softly)
-        elif not _is_empty(detail):  # an empty key is as good as an absent one
-            self.add(path, _in_words(detail), self._softly if path[0] in _NOT_READ else "error")
-            self.places.unread.add(self.places.as_written(path))
-
-    def _leave_out(self, values: Any, detail: ErrorDetails) -> None:
-        """Take out the smallest thing that is wrong; what has to be there gets a value of ours."""
-        *around, last = path = detail["loc"]
-        for part in around:
-            values = values[part]
-        if _is_required(path) and detail["type"] != _UNKNOWN_KEY and not _is_empty(detail):
-            values[last] = _PLACEHOLDERS.get(str(last), "nameless")
-        elif isinstance(last, int):
-            self.places.leave_out(tuple(around), last)
-            del values[last]
-        else:
-            values.pop(last, None)
+def _leave_out(values: Any, detail: ErrorDetails, parsed: Parsed) -> None:
+    """Take out the smallest thing that is wrong; what has to be there gets a value of ours."""
+    *around, last = path = detail["loc"]
+    for part in around:
+        values = values[part]
+    if _is_required(path) and detail["type"] != _UNKNOWN_KEY and not _is_empty(detail):
+        values[last] = _PLACEHOLDERS.get(str(last), "nameless")
+    elif isinstance(last, int):
+        parsed.leave_out(tuple(around), last)
+        del values[last]
+    else:
+        values.pop(last, None)
 
 
 _UNKNOWN_KEY = "unexpected_keyword_argument"

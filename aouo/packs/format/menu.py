@@ -70,21 +70,6 @@ class Page:
         return tuple(filter(None, (self.title, self.text, self.row, self.empty, *labels)))
 
 
-@dataclass(frozen=True, slots=True)
-class Menu:
-    """All pages; the first is what `menu` opens, none = the pack has no menu."""
-
-    pages: tuple[Page, ...] = ()
-
-    @property
-    def first(self) -> Page | None:
-        return self.pages[0] if self.pages else None
-
-    def page(self, page_id: str) -> Page | None:
-        """Return the page of that id, or None."""
-        return next((page for page in self.pages if page.id == page_id), None)
-
-
 def parse_menu(
     text: str,
     *,
@@ -92,15 +77,15 @@ def parse_menu(
     pack: str = "",
     skills: Collection[str] | None = None,
     severity: Severity = "error",
-) -> tuple[Menu, tuple[Problem, ...]]:
-    """Read a menu; never raises. A button or page with a problem is left out of the value.
+) -> tuple[tuple[Page, ...], tuple[Problem, ...]]:
+    """Read the pages of a menu; never raises. A button or page with a problem is left out.
 
     `skills` are the bare names of the pack's skills, None = not known.
     """
     try:
         value, lines = read_json(text)
     except TextRefused as refused:
-        return Menu(), (Problem(file, refused.line, refused.field, refused.message, severity),)
+        return (), (Problem(file, refused.line, refused.field, refused.message, severity),)
     reader = _MenuParser(lines, file, pack, skills, severity)
     return reader.menu(value), tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
@@ -125,10 +110,10 @@ class _MenuParser:
         self._ids: set[str] = set()
         self._all_ids: set[str] = set()
 
-    def menu(self, value: PlainValue) -> Menu:
+    def menu(self, value: PlainValue) -> tuple[Page, ...]:
         if not isinstance(value, list):
             self._add((), "must be a list of pages: [{id, title, rows}]")
-            return Menu()
+            return ()
         if len(value) > _PAGES_MAX:
             self._add((_PAGES_MAX,), f"has more than {_PAGES_MAX} pages")
         listed = value[:_PAGES_MAX]
@@ -136,7 +121,7 @@ class _MenuParser:
             str(page["id"]) for page in listed if isinstance(page, dict) and "id" in page
         }
         pages = [self._page((index,), page) for index, page in enumerate(listed)]
-        return Menu(tuple(page for page in pages if page))
+        return tuple(page for page in pages if page)
 
     def _page(self, path: FieldPath, value: PlainValue) -> Page | None:
         if not isinstance(value, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from aouo.packs.format.yaml_text import FieldPath
 
@@ -34,10 +34,8 @@ class Problem:
         return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
-class Add(Protocol):
-    """Reports one finding at a place of the manifest."""
-
-    def __call__(self, path: FieldPath, message: str, severity: Severity = "error", /) -> None: ...
+Finding: TypeAlias = tuple[FieldPath, str] | tuple[FieldPath, str, Severity]
+"""A place of the manifest, what is wrong there, and how bad that is, an error unless it says."""
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -28,23 +28,9 @@ _Position: TypeAlias = tuple[str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
-    """A function of a Python file of the pack, `file` as its path inside."""
-
-    file: str
-    function: str
-
-
-@dataclass(frozen=True, slots=True)
-class Starts:
-    """A command that reads JSON and writes JSON."""
-
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PackTool:
-    """One tool of a pack: what the model reads of it, and what it does.
+    """One tool of a pack: what the model reads of it, and what it `runs`: the words of a command
+    that reads and writes JSON, or the Python file in the pack that has the `function`.
 
     `whole`: the arguments are its input as they are; else they lie in `input`. `reads`: it says
     that it changes nothing.
@@ -53,7 +39,8 @@ class PackTool:
     name: str
     description: str
     schema: Mapping[str, Any]
-    does: Calls | Starts
+    runs: tuple[str, ...]
+    function: str = ""
     reads: bool = False
     whole: bool = True
 
@@ -169,8 +156,8 @@ class _ToolsParser:
             self.add(place, f"{name} has no docstring; its first paragraph is what the model reads")
         schema = self._schema(file, module, function, told)
         if len(self.problems) == before:
-            does = Calls(file, function.name)
-            yield PackTool(name, description, schema, does, reads=READS in text), place
+            reads = READS in text
+            yield PackTool(name, description, schema, (file,), function.name, reads), place
 
     def _schema(
         self, file: str, module: ast.Module, function: _Function, told: Mapping[str, str]
@@ -241,9 +228,9 @@ class _ToolsParser:
                 tool.name,
                 description[:MAX_DESCRIPTION_CHARS],
                 MappingProxyType({"type": "object", "properties": {}, **schema}),
-                Starts(words),
-                reads,
-                whole,
+                words,
+                reads=reads,
+                whole=whole,
             ),
             (FILE, 0, field),
         )

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.spans import span_s
 from aouo.packs.format.manifest import Manifest, Watch
-from aouo.packs.format.problems import Add, Severity, did_you_mean
+from aouo.packs.format.problems import Finding, Severity, did_you_mean
 from aouo.web.targets import Permits, target
 
 _LEAST_S, _MOST_S = 60, 366 * 86_400
 
 
 def check_watches(
-    manifest: Manifest, add: Add, sure: Callable[..., bool], softly: Severity
-) -> None:
-    """Report what is wrong with each watch; a missing permission keeps them off, told `softly`."""
+    manifest: Manifest, sure: Callable[..., bool], softly: Severity
+) -> Iterator[Finding]:
+    """Yield what is wrong with each watch; a missing permission keeps them off, told `softly`."""
     if not manifest.watches:
         return
     if not manifest.permissions.cron and sure("permissions", "cron"):
         message = "has watches, which begin by themselves: set permissions.cron to true, or they "
-        add(("watches",), f"{message}stay off", softly)
+        yield (("watches",), f"{message}stay off", softly)
     ids = [watch.id for watch in manifest.watches]
     for index, watch in enumerate(manifest.watches):
         here = ("watches", index)
         if watch.id in ids[:index]:
-            add((*here, "id"), f'"{watch.id}" is used twice')
+            yield ((*here, "id"), f'"{watch.id}" is used twice')
         if why := _unreadable(watch.every):
-            add((*here, "every"), why)
+            yield ((*here, "every"), why)
         sources = [name for name in ("sql", "file", "url") if getattr(watch, name).strip()]
         if len(sources) != 1:
             found = " and ".join(sources) or "none"
-            add(here, f"looks at one thing: give one of sql, file and url, not {found}")
+            yield (here, f"looks at one thing: give one of sql, file and url, not {found}")
         elif why := _closed(manifest, watch, sure):
-            add((*here, sources[0]), why)
+            yield ((*here, sources[0]), why)
         own = watch.skill.removeprefix(f"{manifest.name}:")
         if not own and not watch.prompt.strip():
-            add(here, "says nothing to do: give a skill, a prompt, or both")
+            yield (here, "says nothing to do: give a skill, a prompt, or both")
         elif own and own not in manifest.provided_skills and sure("provided_skills"):
             hint = did_you_mean(own, manifest.provided_skills)
-            add((*here, "skill"), f'"{watch.skill}" is not in provided_skills{hint}')
+            yield ((*here, "skill"), f'"{watch.skill}" is not in provided_skills{hint}')
 
 
 def _unreadable(every: str) -> str:

@@ -21,6 +21,7 @@ from aouo.packs.data.backup import KEPT, back_up, backups, restore_database
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard
+from aouo.packs.databases import databases_of
 from aouo.packs.library import EMPTY, Library
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.stores import PackStores
@@ -110,7 +111,7 @@ def test_an_upgrade_brings_every_owners_database_along(lab: Lab) -> None:
     lab.install(pack)
 
     assert [file.stem for file in done] == OWNERS
-    assert [*done] == lab.stores.databases_of("lab")
+    assert [*done] == databases_of(lab.home, "lab")
     assert [lab.words(owner) for owner in OWNERS] == [["Baum"], ["Haus"], ["Stern"]]
     for backup in done.values():
         assert backup is not None

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.opening import VALUE_BYTES, open_database
-from aouo.packs.data.reading import ReadConnection, Unreadable
+from aouo.packs.data.reading import ReadConnection
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.schema_trial import trial
 
@@ -47,13 +48,13 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 from aouo.facts.errors import ToolFailed
-from aouo.packs.data.reading import ReadConnection, Unreadable
+from aouo.packs.data.reading import ReadConnection
 reader = ReadConnection(Path(sys.argv[1]))
 def peak_mb(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 before = peak_mb()
 for sql in sys.argv[2:]:
     try: reader.rows(sql, (), limit=100)
-    except (ToolFailed, Unreadable): pass
+    except ToolFailed: pass
 print(int(peak_mb() - before))
 """
 
@@ -87,7 +88,7 @@ def test_no_select_takes_much_memory_or_ends_the_process(database: Path) -> None
 def test_a_statement_that_needs_too_much_says_so(database: Path) -> None:
     with closing(ReadConnection(database)) as reader:
         for sql in (HUNGRY["constants"], HUNGRY["blobs"].replace("zeroblob", "randomblob")):
-            with pytest.raises((Unreadable, SchemaRefused)) as refused:
+            with pytest.raises((ToolFailed, SchemaRefused)) as refused:
                 reader.rows(f"SELECT count(*) FROM ({sql}) AS a, ({sql}) AS b", (), limit=1)
 
             assert str(refused.value)
@@ -96,7 +97,7 @@ def test_a_statement_that_needs_too_much_says_so(database: Path) -> None:
 
 def test_a_row_larger_than_an_answer_is_refused_and_others_are_read(database: Path) -> None:
     with closing(ReadConnection(database)) as reader:
-        with pytest.raises(Unreadable, match="fewer columns"):
+        with pytest.raises(ToolFailed, match="fewer columns"):
             reader.rows(f"SELECT {', '.join([BIG] * 40)}", (), limit=1)
 
         assert reader.rows("SELECT 'a' AS word", (), limit=1).rows == ({"word": "a"},)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from aouo.packs.format.i18n import Translations, parse_language
+from aouo.packs.format.i18n import parse_language, translated
 from aouo.packs.load import Pack
 from aouo.packs.scanning import scan
 from aouo.packs.validate import validate
@@ -29,17 +29,15 @@ MENU = '[{"id": "main", "title": "Study"}]'
 )
 def test_a_text_is_found_in_the_nearest_language(language: str, said: str) -> None:
     """The person's own, its parent, another kind of it, English."""
-    translations = Translations(
-        {
-            "de": {"Study": "Lernen"},
-            "de-ch": {"Study": "Studieren"},
-            "zh-cn": {"Study": "学习"},
-            "en": {"Study": "Learn"},
-        }
-    )
+    translations = {
+        "de": {"Study": "Lernen"},
+        "de-ch": {"Study": "Studieren"},
+        "zh-cn": {"Study": "学习"},
+        "en": {"Study": "Learn"},
+    }
 
-    assert translations.text(language, "Study") == said
-    assert translations.text(language, "Other") == "Other"
+    assert translated(translations, language, "Study") == said
+    assert translated(translations, language, "Other") == "Other"
 
 
 def load(make_pack: MakePack, files: Mapping[str, str | None]) -> Pack:
@@ -58,8 +56,8 @@ def test_the_languages_of_a_pack_are_its_files(make_pack: MakePack, named: str) 
 
     pack = load(make_pack, files)
 
-    assert pack.translations.text("de-at", "Study") == "Lernen"
-    assert set(pack.translations.languages) == {"de", "pt-br"}
+    assert pack.said("de-at", "Study") == "Lernen"
+    assert set(pack.translations) == {"de", "pt-br"}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +102,7 @@ def test_a_folder_of_languages_that_is_a_link_is_not_read(make_pack: MakePack) -
 
     library = scan(folder.parent)
 
-    assert all(not pack.translations.languages for pack in library.packs.values())
+    assert all(not pack.translations for pack in library.packs.values())
 
 
 def test_a_warning_names_the_file_as_it_is_called(make_pack: MakePack) -> None:

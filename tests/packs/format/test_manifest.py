@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aouo import __version__
 from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions, Watch
-from aouo.packs.format.manifest_places import Places
+from aouo.packs.format.manifest_places import Parsed
 from aouo.packs.format.manifest_text import parse
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.format.problems import Problem
@@ -432,7 +432,7 @@ def test_what_a_terminal_would_obey_is_not_in_the_words_of_a_problem() -> None:
 
 def test_a_list_in_a_list_is_found_where_it_is_written_also_behind_what_was_left_out() -> None:
     """As `runtime.external_tools[1].permissions` behind a tool that could not be read."""
-    places = Places(None)
+    places = Parsed(None)
     places.leave_out(("tools",), 0)
     places.leave_out(("tools", 0, "permissions"), 0)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import fits
-from aouo.packs.format.menu import Menu, Page, parse_menu
+from aouo.packs.format.menu import Page, parse_menu
 from aouo.packs.format.problems import Problem
 from aouo.packs.scanning import scan
 from aouo.packs.validate import validate
@@ -41,7 +41,7 @@ def test_a_menu_is_its_pages_and_the_first_is_what_menu_opens() -> None:
     menu, problems = parse_menu(TWO_PAGES, skills=["hello"])
 
     assert problems == ()
-    assert menu.first == Page(
+    assert menu[0] == Page(
         "main",
         "Words",
         "What now?",
@@ -50,7 +50,7 @@ def test_a_menu_is_its_pages_and_the_first_is_what_menu_opens() -> None:
             (ButtonSpec("Say it", "hello"),),
         ),
     )
-    assert menu.page("more") == Page(
+    assert menu[1] == Page(
         "more",
         "Newest",
         sql="SELECT name, count FROM items",
@@ -58,7 +58,6 @@ def test_a_menu_is_its_pages_and_the_first_is_what_menu_opens() -> None:
         empty="None yet.",
         rows=((ButtonSpec("Back", "menu"),),),
     )
-    assert menu.page("less") is None
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def test_what_is_wrong_is_left_out_and_the_rest_stays() -> None:
 
     menu, problems = parse_menu(text)
 
-    assert menu == Menu((Page("a", "A"),))
+    assert menu == (Page("a", "A"),)
     assert len(problems) == 4
 
 
@@ -149,8 +148,8 @@ JSON = st.recursive(
 def test_whatever_is_read_each_button_can_be_sent_and_each_page_found(text: str) -> None:
     menu, _ = parse_menu(text)
 
-    assert all(menu.page(page.id) is page for page in menu.pages)
-    for page in menu.pages:
+    assert len({page.id for page in menu}) == len(menu)
+    for page in menu:
         assert all(fits(button.data) and button.label for row in page.rows for button in row)
 
 
@@ -160,8 +159,7 @@ def test_a_menu_needs_no_line_in_the_manifest(make_pack: MakePack) -> None:
     pack = scan(folder.parent).get("test")
 
     assert pack
-    assert pack.menu.first
-    assert pack.menu.first.id == "main"
+    assert pack.menu[0].id == "main"
 
 
 def test_a_broken_menu_leaves_the_pack_working_and_is_an_error_in_validate(

@@ -9,6 +9,7 @@ import shutil
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
+from aouo.installer import offers
 from aouo.installer.changes import TERMINAL
 from tests.path.dashboard.looking import dashboard, resting
 from tests.path.world import ROOT, World
@@ -75,8 +76,8 @@ async def test_a_pack_that_changed_or_went_away_in_its_folder_is_told(world: Wor
 
 async def test_an_upgrade_that_waits_for_a_yes_is_told(world: World) -> None:
     async with dashboard(world) as shown:
-        await shown.bot.runtime.app.packs.offers.offer(
-            str(ROOT / "packs" / "notes"), TERMINAL, upgrade=""
+        await offers.offer(
+            shown.bot.runtime.app.packs.kit, str(ROOT / "packs" / "notes"), TERMINAL, upgrade=""
         )
         _, found = await shown.get("/api/packs")
 

@@ -103,7 +103,7 @@ def test_doctor_reaches_a_bare_ipv6_address(tmp_path: Any) -> None:
     }
     home.config.write_text(json.dumps(config))
 
-    (check,) = doctor_models.models(load_settings(home.path, {}).settings, fast=False).checks
+    (check,) = doctor_models.models(load_settings(home.path, {}).settings, fast=False)[0]
 
     assert check.status == "fail"
     assert "Cannot connect to host ::1:9" in check.detail

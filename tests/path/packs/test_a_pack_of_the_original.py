@@ -43,9 +43,8 @@ def test_it_loads_unchanged_and_only_its_javascript_tool_is_refused() -> None:
     assert [tool.name for tool in manifest.runtime.external_tools] == ["importer"]
     assert [job.id for job in manifest.cron_defaults] == ["morning", "weekly"]
     assert (manifest.memory.soul, manifest.memory.state) == (True, True)
-    assert loaded.pack.menu.first
-    assert loaded.pack.menu.first.id == "english_main"
-    assert loaded.pack.translations.text("zh-hans", "Dictation") == "听写"
+    assert loaded.pack.menu[0].id == "english_main"
+    assert loaded.pack.said("zh-hans", "Dictation") == "听写"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.facts.errors import PackError
+from aouo.installer import offers
 from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
 from aouo.packs.shipping.signing import new_key, sign_app
 from tests.path.looking import answers, eventually, prompts, said, settled
@@ -405,8 +406,8 @@ async def test_files_that_were_changed_behind_the_owners_back_are_not_loaded(
         pinned.write_text(pinned.read_text().replace("[msg, persist]", "[msg, persist, shell]"))
         await bot.app.packs.refresh()
         broken = str(bot.app.generations.library.broken["shopping"][0])
-        card = await bot.app.packs.offers.offer(str(pinned.parent), "owner")
-        await bot.app.packs.accept(card.change.id, "owner")
+        card, _ = await offers.offer(bot.app.packs.kit, str(pinned.parent), "owner")
+        await bot.app.packs.accept(card.id, "owner")
         again = bot.app.generations.library.get("shopping")
 
     assert "not those that were installed" in broken
@@ -448,8 +449,8 @@ async def test_only_what_is_installed_can_be_removed(world: World, name: str) ->
 
 async def put(bot: Running, folder: Path) -> None:
     """Install a folder as a terminal does."""
-    offer = await bot.app.packs.offers.offer(str(folder), "owner")
-    await bot.app.packs.accept(offer.change.id, "owner")
+    offer, _ = await offers.offer(bot.app.packs.kit, str(folder), "owner")
+    await bot.app.packs.accept(offer.id, "owner")
 
 
 def save(bot: Running, name: str, column: str = "name") -> None:

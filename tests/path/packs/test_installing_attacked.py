@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from aouo.facts.errors import PackError
+from aouo.installer import offers
 from aouo.installer import offers as pack_offers
 from aouo.plumbing.home import reachable
 from tests.fakes.clock import FastClock
@@ -25,7 +26,8 @@ WIDE = "[msg, persist, web]"
 
 async def offered(bot: Running, folder: Path) -> str:
     """The id of the question about a pack on disk."""
-    return (await bot.app.packs.offers.offer(str(folder), "owner")).change.id
+    change, _ = await offers.offer(bot.app.packs.kit, str(folder), "owner")
+    return change.id
 
 
 def is_installed(bot: Running) -> str:

@@ -10,7 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.config.file import LAST_GOOD
-from aouo.plumbing.logs import Level, Redact
+from aouo.plumbing.logs import Level
+from aouo.plumbing.redact import Redactor
 from aouo.tools.registry import ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says
@@ -77,7 +78,7 @@ async def test_a_bad_file_changes_nothing_and_the_owner_is_told_once(
 ) -> None:
     async with world.running() as bot:
         before, good = bot.app.generations.now, world.home.config.read_text()
-        things = bot.app.shared.resources.open
+        things = len(bot.app.shared.things)
         world.home.config.write_text(text.replace("TOKEN", world.emulator.token))
         (note,) = await told(world, "config.json has a problem")
         again = await reload(world)
@@ -88,7 +89,7 @@ async def test_a_bad_file_changes_nothing_and_the_owner_is_told_once(
         (mended,) = await told(world, "config.json is in order")
         repaired = (await ask_for(world, "status"))["config"]
         notes = [one for one in await answers(world) if one.startswith("config.json has")]
-        assert bot.app.shared.resources.open == things
+        assert len(bot.app.shared.things) == things
 
     assert why in note
     assert (after is before, heard.text) == (True, "hello")
@@ -231,7 +232,7 @@ async def test_secrets_of_both_generations_are_hidden_until_the_old_ones_last_tu
 async def test_the_log_follows_the_level_and_the_secrets(world: World) -> None:
     seen: list[tuple[Level, str]] = []
 
-    def adopt(*, level: Level, redactor: Redact | None) -> None:
+    def adopt(level: Level, redactor: Redactor | None) -> None:
         assert redactor
         seen.append((level, redactor.text(f"{OLD} {NEW}")))
 

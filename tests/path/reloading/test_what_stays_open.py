@@ -94,12 +94,12 @@ async def test_a_generation_that_cannot_be_built_closes_what_it_had_opened(
     replies(world, {"fake": stdio(journal)})
     async with world.running() as bot:
         await use(world, bot)
-        before, things = bot.app.generations.now, bot.app.shared.resources.open
+        before, things = bot.app.generations.now, len(bot.app.shared.things)
         more = {"fake": stdio(journal), "more": stdio(journal)}
         save(world, mcp={"servers": more}, provider={"backend": "openai"})
         facts = await reload(world)
         await bot.people.next_message(ADA, contains="config.json has a problem")
-        after = bot.app.shared.resources.open
+        after = len(bot.app.shared.things)
         await use(world, bot)
         (pid,) = starts(journal)
 
