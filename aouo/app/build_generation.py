@@ -45,7 +45,7 @@ from aouo.turn.compaction import Compactor, Setbacks
 from aouo.turn.default import default
 from aouo.turn.execute import Executor
 from aouo.turn.extensions import extended
-from aouo.turn.persona import PersonaFiles
+from aouo.turn.persona import persona_of
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.side_calls import SideCalls
 from aouo.web.session import secrets_of
@@ -234,7 +234,7 @@ def _pipelines(
             database=shared.database,
             clock=shared.clock,
             quota=quota,
-            persona=PersonaFiles(shared.home).persona,
+            persona=persona_of(shared.home),
             read_memory=shared.memories.read,
             redact=redactor.text,
             max_history_messages=advanced.max_history_messages,

@@ -18,7 +18,7 @@ from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.renewing import Renewing
-from aouo.flow.answering.reporting import Stream
+from aouo.flow.answering.reporting import streamed
 from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.answering.words import Words
 from aouo.flow.files.intake import Intake, has_files
@@ -240,9 +240,10 @@ class Answering:
             if pictured:
                 ctx.images = await self._intake.images_of(job, ctx.model)
             limit_s = turn.plan.timeout_s or generation.limits.turn_timeout_s
-            with Stream(self._bus, ctx, turn.plan.hints, streams=turn.view.streams) as stream:
-                ended = await self._running.run(job.id, limit_s, work)
-                stream.ended = ended
+            run = self._running.run(job.id, limit_s, work)
+            if turn.view.streams:
+                run = streamed(self._bus, ctx.facts, turn.plan.hints, run)
+            ended = await run
             if ended is StopReason.SHUTDOWN:
                 await self._replies.give_back(job, ctx.spent)
                 return

@@ -81,7 +81,9 @@ class Guard:
     def propose(self, action: Action) -> AuditEntry:
         """Publish that a call is proposed; return its first audit row, which the caller writes
         before any other."""
-        self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
+        self._publish(
+            ActionStarted(action.facts.id, action.facts.session_id, action.call_id, action.tool)
+        )
         return _entry(action, "PROPOSED")
 
     async def call(
@@ -107,7 +109,7 @@ class Guard:
             self._publish(_completed(action, success=False))
             raise
         if outcome.failed:
-            log.info("tool_error", tool=action.tool, call=action.call_id, pack=action.pack)
+            log.info("tool_error", tool=action.tool, call=action.call_id, pack=action.facts.pack)
         self._publish(_completed(action, success=not outcome.failed))
         return outcome
 
@@ -155,7 +157,7 @@ class Guard:
         allowed = isinstance(verdict, Allowed)
         self._publish(
             ShieldVerdict(
-                action.turn_id, action.session_id, action.call_id, allowed, verdict.reason
+                action.facts.id, action.facts.session_id, action.call_id, allowed, verdict.reason
             )
         )
         if isinstance(verdict, Blocked) or run is None:
@@ -224,7 +226,9 @@ class Guard:
 
 
 def _completed(action: Action, *, success: bool) -> ActionCompleted:
-    return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
+    return ActionCompleted(
+        action.facts.id, action.facts.session_id, action.call_id, action.tool, success
+    )
 
 
 def _entry(
@@ -233,15 +237,15 @@ def _entry(
     """One row; of what is off the record it keeps that there was a call, and nothing of it."""
     return AuditEntry(
         stage,
-        action.turn_id,
+        action.facts.id,
         action.call_id,
         action.call_id,
         action.tool,
-        action.pack,
-        action.origin,
-        "" if action.off_record else action.digest,
-        "" if action.off_record else reason,
-        "" if action.off_record else judge,
+        action.facts.pack,
+        action.facts.origin,
+        "" if action.facts.off_record else action.digest,
+        "" if action.facts.off_record else reason,
+        "" if action.facts.off_record else judge,
     )
 
 

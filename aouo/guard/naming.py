@@ -26,8 +26,8 @@ class Naming:
         conversation, are named as the model names them."""
         if not any(home in text for home in self._homes):
             return text
-        own = self._folder_of(action.pack, action.tenant)
-        for folder, name in ((own, ""), (self._media / action.media, FOLDER)):
+        own = self._folder_of(action.facts.pack, action.facts.tenant)
+        for folder, name in ((own, ""), (self._media / action.facts.address.folder, FOLDER)):
             for path in {str(folder), str(folder.resolve())}:
                 text = re.sub(f"{re.escape(path)}/(?=[^\\s/])", name, text)
                 text = re.sub(f"{re.escape(path)}{_END}", name or _OWN, text)

@@ -22,11 +22,11 @@ class SentFiles:
 
     def named(self, action: Action, text: str) -> Path | None:
         """Return the sent file of the action's conversation that `text` names, None = none."""
-        return self._find(action.media, text) if _may_read(action) else None
+        return self._find(action.facts.address.folder, text) if _may_read(action) else None
 
     def opens(self, action: Action, path: Path) -> bool:
         """Whether the action may read `path`, resolved, as a file sent to its conversation."""
-        return _may_read(action) and self.holds(action.media, path)
+        return _may_read(action) and self.holds(action.facts.address.folder, path)
 
     def given(
         self, media: str, payload: Mapping[str, Any]
@@ -70,5 +70,5 @@ class SentFiles:
 
 def _may_read(action: Action) -> bool:
     return action.tool in READERS or (
-        bool(action.pack) and action.tool.startswith(f"{action.pack}__")
+        bool(action.facts.pack) and action.tool.startswith(f"{action.facts.pack}__")
     )

@@ -93,9 +93,9 @@ def _handler(
     hosts = pack.manifest.permissions.network
 
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
-        given, sent = shop.sent.given(context.media, wish.model_extra or {})
-        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.tenant)
-        opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.tenant, given)
+        given, sent = shop.sent.given(context.facts.address.folder, wish.model_extra or {})
+        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.facts.tenant)
+        opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.facts.tenant, given)
         order = _order(pack, item, given, _Open(own, opened, sent), context)
         begun_s = time.perf_counter()
         try:
@@ -114,7 +114,7 @@ def _handler(
             end=ran.end,
             status=ran.status,
             ms=round((time.perf_counter() - begun_s) * 1000),
-            stderr="" if context.off_record else ran.stderr[-_SHOWN_CHARS:],
+            stderr="" if context.facts.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
         text = _answer(name, item, ran)
         return untrusted(text, name) if hosts or sent else text
@@ -180,9 +180,9 @@ def _input(item: PackTool, given: Mapping[str, Any], context: ToolContext) -> di
     return {
         "input": given if item.whole else given.get("input") or {},
         "context": {
-            "pack": context.pack,
-            "sessionId": context.session_id,
-            "sessionKey": context.session_key,
+            "pack": context.facts.pack,
+            "sessionId": context.facts.session_id,
+            "sessionKey": context.facts.session_key,
         },
     }
 

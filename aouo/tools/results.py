@@ -49,8 +49,8 @@ class Results:
         """Store the redacted text of a call and return its handle; the same call replaces it."""
         result = StoredResult(
             id=f"r_{action.call_id[-6:].lower()}",
-            session_id=action.session_id,
-            turn_id=action.turn_id,
+            session_id=action.facts.session_id,
+            turn_id=action.facts.id,
             call_id=action.call_id,
             tool=action.tool,
             text=text,
@@ -78,7 +78,7 @@ class Results:
 def result_read(kept: Results) -> Tool:
     async def _run(wish: ResultRead, context: ToolContext, call_id: str) -> str:
         del call_id
-        text = await kept.text_of(context.session_id, wish.result)
+        text = await kept.text_of(context.facts.session_id, wish.result)
         return still_untrusted(await asyncio.to_thread(read, text, wish), text)
 
     return tool(

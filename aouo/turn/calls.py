@@ -62,7 +62,7 @@ class Calls:
 
     async def take_up(self, turn: TurnContext) -> None:
         """Finish the calls that a crash cut off; make again only what may run again."""
-        open_calls = await self.journal.intents(turn.facts.turn.id)
+        open_calls = await self.journal.intents(turn.facts.id)
         said = [entry for entry in turn.said if isinstance(entry, AssistantSaid)]
         for call in (call for entry in said for call in entry.calls):
             if call.id in open_calls:
@@ -134,15 +134,15 @@ def spent_by(turn: TurnContext, scope: str) -> Spent:
     return Spent(
         scope,
         turn.day,
-        pack=facts.pack.name,
-        session_id=facts.turn.session_id,
+        pack=facts.pack,
+        session_id=facts.session_id,
         person=facts.person.id,
-        turn_id=facts.turn.id,
+        turn_id=facts.id,
     )
 
 
 def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
-    session = turn.facts.turn.session_id
+    session = turn.facts.session_id
     return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
 
 

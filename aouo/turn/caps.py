@@ -21,7 +21,7 @@ class TurnCaps:
         Raises:
             QuotaExceededError: names the cap.
         """
-        pack, used = turn.facts.pack, turn.total.input_tokens + turn.total.output_tokens
+        pack, used = turn.pack, turn.total.input_tokens + turn.total.output_tokens
         for cap, key in (
             (pack.turn_tokens_max, pack.turn_tokens_key or own_key("turn_tokens", pack.name)),
             (self.session_tokens_max, "advanced.session_tokens_max"),

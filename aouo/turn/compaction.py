@@ -190,7 +190,7 @@ class Compactor:
 
         A failure of the model, or a limit, is logged and leaves the session as it was.
         """
-        session_id = ctx.facts.turn.session_id
+        session_id = ctx.facts.session_id
         found = ctx.past.reach
         if budget < LEAST_BUDGET_TOKENS:
             return False
@@ -253,7 +253,7 @@ class Compactor:
         said = await self._side_calls.summary(payer, text, words=words, focus=focus)
         said = shortened_to(said, int(budget * SUMMARY_SHARE), scale)
         return Draft(
-            ctx.facts.turn.session_id,
+            ctx.facts.session_id,
             older[-1].id,
             len(older) + (found.summary.messages if found.summary else 0),
             said,

@@ -11,13 +11,12 @@ from typing import TypeAlias
 import structlog
 
 from aouo.facts.accounts import AuditEntry, Spent
-from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import Bound
-from aouo.facts.events import Event, LlmToken, Origin, Person, Thought
+from aouo.facts.events import Event, LlmToken, Thought
 from aouo.facts.history import Past, Summary
 from aouo.facts.ports import ChatModel, TurnView
 from aouo.facts.transcript import AssistantSaid, Image, Message, ModelRequest, ToolCall, Usage
-from aouo.facts.work import OpenTurn
+from aouo.facts.work import Facts
 from aouo.guard.action import Action, Outcome
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
@@ -78,7 +77,7 @@ class PackView:
     """What a turn knows of the active pack; "" where there is nothing, 0 = no limit.
 
     `turn_tokens_key` names what bounds one turn, "" = the pack itself. `platforms` is where it
-    answers, () = everywhere.
+    answers, () = everywhere. `skill_body` is the text of the skill at hand.
     """
 
     name: str = ""
@@ -95,22 +94,7 @@ class PackView:
     turn_tokens_key: str = ""
     platforms: tuple[str, ...] = ()
     memory_targets: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is fixed when a turn starts; `onboarding`: it is part of a pack's first conversation."""
-
-    turn: OpenTurn
-    session_key: str
-    tenant: str
-    address: ConversationAddress
-    person: Person
-    origin: Origin
-    chat_kind: str
-    pack: PackView
-    skill_body: str
-    onboarding: bool = False
+    skill_body: str = ""
 
 
 @dataclass(slots=True)
@@ -156,6 +140,7 @@ class TurnContext:
     def __init__(
         self,
         facts: Facts,
+        pack: PackView,
         *,
         model: ChatModel,
         view: TurnView,
@@ -168,6 +153,7 @@ class TurnContext:
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
+        self.pack = pack
         self.model = model
         self.view = view
         self.toolbox = toolbox
@@ -222,7 +208,7 @@ class TurnContext:
     async def show(self, text: str) -> None:
         """Show more of the answer in the chat, and publish it."""
         await self.view.streaming_reply(text)
-        self.publish(LlmToken(self.facts.turn.id, self.facts.turn.session_id, text))
+        self.publish(LlmToken(self.facts.id, self.facts.session_id, text))
 
     @property
     def stopped(self) -> bool:

@@ -36,7 +36,7 @@ class Journal:
         they are on disk before any call is judged."""
 
         def write(tx: Tx, now: str) -> None:
-            turns.record_calls(tx, ctx.facts.turn, said, idempotent, now)
+            turns.record_calls(tx, ctx.facts, said, idempotent, now)
             for entry in proposed:
                 audit.append(tx, entry, now)
 
@@ -49,7 +49,7 @@ class Journal:
         """Write a call's result; wait for the disk if the call changed something."""
         await self._write(
             ctx,
-            lambda tx, now: turns.record_result(tx, ctx.facts.turn, result, state, effect, now),
+            lambda tx, now: turns.record_result(tx, ctx.facts, result, state, effect, now),
             durable=effect,
         )
         ctx.said.append(result)
@@ -57,7 +57,7 @@ class Journal:
     async def nudge(self, ctx: TurnContext, answer: str, reason: str) -> None:
         """Write an answer that was sent back, and why."""
         await self._write(
-            ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts.turn, answer, reason, now)
+            ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts, answer, reason, now)
         )
 
     async def intents(self, turn_id: str) -> dict[str, bool]:

@@ -19,7 +19,7 @@ async def run_turn(ctx: TurnContext, steps: Pipelines, executor: Executor, calls
     try:
         await pipelines.run("turn_input", steps.turn_input, ctx)
         if not ctx.stopped:
-            if ctx.facts.turn.resumes:
+            if ctx.facts.resumes:
                 await calls.take_up(ctx)
             await _dispatch(ctx, steps, executor, calls)
     except Exception as error:  # noqa: BLE001 - a turn that fails has an ending too

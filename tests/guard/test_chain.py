@@ -25,6 +25,7 @@ from aouo.tools.prepare import prepare
 from aouo.tools.registry import Arguments, Registry, Tool, ToolContext
 from aouo.turn.toolbox import Toolbox
 from tests.fakes.clock import FastClock
+from tests.fakes.turn_facts import facts_of
 
 TERMINAL = {"EXECUTED", "FAILED", "BLOCKED"}
 
@@ -150,7 +151,7 @@ class Door:
         )
         box = box_of(runner, name)
         call = ToolCall("c", name, arguments)
-        action = prepare(call, box.named(name), origin="chat", pack="notes", turn_id="t")
+        action = prepare(call, box.named(name), facts_of())
         return await guard.call(action, box.runner(name, NOWHERE), approver)
 
     async def stages(self) -> list[str]:
@@ -524,7 +525,7 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
     runner = Runner()
     box = box_of(runner, "shell", permitted="other")
     call = ToolCall("c", "shell", "{}")
-    action = prepare(call, box.named("shell"), origin="chat", pack="notes", turn_id="t")
+    action = prepare(call, box.named("shell"), facts_of())
     outcome = await guard.call(action, lambda arguments, id_: runner.run(arguments, NOWHERE, id_))
 
     assert (box.runner("shell", NOWHERE), outcome.failed, runner.ran) == (None, True, [])

@@ -128,7 +128,7 @@ class Commit:
 
     async def _end_run(self, turn: Turn, ended: Ending | StopReason) -> int:
         """End a triggered turn: its run is settled, and its report filed."""
-        ctx, row, lanes = turn.ctx, turn.ctx.facts.turn, list[Lane]()
+        ctx, row, lanes = turn.ctx, turn.ctx.facts, list[Lane]()
         if isinstance(ended, Nack):
             log_failure(ended.error, ctx)
 
@@ -167,15 +167,15 @@ class Commit:
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             said = AssistantSaid(text, native=answer.native)
-            turns.close_ack(tx, facts.turn, said, turn.ctx.thoughts, now)
-            sessions.want_title(tx, facts.turn.session_id)
+            turns.close_ack(tx, facts, said, turn.ctx.thoughts, now)
+            sessions.want_title(tx, facts.session_id)
             if _is_noted(turn):
                 due = iso(self._clock.now() + GAP)
-                journal.wish(tx, facts.turn.session_id, facts.turn.id, due)
+                journal.wish(tx, facts.session_id, facts.id, due)
             rows = self._also(tx, turn, text, now)
-            if answer.shown or _said_already(tx, facts.turn.id, text):
+            if answer.shown or _said_already(tx, facts.id, text):
                 return [*_queued(tx, turn, (), filled, now), *rows]
-            skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
+            skips = facts.onboarding and onboarding.offer(tx, facts.pack, facts.tenant)
             buttons = menus.skip_introduction() if skips else ()
             return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
@@ -187,19 +187,19 @@ class Commit:
         if carried is None or carried.post_action is None:
             return []
         said: Rendered | None = say("commands.not-done-off-record")
-        if not facts.turn.off_record:
+        if not facts.off_record:
             action = jobs.take_post_action(tx, turn.job)
             answered = answered_in(turn.ctx, now, text)
             said = self._post_actions.do(tx, action, answered) if action else None
         if said is None:
             return []
-        turn_id = facts.turn.id
+        turn_id = facts.id
         key = f"post_action:{turn_id}"
         return [deliveries.add(tx, facts.address, "notice", said, now, turn_id=turn_id, key=key)]
 
     async def _fail(self, turn: Turn, error: Exception, filled: Filled) -> int:
         """Say what happened; history keeps the person's words and one line."""
-        job, turn_id, generation = turn.job, turn.ctx.facts.turn.id, turn.generation
+        job, turn_id, generation = turn.job, turn.ctx.facts.id, turn.generation
         asking = await self._budget_refusals.asking(job, error, turn_id, generation)
         for_owner = generation.owner.is_owner(job.inbound)
         said = sentences.failure(error, turn_id, for_owner=for_owner)
@@ -242,7 +242,7 @@ class Commit:
         asking: Asking | None = None,
         asked: bool = False,
     ) -> int:
-        ctx, row = turn.ctx, turn.ctx.facts.turn
+        ctx, row = turn.ctx, turn.ctx.facts
         shown = "\n\n".join(filter(None, (_seen(filled), said)))
         messages = _clean(messages_of_answer(shown, tail="") if said else (), turn.generation)
         last = filled.cut_short()
@@ -268,7 +268,7 @@ class Commit:
 
     async def _settle(self, turn: Turn, work: _Work, *, unless_stopped: bool) -> int:
         now, job, ctx = stamp(self._clock), turn.job, turn.ctx
-        row = ctx.facts.turn
+        row = ctx.facts
         kept = ctx.recording.prompts() if not row.off_record else dict[str, str]()
 
         def write(tx: Tx) -> list[Delivery]:
@@ -301,8 +301,8 @@ def _is_noted(turn: Turn) -> bool:
     return (
         turn.generation.memory.journal
         and turn.plan.mode == "current"
-        and not facts.turn.off_record
-        and facts.pack.memory_policy == "full"
+        and not facts.off_record
+        and turn.ctx.pack.memory_policy == "full"
     )
 
 
@@ -322,7 +322,7 @@ def _status_of(ended: Nack | Abort | StopReason) -> Status:
 
 def _run_end(turn: Turn, ended: Ending | StopReason, *, spoke: bool) -> RunEnd:
     """What a triggered turn ended with, for whoever settles its run."""
-    turn_id = turn.ctx.facts.turn.id
+    turn_id = turn.ctx.facts.id
     match ended:
         case Ack(answer):
             return RunEnd(turn_id, "done", answer, spoke=spoke)
@@ -350,7 +350,7 @@ def _queued(
 ) -> list[Delivery]:
     """The texts replace the live messages one by one; what is more are new messages, and
     messages that no text is for are taken away; `buttons` stand under the last message."""
-    inbound, turn_id = turn.job.inbound, turn.ctx.facts.turn.id
+    inbound, turn_id = turn.job.inbound, turn.ctx.facts.id
     deliveries.end_live(tx, turn_id, now)
     first_reply = inbound.message_id if inbound.chat_kind == "group" else 0
     rows: list[Delivery] = []
@@ -380,7 +380,7 @@ def _badge(facts: Facts, generation: Generation) -> str:
     """The pack's name where a person could wonder who answered, "" = nowhere else."""
     several = len(generation.library.names) > 1
     private = facts.chat_kind == "private" and not facts.address.thread_id
-    return facts.pack.name if several and private and facts.address.platform == "tg" else ""
+    return facts.pack if several and private and facts.address.platform == "tg" else ""
 
 
 def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
@@ -391,9 +391,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
     said = summaries.made_room(summary.messages, summary.id)
     key = f"summary:{summary.id}"
     return [
-        deliveries.add(
-            tx, job.inbound.address, "notice", said, now, turn_id=ctx.facts.turn.id, key=key
-        )
+        deliveries.add(tx, job.inbound.address, "notice", said, now, turn_id=ctx.facts.id, key=key)
     ]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from typing import TypeAlias
 
 import structlog
 
@@ -20,8 +21,8 @@ from aouo.facts.errors import (
 from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, Rendered
-from aouo.facts.work import Job, OpenTurn
-from aouo.flow.answering.begin import Begun
+from aouo.facts.work import Facts, Job, OpenTurn
+from aouo.flow.answering.begin import facts_of
 from aouo.flow.answering.turns import Turns
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
@@ -31,7 +32,6 @@ from aouo.outbound.outbox import Outbox
 from aouo.queue.running import Running, StopReason
 from aouo.store import routes, sessions, summaries
 from aouo.store.database import Database, Tx
-from aouo.store.tenants import tenant_of
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
@@ -43,13 +43,9 @@ FEWEST_MESSAGES = 4
 """Two exchanges: less than that is no shorter as a summary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A session that there is something to summarise of."""
-
-    begun: Begun
-    reach: Reach
-    entries: tuple[HistoryEntry, ...]
+Plan: TypeAlias = tuple[Facts, Reach, tuple[HistoryEntry, ...]]
+"""A session that there is something to summarise of: a turn in it, how far its summary reaches, and
+what stands after that."""
 
 
 class Compacting:
@@ -96,7 +92,7 @@ class Compacting:
         if generation.model.brief:
             await self._replies.answer(job, say("summaries.too-small"))
             return
-        ctx = self._turns.open(job, plan.begun, generation, generation.model).ctx
+        ctx = self._turns.open(job, plan[0], generation, generation.model).ctx
 
         async def work() -> Draft | Exception:
             try:
@@ -144,7 +140,7 @@ class Compacting:
 
     async def _leave(self, job: Job, ctx: TurnContext, why: Exception | StopReason) -> None:
         """Nothing is changed; what was spent is spent."""
-        log.warning("compaction_failed", session=ctx.facts.turn.session_id, error=repr(why))
+        log.warning("compaction_failed", session=ctx.facts.session_id, error=repr(why))
 
         def write(tx: Tx, now: str) -> list[Rendered]:
             record_all(tx, ctx.spent, now)
@@ -162,9 +158,9 @@ def answered_in(ctx: TurnContext, now: str, text: str = "") -> Answered:
         facts.address,
         facts.chat_kind,
         facts.person,
-        facts.turn.session_id,
-        facts.pack.name,
-        facts.turn.skill,
+        facts.session_id,
+        facts.pack,
+        facts.skill,
         text,
         now,
     )
@@ -172,9 +168,10 @@ def answered_in(ctx: TurnContext, now: str, text: str = "") -> Answered:
 
 async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: str) -> Draft:
     compactor, model = generation.compactor, ctx.model
+    _, reach, entries = plan
     scale = compactor.estimator.scale(model.provider, model.model)
     budget = budget_tokens(generation.limits.context_window or model.context_window, 0)
-    return await compactor.draft(ctx, plan.reach, plan.entries, budget, scale, focus=focus)
+    return await compactor.draft(ctx, reach, entries, budget, scale, focus=focus)
 
 
 def plan_of(tx: Tx, job: Job) -> Plan | None:
@@ -191,5 +188,5 @@ def plan_of(tx: Tx, job: Job) -> Plan | None:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
-    begun = Begun(turn, address.session_key(route.active_pack), tenant_of(tx, job.inbound))
-    return Plan(begun, reach, tuple(entries))
+    facts = facts_of(tx, job, turn, address.session_key(route.active_pack))
+    return facts, reach, tuple(entries)

@@ -65,7 +65,8 @@ class Renewing:
         plan = await self._plan(job, wanted, generation, model)
         if plan is None:
             return True
-        turn = self._turns.open(job, plan.begun, generation, model)
+        facts = plan[0]
+        turn = self._turns.open(job, facts, generation, model)
         draft = await self._drafted(turn, plan)
         if isinstance(draft, Draft):
             try:
@@ -74,9 +75,9 @@ class Renewing:
                 await self._pay(turn)
                 raise
             self._outbox.put(row)
-            log.info("session_renewed", was=plan.begun.turn.session_id, messages=draft.messages)
+            log.info("session_renewed", was=facts.session_id, messages=draft.messages)
             return True
-        generation.compactor.rest(plan.begun.turn.session_id)
+        generation.compactor.rest(facts.session_id)
         await self._pay(turn)
         if draft is None or draft is StopReason.TIMEOUT:
             return True
@@ -113,12 +114,13 @@ class Renewing:
         """None = there is no summary."""
         ctx, job, generation = turn.ctx, turn.job, turn.generation
         limits, compactor = generation.limits, generation.compactor
+        facts, reach, entries = plan
         scale = compactor.estimator.scale(ctx.model.provider, ctx.model.model)
         keep = min(
-            scale.entries([entry.message for entry in plan.entries]) * KEPT_SHARE,
+            scale.entries([entry.message for entry in entries]) * KEPT_SHARE,
             limits.session_tokens_max / LEAST_TURNS,
         )
-        parts = cut(plan.entries, int(keep), scale)
+        parts = cut(entries, int(keep), scale)
         budget = budget_tokens(limits.context_window or ctx.model.context_window, 0)
 
         async def work() -> Draft | None:
@@ -126,10 +128,9 @@ class Renewing:
                 return None
             try:
                 async with typing(self._outbox.action, self._clock, job.inbound.address):
-                    return await compactor.draft(ctx, plan.reach, parts.older, budget, scale)
+                    return await compactor.draft(ctx, reach, parts.older, budget, scale)
             except (ProviderError, Refused, TimeoutError) as error:
-                session_id = plan.begun.turn.session_id
-                log.warning("session_not_renewed", session=session_id, error=repr(error))
+                log.warning("session_not_renewed", session=facts.session_id, error=repr(error))
                 return None
 
         try:
@@ -138,7 +139,7 @@ class Renewing:
             await self._replies.give_back(job, ctx.spent)
             raise
         if isinstance(draft, Draft):
-            return replace(draft, through_message_id=plan.entries[-1].id)
+            return replace(draft, through_message_id=entries[-1].id)
         return draft
 
     def _write(self, tx: Tx, turn: Turn, draft: Draft) -> Delivery:

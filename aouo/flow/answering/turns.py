@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -11,8 +11,8 @@ from aouo.facts.address import Lane
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Origin, TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
-from aouo.facts.work import Job
-from aouo.flow.answering.begin import Begun, begin
+from aouo.facts.work import Delivery, Facts, Job
+from aouo.flow.answering.begin import begin
 from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.onboarding import may_begin, skill_of
@@ -35,7 +35,7 @@ from aouo.tools.prepare import prepare
 from aouo.tools.registry import ToolContext
 from aouo.tools.results import NAME as RESULT_READ
 from aouo.turn.calls import Calls, spent_by
-from aouo.turn.context import Facts, PackView, SkillView, TurnContext
+from aouo.turn.context import PackView, SkillView, TurnContext
 from aouo.turn.journal import Journal
 from aouo.turn.toolbox import Toolbox
 
@@ -99,47 +99,57 @@ class Turns:
         onboards = may_begin(wanted.pack, model, generation)
         now = stamp(self._clock)
         begun = await begin(self._database, job, wanted, now, onboards=onboards)
+        facts = begun.facts
         if begun.resumed:
-            log.info("turn_resumed", turn_id=begun.turn.id)
+            log.info("turn_resumed", turn_id=facts.id)
             self._outbox.put(begun.resumed)
         if begun.chosen:
             self._outbox.put(begun.chosen)
         if begun.stale_key:
             log.warning(
-                "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key
+                "tg_route_session_stale", stored=begun.stale_key, computed=facts.session_key
             )
-        self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id, job.id))
+        self._bus.publish(TurnStarted(facts.id, facts.session_id, job.id))
         if begun.carried:
             job = replace(job, carried=begun.carried)
-        turn = self.open(job, begun, generation, model)
+        turn = self.open(job, facts, generation, model, live=begun.live, behind=begun.behind)
         turn.ctx.recording.stale_route = bool(begun.stale_key)
-        turn.ctx.recording.taken_up_at = now if begun.turn.resumes else ""
+        turn.ctx.recording.taken_up_at = now if facts.resumes else ""
         if turn.plan.mode == "current":
             turn.ctx.listen = lambda: self._listen(turn.ctx, job)
         return turn
 
-    def open(self, job: Job, begun: Begun, generation: Generation, model: ChatModel) -> Turn:
-        """Build what the turn that has begun stands on.
+    def open(
+        self,
+        job: Job,
+        facts: Facts,
+        generation: Generation,
+        model: ChatModel,
+        *,
+        live: Sequence[Delivery] = (),
+        behind: Sequence[Delivery] = (),
+    ) -> Turn:
+        """Build what the turn that has begun stands on; `live` and `behind` as in `Begun`.
 
         Raises:
             RouteRequiredError: the turn's pack is not loaded any more.
         """
         planned = self._plan(job, generation)
-        facts = _facts_of(job, begun, generation, planned)
+        pack = _pack_of(facts, generation, planned)
         toolbox = Toolbox(
             generation.registry,
-            permitted=generation.permitted(facts.pack.name),
+            permitted=generation.permitted(facts.pack),
             enabled=generation.enabled,
-            skills=tuple(skill.name for skill in facts.pack.skills),
-            skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
-            off_record=facts.turn.off_record,
-            pack=facts.pack.name,
-            onboarding=facts.turn.skill == skill_of(facts.pack.name),
-            memory_targets=facts.pack.memory_targets,
+            skills=tuple(skill.name for skill in pack.skills),
+            skill=lambda name: generation.library.resolve_skill(facts.pack, name).shown,
+            off_record=facts.off_record,
+            pack=facts.pack,
+            onboarding=facts.skill == skill_of(facts.pack),
+            memory_targets=pack.memory_targets,
             only=planned.tools,
             without=planned.without,
         )
-        view = self._view(job, begun, generation, planned)
+        view = self._view(job, facts, generation, planned, live=live, behind=behind)
         person_wait = PersonWait(
             database=self._database,
             clock=self._clock,
@@ -147,7 +157,7 @@ class Turns:
             waiting=self._waiting,
             running=self._running,
             job=job,
-            turn_id=facts.turn.id,
+            turn_id=facts.id,
             view=view,
             wake=self._wake,
         )
@@ -160,21 +170,11 @@ class Turns:
             limits=generation.approvals,
         )
         tool_context = ToolContext(
+            facts=facts,
             adapter=view,
-            session_id=facts.turn.session_id,
-            session_key=facts.session_key,
-            pack=facts.pack.name,
-            asker=person_wait,
-            tenant=facts.tenant,
+            ask=person_wait.ask,
             load_tools=toolbox.load_tools,
             load_skills=toolbox.load_skills,
-            turn_id=facts.turn.id,
-            address=facts.address,
-            chat_kind=job.inbound.chat_kind,
-            person=facts.person.id,
-            origin=facts.origin,
-            media=facts.address.folder,
-            off_record=facts.turn.off_record,
             spend=lambda scope, provider, model, ms, usd: ctx.spend(
                 replace(
                     spent_by(ctx, scope),
@@ -199,20 +199,11 @@ class Turns:
 
         ctx = TurnContext(
             facts,
+            pack,
             model=model,
             view=view,
             toolbox=toolbox,
-            prepare=lambda call: prepare(
-                call,
-                toolbox.named(call.name),
-                origin=facts.origin,
-                pack=facts.pack.name,
-                turn_id=facts.turn.id,
-                tenant=facts.tenant,
-                session_id=facts.turn.session_id,
-                off_record=facts.turn.off_record,
-                media=facts.address.folder,
-            ),
+            prepare=lambda call: prepare(call, toolbox.named(call.name), facts),
             propose=generation.guard.propose,
             call_tool=call_tool,
             day=generation.quota.day(),
@@ -229,7 +220,14 @@ class Turns:
         return plan(inbound.origin, inbound.content, streams=streams, message_id=inbound.message_id)
 
     def _view(
-        self, job: Job, begun: Begun, generation: Generation, planned: Plan
+        self,
+        job: Job,
+        facts: Facts,
+        generation: Generation,
+        planned: Plan,
+        *,
+        live: Sequence[Delivery],
+        behind: Sequence[Delivery],
     ) -> LiveView | SilentView:
         """What the turn shows in its conversation while it runs."""
         address, showing = job.inbound.address, generation.showing
@@ -237,7 +235,7 @@ class Turns:
         if planned.mode == "isolated":
             return SilentView(
                 database=self._database,
-                turn_id=begun.turn.id,
+                turn_id=facts.id,
                 capabilities=capabilities,
                 redactor=generation.redactor,
             )
@@ -246,7 +244,7 @@ class Turns:
             database=self._database,
             clock=self._clock,
             address=address,
-            turn_id=begun.turn.id,
+            turn_id=facts.id,
             streaming=planned.stream,
             drafts=showing.streaming == "draft"
             and address.platform == "tg"
@@ -256,38 +254,25 @@ class Turns:
             capabilities=capabilities,
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
-            live=begun.live,
-            behind=begun.behind,
+            live=live,
+            behind=behind,
             redactor=generation.redactor,
             for_owner=generation.owner.is_owner(job.inbound),
             names_tools=showing.names_tools,
         )
 
 
-def _facts_of(job: Job, begun: Begun, generation: Generation, planned: Plan) -> Facts:
-    """The turn's facts; the pack is the one it began with, whatever happens meanwhile.
+def _pack_of(facts: Facts, generation: Generation, planned: Plan) -> PackView:
+    """The pack that the turn began with, whatever happens meanwhile.
 
     Raises:
         RouteRequiredError: that pack is not loaded any more.
     """
-    inbound, turn = job.inbound, begun.turn
-    pack = generation.library.get(turn.pack)
-    if turn.pack and pack is None:
-        raise RouteRequiredError(generation.library.names, turn.pack)
-    return Facts(
-        turn=turn,
-        session_key=begun.session_key,
-        tenant=begun.tenant,
-        onboarding=begun.onboarding,
-        address=inbound.address,
-        person=inbound.person,
-        origin=inbound.origin,
-        chat_kind=inbound.chat_kind,
-        pack=_bounded(
-            _view_of(pack, turn.skill) if pack else PackView(), planned.tokens_max, inbound.origin
-        ),
-        skill_body=_skill_body(begun, generation),
-    )
+    pack = generation.library.get(facts.pack)
+    if facts.pack and pack is None:
+        raise RouteRequiredError(generation.library.names, facts.pack)
+    view = _view_of(pack, facts.skill, generation) if pack else PackView()
+    return _bounded(view, planned.tokens_max, facts.origin)
 
 
 def _bounded(pack: PackView, tokens_max: int, origin: Origin) -> PackView:
@@ -298,7 +283,7 @@ def _bounded(pack: PackView, tokens_max: int, origin: Origin) -> PackView:
     return replace(pack, turn_tokens_max=tokens_max, turn_tokens_key=whose)
 
 
-def _view_of(pack: Pack, active_skill: str) -> PackView:
+def _view_of(pack: Pack, active_skill: str, generation: Generation) -> PackView:
     """The pack as a turn sees it; the active skill is elsewhere in the prompt."""
     manifest = pack.manifest
     context = manifest.context
@@ -323,15 +308,16 @@ def _view_of(pack: Pack, active_skill: str) -> PackView:
             "tg" if name == "telegram" else name for name in manifest.permissions.platforms
         ),
         memory_targets=targets_of(pack),
+        skill_body=_skill_body(pack.name, active_skill, generation),
     )
 
 
-def _skill_body(begun: Begun, generation: Generation) -> str:
+def _skill_body(pack: str, active_skill: str, generation: Generation) -> str:
     """The active skill's text; a skill that is gone, or of another pack, is no skill."""
-    if not begun.turn.skill:
+    if not active_skill:
         return ""
     try:
-        skill = generation.library.resolve_skill(begun.turn.pack, begun.turn.skill)
+        skill = generation.library.resolve_skill(pack, active_skill)
     except ToolFailed:
         return ""
     return f"{skill.display_name}\n{skill.body}"

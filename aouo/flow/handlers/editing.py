@@ -59,7 +59,7 @@ class Editing:
 
     async def tell(self, ctx: TurnContext, job: Job) -> None:
         """What the person changed since the last dispatch becomes a line that the model reads."""
-        taken_up = ctx.facts.turn.resumes and not ctx.dispatches
+        taken_up = ctx.facts.resumes and not ctx.dispatches
         if job.id not in self._fresh and not taken_up:
             return
         self._fresh.discard(job.id)
@@ -69,7 +69,7 @@ class Editing:
             jobs.check_claim(tx, job)
             lines = [heard.edited(said) for said, _ in edits.untold(tx, job.id)]
             for line in lines:
-                turns.record_line(tx, ctx.facts.turn, line, now)
+                turns.record_line(tx, ctx.facts, line, now)
             edits.forget_untold(tx, job.id)
             return lines
 

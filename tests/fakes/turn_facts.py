@@ -1,0 +1,29 @@
+"""What is fixed of a turn that a test makes a call in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Person
+from aouo.facts.work import Facts
+
+
+def facts_of(pack: str = "notes", **changes: Any) -> Facts:
+    return Facts(
+        "t",
+        "s",
+        pack,
+        "",
+        0,
+        changes.pop("off_record", False),
+        **{
+            "session_key": "s",
+            "tenant": "",
+            "address": ConversationAddress("tg", "1"),
+            "person": Person("1"),
+            "origin": "chat",
+            "chat_kind": "private",
+            **changes,
+        },
+    )
