@@ -40,14 +40,12 @@ from aouo.sandbox.run import Sandbox
 from aouo.spending.quota import Quota
 from aouo.store import installs
 from aouo.tools.mcp_servers import Server, Servers
-from aouo.turn.caps import TurnCaps
 from aouo.turn.compaction import Compactor, Setbacks
 from aouo.turn.default import default
 from aouo.turn.execute import Executor
 from aouo.turn.extensions import extended
 from aouo.turn.persona import persona_of
 from aouo.turn.pipelines import Pipelines
-from aouo.turn.side_calls import SideCalls
 from aouo.web.session import secrets_of
 
 
@@ -94,11 +92,10 @@ async def _built(
     packs = await _scanned(settings, shared)
     model = shared.model or await _model(settings, shared, held)
     quota = _quota(settings, shared, model)
-    side_calls = SideCalls(quota=quota)
     compactor = Compactor(
         database=shared.database,
         clock=shared.clock,
-        side_calls=side_calls,
+        quota=quota,
         estimator=shared.estimator,
         setbacks=held.take(("setbacks", model, settings.budgets, settings.advanced), Setbacks),
     )
@@ -126,7 +123,6 @@ async def _built(
         other_model=_others(settings, shared, held),
         pipelines=_pipelines(settings, shared, redactor, quota, compactor),
         compactor=compactor,
-        side_calls=side_calls,
         quota=quota,
         limits=_limits(settings),
         executor=_executor(settings, shared, quota),
@@ -158,7 +154,7 @@ def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
         max_tokens=provider.max_tokens,
         temperature=provider.temperature,
         effort=provider.effort,
-        caps=TurnCaps(settings.advanced.session_tokens_max),
+        session_tokens_max=settings.advanced.session_tokens_max,
     )
 
 

@@ -31,7 +31,7 @@ from aouo.speech.services import Backend, Ears, PriceOf, Speaker, SpeechService,
 from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
 from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
-from aouo.turn.sight import Sight
+from aouo.turn.sight import Describe, describe
 from aouo.words.catalogue import text
 
 DEFAULT_MODELS = {
@@ -380,7 +380,7 @@ def _service(
     )
 
 
-def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) -> Sight | None:
+def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) -> Describe | None:
     """None = `gemini.vision_model` is empty, or there is no key for it."""
     gemini = settings.gemini
     key = gemini.api_key.get_secret_value()
@@ -400,4 +400,4 @@ def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) ->
         request_timeout_s=float(provider.request_timeout_s),
         stream_idle_timeout_s=float(provider.stream_idle_timeout_s),
     )
-    return Sight(quota=quota, model=model)
+    return partial(describe, quota, model)

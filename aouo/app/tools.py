@@ -14,7 +14,7 @@ from aouo.facts.attachments import Lack
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
-from aouo.guard.naming import Naming
+from aouo.guard.naming import hiding
 from aouo.guard.protection import Protection
 from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
@@ -38,7 +38,7 @@ from aouo.tools.pack_tools import Workshop, pack_tools
 from aouo.tools.persist import persist
 from aouo.tools.read_document import read_document
 from aouo.tools.registry import Registry, Tool
-from aouo.tools.results import Results, result_read
+from aouo.tools.results import keep, result_read
 from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
@@ -87,15 +87,14 @@ def guarded_tools(
     )
     packs_in = [Path(folder).expanduser() for folder in scan_dirs]
     protection = Protection(home=home.path, folder_of=stores.folder, sent=sent, packs_in=packs_in)
-    results = Results(database=database, clock=clock)
     guard = Guard(
         database=database,
         clock=clock,
         bind=fence.bind,
         judges=[protection.judge, fence.judge],
-        shelf=results,
+        keep=partial(keep, database=database, clock=clock),
         redact=redact,
-        hidden=Naming(home=home.path, media=home.media, folder_of=stores.folder).hidden,
+        hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),
         publish=shared.bus.publish,
     )
     reach = Reach(fence, protection)
@@ -114,7 +113,7 @@ def guarded_tools(
         read_file(stores.folder, sent.holds),
         write_file(stores.folder, fence.root_of),
         list_dir(stores.folder),
-        result_read(results),
+        result_read(database),
         journal_search(database),
         journal_add(database, clock, partial(zone_of, "")),
         memory_edits(database, shared.keeping),

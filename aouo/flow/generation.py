@@ -30,8 +30,7 @@ from aouo.triggers.looking import Looking
 from aouo.turn.compaction import Compactor
 from aouo.turn.execute import Executor
 from aouo.turn.pipelines import Pipelines
-from aouo.turn.side_calls import SideCalls
-from aouo.turn.sight import Sight
+from aouo.turn.sight import Describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Senses:
     """What understands files; None, or a lack, = it is not set up."""
 
     ears: Ears | Lack
-    eyes: Sight | None
+    eyes: Describe | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,6 @@ class Generation:
     """Makes the model of a (provider, name) that shall answer in place of the usual one."""
     pipelines: Pipelines
     compactor: Compactor
-    side_calls: SideCalls
     quota: Quota
     limits: TurnLimits
     executor: Executor

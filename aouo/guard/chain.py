@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import structlog
 from pydantic import BaseModel
@@ -26,7 +26,7 @@ from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import UNCHECKED, Action, Allowed, Ask, Blocked, JudgeName, Outcome, Verdict
-from aouo.guard.approval import Approver, Nobody
+from aouo.guard.approval import Approve, by_nobody
 from aouo.store import audit
 from aouo.store.database import Database
 
@@ -36,6 +36,10 @@ Bind: TypeAlias = Callable[[Action], Action]
 Run: TypeAlias = Callable[[BaseModel, str], Awaitable[str]]
 """Carries out a call with these arguments and this id. Raises `ToolFailed`."""
 
+Keep: TypeAlias = Callable[[Action, str], Awaitable[str]]
+"""Keeps a redacted text that is too long for a prompt; returns the handle that the model reads
+instead."""
+
 RESULT_CHARS = 4_000
 """A longer result is kept elsewhere, and the model reads a handle."""
 INSTRUCTION_CHARS = 16_000
@@ -44,14 +48,6 @@ CEILING_CHARS = 2_000_000
 """More than this of one result is never kept."""
 _MARGIN_CHARS = 10_000
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
-
-
-class Shelf(Protocol):
-    """Stores results that are too long for a prompt."""
-
-    async def keep(self, action: Action, text: str) -> str:
-        """Keep the redacted `text`; return the handle that the model reads instead."""
-        ...
 
 
 class Guard:
@@ -64,7 +60,7 @@ class Guard:
         clock: Clock,
         bind: Bind,
         judges: Sequence[Judge],
-        shelf: Shelf,
+        keep: Keep,
         redact: Callable[[str], str],
         hidden: Callable[[Action, str], str],
         publish: Callable[[Event], None],
@@ -73,7 +69,7 @@ class Guard:
         self._clock = clock
         self._bind = bind
         self._judges = tuple(judges)
-        self._shelf = shelf
+        self._keep = keep
         self._redact = redact
         self._hidden = hidden
         self._publish = publish
@@ -90,13 +86,13 @@ class Guard:
         self,
         action: Action,
         run: Run | None,
-        approver: Approver | None = None,
+        approve: Approve = by_nobody,
         *,
         proposed: bool = False,
     ) -> Outcome:
         """Judge one call and, if it is allowed, carry it out.
 
-        `run` is None for a tool that does not exist; without an `approver` a question to the owner
+        `run` is None for a tool that does not exist; without an `approve` a question to the owner
         blocks the call; `proposed`: the row of `propose` is written. Raises nothing but
         cancellation: a refusal is a result that the model reads.
         """
@@ -104,7 +100,7 @@ class Guard:
         try:
             await self._write(*begun)
             action, verdict = self._evaluate(action)
-            outcome = await self._carry_out(action, verdict, run, approver or Nobody())
+            outcome = await self._carry_out(action, verdict, run, approve)
         except asyncio.CancelledError:
             self._publish(_completed(action, success=False))
             raise
@@ -145,13 +141,13 @@ class Guard:
         return question or Allowed("nothing speaks against it")
 
     async def _carry_out(
-        self, action: Action, verdict: Verdict, run: Run | None, approver: Approver
+        self, action: Action, verdict: Verdict, run: Run | None, approve: Approve
     ) -> Outcome:
         begun = (_entry(action, "EVALUATED", _said(verdict), verdict.judge),)
         if isinstance(verdict, Ask):
             await self._write(*begun)
             begun = ()
-            verdict = await approver.approve(
+            verdict = await approve(
                 action, replace(verdict, subject=self._redact(_legible(verdict.subject)))
             )
         allowed = isinstance(verdict, Allowed)
@@ -214,7 +210,7 @@ class Guard:
             return Outcome(text, failed, effect)
         if length > CEILING_CHARS:
             text = f"{text[:CEILING_CHARS]}\n[cut: {length:,} characters in all]"
-        return Outcome(await self._shelf.keep(action, text), failed, effect, kept=True)
+        return Outcome(await self._keep(action, text), failed, effect, kept=True)
 
     async def _write(self, *entries: AuditEntry) -> None:
         if not entries:

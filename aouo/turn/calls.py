@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from aouo.facts.accounts import AuditEntry, Spent
@@ -25,15 +25,6 @@ _REFUSED = (
     "This is the same call for the {} time in this turn, so it was not made. "
     "Use the results above, try something else, or answer."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """One call with its outcome and the milliseconds that it took."""
-
-    action: Action
-    outcome: Outcome
-    ms: int
 
 
 class Calls:
@@ -94,11 +85,12 @@ class Calls:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._one(turn, action)) for action in actions]
             made = [task.result() for task in tasks]
-        for item in made:
-            await self._record(turn, item)
+        for action, (outcome, ms) in zip(actions, made, strict=True):
+            await self._record(turn, action.call, outcome, ms)
         await turn.view.show_tool_result()
 
-    async def _one(self, turn: TurnContext, action: Action) -> _Made:
+    async def _one(self, turn: TurnContext, action: Action) -> tuple[Outcome, int]:
+        """Return the call's outcome, and the milliseconds that it took."""
         begun_s = time.perf_counter()
         proposed = self._proposed.pop(action.call_id, None) is not None
         if action.mutates:
@@ -106,14 +98,13 @@ class Calls:
         outcome = await turn.call_tool(action, proposed)
         if action.mutates:
             turn.at_work.remove(action.call)
-        return _Made(action, outcome, round((time.perf_counter() - begun_s) * 1000))
+        return outcome, round((time.perf_counter() - begun_s) * 1000)
 
-    async def _record(self, turn: TurnContext, made: _Made) -> None:
-        call, outcome = made.action.call, made.outcome
+    async def _record(self, turn: TurnContext, call: ToolCall, outcome: Outcome, ms: int) -> None:
         turn.tool_calls += 1
         known = call.name if call.name in turn.toolbox.names else "unknown"
         usd = turn.paid_calls.pop(call.id, 0.0)
-        row = replace(spent_by(turn, f"tool:{known}"), duration_ms=made.ms)
+        row = replace(spent_by(turn, f"tool:{known}"), duration_ms=ms)
         turn.spend(replace(row, cost_usd=usd or 0.0, unpriced=usd is None))
         turn.thoughts.append(
             Thought(

@@ -26,13 +26,14 @@ from aouo.facts.transcript import (
     ToolReturned,
     UserSaid,
 )
+from aouo.spending.quota import Quota
 from aouo.store import summaries
 from aouo.store.database import Database, Tx
 from aouo.turn import history
 from aouo.turn.calls import spent_by
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
-from aouo.turn.side_calls import Payer, SideCalls
+from aouo.turn.side_calls import SideCalls
 from aouo.turn.tokens import Estimator, Scale, reserve_tokens
 
 log = structlog.get_logger()
@@ -55,14 +56,6 @@ for the cause; a single one may be an accident."""
 _LINE_CHARS, _RESULT_CHARS = 2_000, 300
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The entries that a summary is to stand for, and those that are kept; both whole turns."""
-
-    older: tuple[HistoryEntry, ...]
-    kept: tuple[HistoryEntry, ...]
-
-
 def budget_tokens(window: int, fixed_tokens: int) -> int:
     """Return what history may take: the window less its reserve and all that is sent anyway."""
     return window - reserve_tokens(window) - fixed_tokens
@@ -74,9 +67,10 @@ def cut(
     scale: Scale,
     *,
     keep_entries: int = ENTRIES_MAX,
-) -> Cut:
-    """Keep the newest turns that fit `keep_tokens`, with at most `keep_entries` entries; the newest
-    turn may take half as many tokens again."""
+) -> tuple[Sequence[HistoryEntry], Sequence[HistoryEntry]]:
+    """Return the entries that a summary is to stand for, and those that are kept: the newest turns
+    that fit `keep_tokens`, with at most `keep_entries` entries; the newest turn may take half as
+    many tokens again."""
     starts = [
         index
         for index, entry in enumerate(entries)
@@ -90,7 +84,7 @@ def cut(
         if used > room or len(entries) - start > keep_entries:
             break
         kept_from = start
-    return Cut(tuple(entries[:kept_from]), tuple(entries[kept_from:]))
+    return entries[:kept_from], entries[kept_from:]
 
 
 def material(previous: str, older: Sequence[Message], max_tokens: int, scale: Scale) -> str:
@@ -148,14 +142,14 @@ class Compactor:
         *,
         database: Database,
         clock: Clock,
-        side_calls: SideCalls,
+        quota: Quota,
         estimator: Estimator,
         setbacks: Setbacks,
     ) -> None:
         self.estimator = estimator
         self._database = database
         self._clock = clock
-        self._side_calls = side_calls
+        self._quota = quota
         self._resting, self._too_long = setbacks.resting, setbacks.too_long
 
     def rests(self, session_id: str) -> bool:
@@ -195,11 +189,11 @@ class Compactor:
         if budget < LEAST_BUDGET_TOKENS:
             return False
         entries = await self._database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
-        parts = cut(entries, keep_tokens, scale, keep_entries=keep_entries)
-        if not parts.older:
+        older, kept = cut(entries, keep_tokens, scale, keep_entries=keep_entries)
+        if not older:
             return False
         try:
-            draft = await self.draft(ctx, found, parts.older, budget, scale)
+            draft = await self.draft(ctx, found, older, budget, scale)
         except (ProviderError, Refused, TimeoutError) as error:
             log.warning("compaction_failed", session=session_id, error=repr(error))
             self.rest(session_id)
@@ -216,7 +210,7 @@ class Compactor:
         log.info("compacted", session=session_id, messages=draft.messages, tokens=draft.tokens)
         ctx.past = Past(
             await self._database.read(lambda tx: summaries.reach(tx, session_id)),
-            tuple(entry.message for entry in parts.kept),
+            tuple(entry.message for entry in kept),
         )
         ctx.history = read_by_model(ctx.past)
         ctx.summarised = ctx.past.reach.summary
@@ -239,18 +233,18 @@ class Compactor:
         Raises:
             ProviderError, Refused, TimeoutError: there is no summary.
         """
-        payer = _payer(ctx)
+        asking = self._asking(ctx)
         window = min(ctx.model.context_window, budget * 2)
         previous = found.summary.text if found.summary else ""
         text = material(previous, [entry.message for entry in older], window // 2, scale)
         facts = ""
         if await ctx.toolbox.find("memory"):
             try:
-                facts = await self._side_calls.facts(payer, text)
+                facts = await asking.facts(text)
             except (ProviderError, EmptyAnswer, TimeoutError) as error:
                 log.warning("facts_failed", error=repr(error))
         words = min(SUMMARY_WORDS, max(40, int(budget * SUMMARY_SHARE / 2)))
-        said = await self._side_calls.summary(payer, text, words=words, focus=focus)
+        said = await asking.summary(text, words=words, focus=focus)
         said = shortened_to(said, int(budget * SUMMARY_SHARE), scale)
         return Draft(
             ctx.facts.session_id,
@@ -260,6 +254,12 @@ class Compactor:
             scale.text(said),
             facts,
         )
+
+    def _asking(self, ctx: TurnContext) -> SideCalls:
+        def took(ms: float) -> None:
+            ctx.provider_ms += ms
+
+        return SideCalls(self._quota, ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
 
     async def flush(self, ctx: TurnContext, summary: Summary) -> None:
         """Append a summary's facts to memory, through the guard like any other tool call.
@@ -283,13 +283,6 @@ class Compactor:
             summaries.flushed(tx, summary.id, now)
 
         await self._database.transact(write)
-
-
-def _payer(ctx: TurnContext) -> Payer:
-    def took(ms: float) -> None:
-        ctx.provider_ms += ms
-
-    return Payer(ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
 
 
 def _line(entry: Message) -> str:

@@ -20,6 +20,7 @@ from aouo.facts.work import Facts
 from aouo.guard.action import Action, Outcome
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
+from aouo.packs.format.skills import Skill
 from aouo.turn.recording import Recording
 from aouo.turn.toolbox import Toolbox
 
@@ -52,24 +53,7 @@ class Abort:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """One more dispatch; the model reads the reason."""
-
-    reason: str
-
-
 Ending: TypeAlias = Ack | Nack | Abort
-
-
-@dataclass(frozen=True, slots=True)
-class SkillView:
-    """One skill as the prompt lists it; `body` only where the prompt holds it whole."""
-
-    name: str
-    description: str
-    triggers: tuple[str, ...] = ()
-    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +61,8 @@ class PackView:
     """What a turn knows of the active pack; "" where there is nothing, 0 = no limit.
 
     `turn_tokens_key` names what bounds one turn, "" = the pack itself. `platforms` is where it
-    answers, () = everywhere. `skill_body` is the text of the skill at hand.
+    answers, () = everywhere. A skill has a `body` only where the prompt holds it whole;
+    `skill_body` is the text of the skill at hand.
     """
 
     name: str = ""
@@ -85,7 +70,7 @@ class PackView:
     description: str = ""
     soul_additions: str = ""
     rules_additions: str = ""
-    skills: tuple[SkillView, ...] = ()
+    skills: tuple[Skill, ...] = ()
     examples: tuple[Example, ...] = ()
     history_messages: int = 0
     memory_policy: MemoryPolicy = "full"
@@ -233,7 +218,7 @@ class DispatchContext:
         self.finish_reason = ""
         self.bounded_by: Bound = ""
         self.answered_by: tuple[str, str] = ("", "")  # provider and model
-        self.again: Retry | None = None
+        self.again: str | None = None  # why the answer is sent back
 
     def ack(self, text: str, native: str = "", *, shown: bool = False) -> None:
         """End the turn with this answer; `native` and `shown` as in `Ack`."""
@@ -249,7 +234,7 @@ class DispatchContext:
 
     def retry(self, reason: str) -> None:
         """Send the answer back; the model reads `reason`."""
-        self.again = Retry(reason)
+        self.again = reason
 
     @property
     def stopped(self) -> bool:

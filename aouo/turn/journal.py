@@ -7,6 +7,7 @@ another one has resumed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from aouo.facts.accounts import AuditEntry, Spent
 from aouo.facts.ports import Clock, stamp
@@ -17,13 +18,13 @@ from aouo.store.database import Database, Tx
 from aouo.turn.context import TurnContext
 
 
+@dataclass(slots=True, eq=False)
 class Journal:
     """Writes the rows of one turn."""
 
-    def __init__(self, *, database: Database, clock: Clock, job: Job) -> None:
-        self._database = database
-        self._clock = clock
-        self._job = job
+    database: Database
+    clock: Clock
+    job: Job
 
     async def calls(
         self,
@@ -62,20 +63,20 @@ class Journal:
 
     async def intents(self, turn_id: str) -> dict[str, bool]:
         """Return the calls that a crash cut off: call id → whether it may run again."""
-        return await self._database.read(lambda tx: turns.intents(tx, turn_id), once=True)
+        return await self.database.read(lambda tx: turns.intents(tx, turn_id), once=True)
 
     async def _write(
         self, ctx: TurnContext, work: Callable[[Tx, str], None], *, durable: bool = False
     ) -> None:
-        now = stamp(self._clock)
+        now = stamp(self.clock)
         spent, ctx.spent = ctx.spent, []
 
         def write(tx: Tx) -> None:
-            jobs.check_claim(tx, self._job)
+            jobs.check_claim(tx, self.job)
             record_all(tx, spent, now)
             work(tx, now)
 
-        await self._database.transact(write, durable=durable, brief=True)
+        await self.database.transact(write, durable=durable, brief=True)
 
 
 def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:

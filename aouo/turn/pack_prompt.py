@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from aouo.packs.format.manifest import MemoryPolicy
-from aouo.turn.context import PackView, SkillView
+from aouo.packs.format.skills import Skill
+from aouo.turn.context import PackView
 from aouo.turn.tokens import Scale
 
 _TRIGGERS_MAX = 3
@@ -69,7 +70,7 @@ def skills(pack: PackView) -> tuple[str, str]:
     return how, "\n\n".join(filter(None, ("\n".join(listed), *whole)))
 
 
-def index_line(skill: SkillView) -> str:
+def index_line(skill: Skill) -> str:
     """Return a skill's line in the list: its name, description and first triggers."""
     shown = [f'"{_short(trigger)}"' for trigger in skill.triggers[:_TRIGGERS_MAX]]
     when = f" (when: {', '.join(shown)})" if shown else ""

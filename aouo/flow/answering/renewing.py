@@ -120,15 +120,15 @@ class Renewing:
             scale.entries([entry.message for entry in entries]) * KEPT_SHARE,
             limits.session_tokens_max / LEAST_TURNS,
         )
-        parts = cut(entries, int(keep), scale)
+        older, _ = cut(entries, int(keep), scale)
         budget = budget_tokens(limits.context_window or ctx.model.context_window, 0)
 
         async def work() -> Draft | None:
-            if not parts.older:
+            if not older:
                 return None
             try:
                 async with typing(self._outbox.action, self._clock, job.inbound.address):
-                    return await compactor.draft(ctx, reach, parts.older, budget, scale)
+                    return await compactor.draft(ctx, reach, older, budget, scale)
             except (ProviderError, Refused, TimeoutError) as error:
                 log.warning("session_not_renewed", session=facts.session_id, error=repr(error))
                 return None

@@ -35,7 +35,7 @@ from aouo.tools.prepare import prepare
 from aouo.tools.registry import ToolContext
 from aouo.tools.results import NAME as RESULT_READ
 from aouo.turn.calls import Calls, spent_by
-from aouo.turn.context import PackView, SkillView, TurnContext
+from aouo.turn.context import PackView, TurnContext
 from aouo.turn.journal import Journal
 from aouo.turn.toolbox import Toolbox
 
@@ -192,7 +192,7 @@ class Turns:
 
         async def call_tool(action: Action, proposed: bool) -> Outcome:
             run = toolbox.runner(action.call.name, tool_context)
-            outcome = await generation.guard.call(action, run, approving, proposed=proposed)
+            outcome = await generation.guard.call(action, run, approving.approve, proposed=proposed)
             if outcome.kept:
                 toolbox.reveal((RESULT_READ,))
             return outcome
@@ -295,7 +295,7 @@ def _view_of(pack: Pack, active_skill: str, generation: Generation) -> PackView:
         soul_additions=pack.soul_additions,
         rules_additions=pack.rules_additions,
         skills=tuple(
-            SkillView(skill.name, skill.description, skill.triggers, skill.body if eager else "")
+            skill if eager else replace(skill, body="")
             for skill in pack.skills.values()
             if skill.qualified != active_skill
         ),

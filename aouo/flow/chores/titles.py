@@ -14,7 +14,7 @@ from aouo.plumbing.bus import Bus
 from aouo.store import sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
-from aouo.turn.side_calls import Payer
+from aouo.turn.side_calls import SideCalls
 
 log = structlog.get_logger()
 QUIET_S = 20.0
@@ -73,9 +73,9 @@ class Titles:
         title = ""
         async with self._generations.using() as now:
             row = Spent("title", now.quota.day(), pack=pack, person=person, turn_id=turn_id)
-            payer = Payer(now.model, row, spent.append, lambda ms: None)
+            asking = SideCalls(now.quota, now.model, row, spent.append)
             try:
-                title = await now.side_calls.title(payer, _lines(said))
+                title = await asking.title(_lines(said))
             except (ProviderError, Refused, TimeoutError) as error:
                 log.warning("title_failed", session=wanting.session_id, error=repr(error))
 

@@ -237,9 +237,7 @@ class Intake:
             raise _Missed(text("media.gone", what=item.in_words))
         row = replace(row, scope="vision")
         try:
-            return await self._patiently(
-                lambda: eyes.describe(images[0], item.caption, row, spent.append)
-            )
+            return await self._patiently(lambda: eyes(images[0], item.caption, row, spent.append))
         except EmptyAnswer as error:
             raise _Missed(words.not_seen("silent")) from error
         except Refused as error:

@@ -45,7 +45,7 @@ _Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
 
 @dataclass(frozen=True, slots=True)
 class Approving:
-    """One turn's way to ask the owner; see `guard.approval.Approver`.
+    """One turn's way to ask the owner; see `guard.approval.Approve`.
 
     `owner` is their id, `chat` their private one if the turn is elsewhere, `asks_for` whose turn it
     is.
