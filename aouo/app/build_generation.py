@@ -24,10 +24,6 @@ from aouo.facts.ports import ChatModel
 from aouo.flow.generation import (
     Generation,
     Installable,
-    Senses,
-    Showing,
-    Transport,
-    TurnLimits,
 )
 from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
@@ -105,7 +101,6 @@ async def _built(
         owner=Owner.of(settings.telegram.owner),
         admission=_admission(settings),
         redactor=redactor,
-        timezone=settings.cron.timezone,
         cron=settings.cron,
         heartbeat=settings.heartbeat,
         attention=settings.attention.rules,
@@ -124,11 +119,12 @@ async def _built(
         pipelines=_pipelines(settings, shared, redactor, quota, compactor),
         compactor=compactor,
         quota=quota,
-        limits=_limits(settings),
+        advanced=settings.advanced,
         executor=_executor(settings, shared, quota),
-        showing=_showing(settings),
-        senses=Senses(speech.ears, eyes_of(settings, shared.session, quota)),
-        transport=_transport(settings),
+        telegram=settings.telegram,
+        ui=settings.ui,
+        ears=speech.ears,
+        eyes=eyes_of(settings, shared.session, quota),
         retention=settings.retention,
         paid=paid_for(settings),
     )
@@ -137,13 +133,6 @@ async def _built(
 def _admission(settings: Settings) -> Admission:
     telegram = settings.telegram
     return Admission(telegram.allowed_user_ids, telegram.groups == "all")
-
-
-def _limits(settings: Settings) -> TurnLimits:
-    advanced = settings.advanced
-    return TurnLimits(
-        float(advanced.turn_timeout_s), advanced.session_tokens_max, advanced.context_window
-    )
 
 
 def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
@@ -156,16 +145,6 @@ def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
         effort=provider.effort,
         session_tokens_max=settings.advanced.session_tokens_max,
     )
-
-
-def _showing(settings: Settings) -> Showing:
-    telegram = settings.telegram
-    return Showing(telegram.streaming, telegram.max_parts, settings.ui.show_tool_calls)
-
-
-def _transport(settings: Settings) -> Transport:
-    telegram = settings.telegram
-    return Transport(telegram.message_batch_ms / 1000, telegram.resend_unknown)
 
 
 def _servers(settings: Settings, shared: Shared, held: Holder) -> Servers:

@@ -213,7 +213,7 @@ def flow_of(
             "menu": lambda job, said: menus.open(job),
             "setup_topics": lambda job, said: setting_up.run(job),
         },
-        limit_s=lambda: generations.now.limits.turn_timeout_s,
+        limit_s=lambda: generations.now.advanced.turn_timeout_s,
     )
     topics = TopicEvents(database=database, clock=clock, replies=replies)
     answer_gate = partial(answer_gate_of, replies, waiting)

@@ -25,7 +25,6 @@ from aouo.flow.asking import Asking
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.titles import Titles
-from aouo.flow.command_results import CommandResults
 from aouo.flow.deciding import Deciding
 from aouo.flow.files.uploads import Uploads
 from aouo.flow.generations import Generations
@@ -144,7 +143,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         return generations.redactor
 
     def zones(name: str = "") -> tzinfo:
-        return zone_of(name, generations.now.timezone)
+        return zone_of(name, generations.now.cron.timezone)
 
     uploads = Uploads(home.media)
     on_the_page = WebMessenger(database=database, clock=clock, place=uploads.place)
@@ -162,7 +161,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     ledger = Ledger(
         database=database,
         clock=clock,
-        resend_unknown=lambda: generations.now.transport.resend_unknown,
+        resend_unknown=lambda: generations.now.telegram.resend_unknown,
         owner=owner,
         moved=moved,
         publish=shared.bus.publish,
@@ -197,7 +196,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         database=database,
         clock=clock,
         policy=lambda: LanePolicy(Installed(generations.library.names)),
-        burst_s=lambda: generations.now.transport.burst_s,
+        burst_s=lambda: generations.now.telegram.message_batch_ms / 1000,
         ready=bell.ring,
         redactor=redactor,
         waits=waiting_notice.look,
@@ -210,7 +209,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         wake=bell.ring,
         owner=owner,
-        results=CommandResults(library=lambda: generations.library, post_actions=said.post_actions),
+        post_actions=said.post_actions,
         added=said.commands.added,
         media=home.media,
     )

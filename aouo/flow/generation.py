@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from aouo.config.sections import Approvals, Cron, Heartbeat, Memory, Retention
+from aouo.config.sections import (
+    Advanced,
+    Approvals,
+    Cron,
+    Heartbeat,
+    Memory,
+    Retention,
+    Telegram,
+    Ui,
+)
 from aouo.facts.attachments import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
@@ -34,40 +42,6 @@ from aouo.turn.sight import Describe
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLimits:
-    """How long a turn may take, and what it may fill; `context_window` 0 = the model's own."""
-
-    turn_timeout_s: float
-    session_tokens_max: int
-    context_window: int
-
-
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """How a turn is shown while it runs, and in how many messages its answer may come."""
-
-    streaming: Literal["edits", "draft", "off"]
-    max_parts: int
-    names_tools: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Senses:
-    """What understands files; None, or a lack, = it is not set up."""
-
-    ears: Ears | Lack
-    eyes: Describe | None
-
-
-@dataclass(frozen=True, slots=True)
-class Transport:
-    """How long texts are gathered into one message, and whether a doubtful answer goes again."""
-
-    burst_s: float
-    resend_unknown: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Installable:
     """How packs are read from the disk: as they lie there, or as if some were installed with
     these content hashes; and the tools that there are with them. `trusted_keys` are signers."""
@@ -88,7 +62,6 @@ class Generation:
     owner: Owner
     admission: Admission
     redactor: Redactor
-    timezone: str
     cron: Cron
     heartbeat: Heartbeat
     attention: AttentionRules
@@ -109,11 +82,13 @@ class Generation:
     pipelines: Pipelines
     compactor: Compactor
     quota: Quota
-    limits: TurnLimits
+    advanced: Advanced
     executor: Executor
-    showing: Showing
-    senses: Senses
-    transport: Transport
+    telegram: Telegram
+    ui: Ui
+    ears: Ears | Lack
+    eyes: Describe | None
+    """Understand files; None, or a lack, = it is not set up."""
     retention: Retention
     paid: tuple[Paid, ...]
     """What may cost money."""

@@ -239,7 +239,7 @@ class Answering:
         try:
             if pictured:
                 ctx.images = await self._intake.images_of(job, ctx.model)
-            limit_s = turn.plan.timeout_s or generation.limits.turn_timeout_s
+            limit_s = turn.plan.timeout_s or generation.advanced.turn_timeout_s
             run = self._running.run(job.id, limit_s, work)
             if turn.view.streams:
                 run = streamed(self._bus, ctx.facts, turn.plan.hints, run)

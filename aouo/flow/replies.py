@@ -11,6 +11,7 @@ from typing import TypeAlias
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
+from aouo.commands.post_actions import PostActions
 from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
@@ -20,7 +21,7 @@ from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
-from aouo.flow.command_results import CommandResults, Outcome
+from aouo.flow.command_results import Outcome, carry_out
 from aouo.flow.files import media_files
 from aouo.flow.questions import settled_cards
 from aouo.outbound.outbox import Outbox
@@ -59,7 +60,7 @@ class Replies:
         running: Running,
         wake: Callable[[Lane], None],
         owner: Callable[[], Owner],
-        results: CommandResults,
+        post_actions: PostActions,
         added: Callable[[], Mapping[str, AddedCommand]],
         media: Path,
     ) -> None:
@@ -70,7 +71,7 @@ class Replies:
         self._running = running
         self._wake = wake
         self._owner = owner
-        self._results = results
+        self._post_actions = post_actions
         self._added = added
         self._media = media
 
@@ -281,7 +282,7 @@ class Replies:
             if said:
                 call = replace(call, name=said.name, rest=said.rest, words=said.words)
             result = handler(tx, call)
-            outcome = self._results.carry_out(tx, job, call, result)
+            outcome = carry_out(tx, job, call, result, self._library(), self._post_actions)
             results[:], outcomes[:] = [result], [outcome]
             if outcome.said is None:
                 return None

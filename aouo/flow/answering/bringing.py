@@ -126,7 +126,7 @@ class Bringing:
             report.name, report.pack if several else "", by_command=by_command
         )
         text = sentences.run_failed(report.text) if report.failed else report.text
-        max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
+        max_parts = generation.telegram.max_parts if inbound.address.platform == "tg" else 0
         parts = report_parts.take(tx, report.turn_id)
         if not text or _is_said(text, parts):
             return with_tail(parts, tail)

@@ -21,7 +21,7 @@ from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
 from aouo.flow.answering.turns import Turn
 from aouo.flow.generation import Generation
-from aouo.flow.handlers.budget_refusals import Asking, BudgetRefusals, refusal_by
+from aouo.flow.handlers.budget_refusals import Ask, BudgetRefusals, refusal_by
 from aouo.flow.handlers.editing import offer_untold
 from aouo.flow.questions import settled_cards
 from aouo.outbound.answers import is_among, messages_of_answer
@@ -160,7 +160,7 @@ class Commit:
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
         tail = sentences.badge(badge) if badge else ""
-        max_parts = generation.showing.max_parts if facts.address.platform == "tg" else 0
+        max_parts = generation.telegram.max_parts if facts.address.platform == "tg" else 0
         shown = len(filled.ids)
         messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
         messages = _clean(messages, generation)
@@ -239,7 +239,7 @@ class Commit:
         filled: Filled,
         *,
         refusal: Refusal | None = None,
-        asking: Asking | None = None,
+        asking: Ask | None = None,
         asked: bool = False,
     ) -> int:
         ctx, row = turn.ctx, turn.ctx.facts
@@ -262,7 +262,7 @@ class Commit:
                 budgets.refuse(tx, refusal, now)
             kind = "ending" if asked else "reply"
             rows = _queued(tx, turn, messages, last, now, buttons, kind=kind)
-            return [*rows, asking.add(tx, now)] if asking else rows
+            return [*rows, asking(tx, now)] if asking else rows
 
         return await self._settle(turn, write, unless_stopped=not asked)
 

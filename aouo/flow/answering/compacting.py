@@ -102,7 +102,7 @@ class Compacting:
                 return error
 
         try:
-            ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
+            ended = await self._running.run(job.id, generation.advanced.turn_timeout_s, work)
         except asyncio.CancelledError:
             await self._replies.give_back(job, ctx.spent)
             raise
@@ -170,7 +170,7 @@ async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: st
     compactor, model = generation.compactor, ctx.model
     _, reach, entries = plan
     scale = compactor.estimator.scale(model.provider, model.model)
-    budget = budget_tokens(generation.limits.context_window or model.context_window, 0)
+    budget = budget_tokens(generation.advanced.context_window or model.context_window, 0)
     return await compactor.draft(ctx, reach, entries, budget, scale, focus=focus)
 
 

@@ -113,7 +113,7 @@ class Renewing:
     async def _drafted(self, turn: Turn, plan: Plan) -> Draft | StopReason | None:
         """None = there is no summary."""
         ctx, job, generation = turn.ctx, turn.job, turn.generation
-        limits, compactor = generation.limits, generation.compactor
+        limits, compactor = generation.advanced, generation.compactor
         facts, reach, entries = plan
         scale = compactor.estimator.scale(ctx.model.provider, ctx.model.model)
         keep = min(

@@ -215,8 +215,8 @@ class Turns:
 
     def _plan(self, job: Job, generation: Generation) -> Plan:
         inbound = job.inbound
-        here, showing = inbound.address.platform, generation.showing
-        streams = here == "web" or (here == "tg" and showing.streaming != "off")
+        here, telegram = inbound.address.platform, generation.telegram
+        streams = here == "web" or (here == "tg" and telegram.streaming != "off")
         return plan(inbound.origin, inbound.content, streams=streams, message_id=inbound.message_id)
 
     def _view(
@@ -230,7 +230,7 @@ class Turns:
         behind: Sequence[Delivery],
     ) -> LiveView | SilentView:
         """What the turn shows in its conversation while it runs."""
-        address, showing = job.inbound.address, generation.showing
+        address, telegram = job.inbound.address, generation.telegram
         capabilities = self._capabilities.get(address.platform, Capabilities())
         if planned.mode == "isolated":
             return SilentView(
@@ -246,11 +246,11 @@ class Turns:
             address=address,
             turn_id=facts.id,
             streaming=planned.stream,
-            drafts=showing.streaming == "draft"
+            drafts=telegram.streaming == "draft"
             and address.platform == "tg"
             and job.inbound.chat_kind == "private"
             and not address.thread_id,
-            max_parts=showing.max_parts if address.platform == "tg" else _ALL_PARTS,
+            max_parts=telegram.max_parts if address.platform == "tg" else _ALL_PARTS,
             capabilities=capabilities,
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
@@ -258,7 +258,7 @@ class Turns:
             behind=behind,
             redactor=generation.redactor,
             for_owner=generation.owner.is_owner(job.inbound),
-            names_tools=showing.names_tools,
+            names_tools=generation.ui.show_tool_calls,
         )
 
 

@@ -54,8 +54,8 @@ class Words:
         permitted = generation.permitted(wanted.pack)
         allowed = generation.registry.allowed(permitted, generation.enabled, wanted.pack)
         openers = openers_of(allowed, off_record=job.off_record or wanted.off_record)
-        audience = Audience(model, wanted.pack, openers, generation.senses, generation.quota)
-        limit_s = generation.limits.turn_timeout_s
+        audience = Audience(model, wanted.pack, openers, generation)
+        limit_s = generation.advanced.turn_timeout_s
         try:
             taken = await self._running.run(
                 job.id, limit_s, lambda: self._intake.take_in(job, wanted.said, audience)

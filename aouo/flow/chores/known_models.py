@@ -75,7 +75,7 @@ class KnownModels:
 
     async def _tell(self, model: KnownModel, key: str, said: Inquiry) -> None:
         today = self._clock.now().date()
-        window_set = bool(self._generations.now.limits.context_window)
+        window_set = bool(self._generations.now.advanced.context_window)
         found = tuple(concerns(model, said, key, today, window_set=window_set))
         self._concerns[key] = found
         log.info(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from typing import TypeAlias
 
 import structlog
 
@@ -12,7 +14,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import RETRY, Carried, TurnHints
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Album, Attached, Command, Inbound, Text
-from aouo.facts.ports import ChatModel, Clock, Rendered, iso
+from aouo.facts.ports import ChatModel, Clock, iso
 from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
@@ -36,18 +38,9 @@ def refusal_by(error: Exception, turn_id: str) -> Refusal | None:
     return Refusal(turn_id, error.day, error.kind, error.name, error.raise_usd, provider, model)
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """The owner is to be asked, in their `chat`, about the budget that stopped a turn."""
-
-    chat: ConversationAddress
-    card: Rendered
-    turn_id: str
-
-    def add(self, tx: Tx, now: str) -> Delivery:
-        """Queue the card. It is of no turn: it keeps no word of one that is off the record."""
-        key = deliveries.raise_key(self.turn_id)
-        return deliveries.add(tx, self.chat, "notice", self.card, now, key=key)
+Ask: TypeAlias = Callable[[Tx, str], Delivery]
+"""Queues the card that asks the owner about the budget that stopped a turn. It is of no turn: it
+keeps no word of one that is off the record."""
 
 
 class BudgetRefusals:
@@ -71,7 +64,7 @@ class BudgetRefusals:
 
     async def asking(
         self, job: Job, error: Exception, turn_id: str, generation: Generation
-    ) -> Asking | None:
+    ) -> Ask | None:
         """The card with which the owner is asked to raise the budget that stopped a turn, None =
         it was something else, or they read it in this very chat, or they are not asked."""
         inbound = job.inbound
@@ -85,7 +78,12 @@ class BudgetRefusals:
             return asked < generation.approvals.per_hour and not gone.is_closed(tx, chat)
 
         card = questions.raising(error, turn_id, inbound)
-        return Asking(chat, card, turn_id) if await self._database.read(may) else None
+        key = deliveries.raise_key(turn_id)
+
+        def ask(tx: Tx, now: str) -> Delivery:
+            return deliveries.add(tx, chat, "notice", card, now, key=key)
+
+        return ask if await self._database.read(may) else None
 
     async def model_for(self, address: ConversationAddress, generation: Generation) -> ChatModel:
         """The model that was chosen here for today, or the usual one."""
