@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from aouo.app.services import (
@@ -16,15 +16,12 @@ from aouo.app.services import (
     with_model,
 )
 from aouo.app.shared import Shared
-from aouo.app.tools import RegistryOf, guarded_tools
+from aouo.app.tools import guarded_tools
 from aouo.config.sections import McpServer
 from aouo.config.settings import Settings
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
-from aouo.flow.generation import (
-    Generation,
-    Installable,
-)
+from aouo.flow.generation import Generation
 from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
@@ -35,8 +32,8 @@ from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
 from aouo.spending.quota import Quota
 from aouo.store import installs
-from aouo.tools.mcp_servers import Server, Servers
-from aouo.turn.compaction import Compactor, Setbacks
+from aouo.tools.mcp_servers import Server
+from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
 from aouo.turn.execute import Executor
 from aouo.turn.extensions import extended
@@ -88,12 +85,14 @@ async def _built(
     packs = await _scanned(settings, shared)
     model = shared.model or await _model(settings, shared, held)
     quota = _quota(settings, shared, model)
+    causes = (model, settings.budgets, settings.advanced)
     compactor = Compactor(
         database=shared.database,
         clock=shared.clock,
         quota=quota,
         estimator=shared.estimator,
-        setbacks=held.take(("setbacks", model, settings.budgets, settings.advanced), Setbacks),
+        resting=held.take(("resting", *causes), dict[str, int]),
+        too_long=held.take(("too long", *causes), dict[str, int]),
     )
     return Generation(
         held=held,
@@ -107,7 +106,10 @@ async def _built(
         looking=looking,
         memory=settings.memory,
         library=packs,
-        installable=_installable(settings, shared, registry_of),
+        scanned=partial(_scanned, settings, shared),
+        as_if=partial(as_if, shared.home, settings.packs, settings.tools.enabled, shared.database),
+        registry_of=registry_of,
+        trusted_keys=settings.packs.trusted_keys,
         registry=registry_of(packs),
         enabled=settings.tools.enabled,
         servers=servers,
@@ -147,14 +149,12 @@ def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
     )
 
 
-def _servers(settings: Settings, shared: Shared, held: Holder) -> Servers:
+def _servers(settings: Settings, shared: Shared, held: Holder) -> Sequence[Server]:
     def made(name: str, one: McpServer) -> Server:
         return Server(name, one, shared.clock, shared.tasks, shared.session)
 
     named = settings.mcp.servers.items()
-    return Servers(
-        [held.take(("mcp", *item), partial(made, *item), Server.aclose) for item in named]
-    )
+    return [held.take(("mcp", *item), partial(made, *item), Server.aclose) for item in named]
 
 
 async def _model(settings: Settings, shared: Shared, held: Holder) -> ChatModel:
@@ -168,15 +168,6 @@ def _others(
         return await _model(with_model(settings, backend, name), shared, held)
 
     return other
-
-
-def _installable(settings: Settings, shared: Shared, registry_of: RegistryOf) -> Installable:
-    return Installable(
-        partial(_scanned, settings, shared),
-        partial(as_if, shared.home, settings.packs, settings.tools.enabled, shared.database),
-        registry_of,
-        settings.packs.trusted_keys,
-    )
 
 
 async def _scanned(settings: Settings, shared: Shared) -> Library:

@@ -25,6 +25,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Files
 from aouo.facts.schedule import ZoneOf
+from aouo.facts.taps import Tap
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
@@ -240,7 +241,8 @@ def flow_of(
             on(to.NameTopic, topics.name),
             on(events.TopicShut, topics.shut),
             on(to.AnswerGate, answer_gate),
-            on(to.ObeyTap, lambda job, tapped: taps[tapped.tap.name](job, tapped.tap)),
+            on(Tap, lambda job, tap: taps[tap.name](job, tap)),
+            on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
             on(events.Intruder, partial(refuse, replies, let_in)),
             on(events.Migrated, partial(move_chat, replies, moved)),
             on(events.Edited, lambda job, _: editing.apply(job)),
@@ -255,7 +257,6 @@ def flow_of(
                 lambda job, it: replies.answer(job, say("messages.unsupported", what=it.what)),
             ),
             on(events.Illegible, lambda job, _: replies.set_unreadable_aside(job)),
-            on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
         ),
         bringing=bringing,
         forget=intake.forget,

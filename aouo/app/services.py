@@ -14,6 +14,7 @@ from aouo.config.settings import Settings
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import ChatModel, Clock
+from aouo.packs.format.manifest import Budget as PackBudget
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.zones import zone_of
@@ -28,7 +29,7 @@ from aouo.providers.known.windows import window_of
 from aouo.providers.service import Service
 from aouo.speech.rules import RULES, ears_model
 from aouo.speech.services import Backend, Ears, PriceOf, Speaker, SpeechService, Transcriber, Voice
-from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
+from aouo.spending.money import Budget, Price, Prices, Unit
 from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
 from aouo.turn.sight import Describe, describe
@@ -250,11 +251,7 @@ def price_told(facts: Facts | None) -> Price | None:
 def pack_budgets(library: Library) -> Mapping[str, PackBudget]:
     """What packs allow themselves; those without a ceiling are not there."""
     budgets = {name: pack.manifest.budget for name, pack in library.packs.items()}
-    return {
-        name: PackBudget(own.daily_usd, own.daily_tokens)
-        for name, own in budgets.items()
-        if own.daily_usd or own.daily_tokens
-    }
+    return {name: own for name, own in budgets.items() if own.daily_usd or own.daily_tokens}
 
 
 def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Price | None:

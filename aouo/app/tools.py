@@ -29,7 +29,7 @@ from aouo.tools.fetch import fetch
 from aouo.tools.files import check_room, list_dir, read_file, write_file
 from aouo.tools.journal import journal_add, journal_search
 from aouo.tools.load import load_skills, load_tools
-from aouo.tools.mcp_servers import Servers
+from aouo.tools.mcp_servers import Server
 from aouo.tools.memory import memory
 from aouo.tools.memory_edits import memory_edits
 from aouo.tools.msg import msg
@@ -60,7 +60,7 @@ def guarded_tools(
     *,
     scan_dirs: Sequence[str],
     sandbox: Sandbox,
-    servers: Servers,
+    servers: Sequence[Server],
     voice: Voice | Lack,
     zone_of: ZoneOf,
     schedules_run: bool,
@@ -121,7 +121,7 @@ def guarded_tools(
     ]
 
     def registry_of(packs: Library) -> Registry:
-        return Registry([*ours, *pack_tools(packs, shop)], servers.sources)
+        return Registry([*ours, *pack_tools(packs, shop)], servers)
 
     return guard, registry_of, looking
 

@@ -46,8 +46,7 @@ from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
-from aouo.routing.bypass import LanePolicy
-from aouo.routing.installed import Installed
+from aouo.routing.bypass import concerns_us, lane_of
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.schedules import Schedules
 from aouo.words.catalogue import text
@@ -195,7 +194,8 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     inbox = Inbox(
         database=database,
         clock=clock,
-        policy=lambda: LanePolicy(Installed(generations.library.names)),
+        concerns_us=lambda inbound, pack: concerns_us(inbound, pack, generations.library.names),
+        lane_of=lane_of,
         burst_s=lambda: generations.now.telegram.message_batch_ms / 1000,
         ready=bell.ring,
         redactor=redactor,
@@ -221,9 +221,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             stores=shared.stores,
             library=lambda: generations.library,
             alone=generations.change,
-            scan=lambda pinned: generations.now.installable.as_if(pinned),
+            scan=lambda pinned: generations.now.as_if(pinned),
             refresh=refreshing.refresh,
-            trusted_keys=lambda: generations.now.installable.trusted_keys,
+            trusted_keys=lambda: generations.now.trusted_keys,
             zone_of=zones,
             owner=owner,
         )

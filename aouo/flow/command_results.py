@@ -14,8 +14,7 @@ from aouo.facts.events import Triggered
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Job
 from aouo.packs.library import Library
-from aouo.routing.bypass import LanePolicy
-from aouo.routing.installed import Installed
+from aouo.routing.bypass import lane_of
 from aouo.store import jobs, routes
 from aouo.store.database import Tx
 from aouo.words.catalogue import say
@@ -66,7 +65,7 @@ def _apart(tx: Tx, job: Job, call: CommandCall, carried: Carried, library: Libra
         return Outcome(None, waits=unchosen(tx, call, library))
     run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
     inbound = replace(job.inbound, content=run, origin="command")
-    lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)
+    lane = lane_of(inbound)
     jobs.add(tx, lane, inbound, call.now, carried=carried)
     jobs.keep(tx, job, None)
     return Outcome([say("commands.runs-apart", name=call.name)], (lane,))

@@ -32,24 +32,13 @@ from aouo.sandbox.run import Sandbox
 from aouo.speech.services import Ears
 from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
-from aouo.tools.mcp_servers import Servers
+from aouo.tools.mcp_servers import Server
 from aouo.tools.registry import Registry
 from aouo.triggers.looking import Looking
 from aouo.turn.compaction import Compactor
 from aouo.turn.execute import Executor
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.sight import Describe
-
-
-@dataclass(frozen=True, slots=True)
-class Installable:
-    """How packs are read from the disk: as they lie there, or as if some were installed with
-    these content hashes; and the tools that there are with them. `trusted_keys` are signers."""
-
-    scanned: Callable[[], Awaitable[Library]]
-    as_if: Callable[[Mapping[str, str]], Awaitable[Library]]
-    registry_of: Callable[[Library], Registry]
-    trusted_keys: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +57,18 @@ class Generation:
     looking: Looking
     memory: Memory
     library: Library
-    installable: Installable
+    scanned: Callable[[], Awaitable[Library]]
+    """Reads packs from the disk as they lie there."""
+    as_if: Callable[[Mapping[str, str]], Awaitable[Library]]
+    """Reads them as if some were installed with these content hashes."""
+    registry_of: Callable[[Library], Registry]
+    """Makes the tools that there are with them."""
+    trusted_keys: Mapping[str, str]
+    """The signers of packs."""
     registry: Registry
     enabled: tuple[str, ...]
     """The tools that the owner has enabled besides the core's."""
-    servers: Servers
+    servers: Sequence[Server]
     sandbox: Sandbox
     guard: Guard
     approvals: Approvals
@@ -100,5 +96,5 @@ class Generation:
 
     def renewed(self, packs: Library) -> Generation:
         """The same with other packs."""
-        registry = self.installable.registry_of(packs)
+        registry = self.registry_of(packs)
         return replace(self, library=packs, registry=registry)

@@ -28,7 +28,7 @@ from aouo.flow.handlers.table import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.replies import Replies
 from aouo.plumbing.bus import Bus
-from aouo.queue.lanes import Slot
+from aouo.queue.lanes import Slots
 from aouo.queue.running import Running, StopReason
 from aouo.routing import decisions as to
 from aouo.routing.decide import decide
@@ -64,14 +64,14 @@ class Flow:
         self._bringing = bringing
         self._forget = forget
 
-    async def handle(self, job: Job, slot: Slot) -> None:
+    async def handle(self, job: Job, slots: Slots) -> None:
         """Decide what the job asks for, do it, settle it."""
         fields: dict[str, object] = {"job": job.id, "conversation": str(job.inbound.address)}
         if job.off_record or is_once(job.inbound):
             fields["off_record"] = True
         with (
             structlog.contextvars.bound_contextvars(**fields),
-            self._running.beginning(job.id, job.lane, slot),
+            self._running.beginning(job.id, job.lane, slots),
         ):
             try:
                 try:

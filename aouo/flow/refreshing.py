@@ -28,7 +28,7 @@ class Refreshing:
         """
         async with self._one_by_one:
             now = self._generations.now
-            await self._swap(now.renewed(await now.installable.scanned()))
+            await self._swap(now.renewed(await now.scanned()))
 
     async def swap(self, prepare: Callable[[], Awaitable[Generation]]) -> None:
         """From now on new work begins with what `prepare` returns; packs that changed are opened

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import structlog
 
@@ -56,18 +56,6 @@ TWICE_WITHIN_S = 2.0
 """The same tap again within this time is a double tap and counts once."""
 
 
-class Policy(Protocol):
-    """The pure decisions that come before a job is in its lane."""
-
-    def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
-        """Return False for group talk that is not ours: not a word of it is stored."""
-        ...
-
-    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
-        """Return the lane that a job takes."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Filed:
     """What one transaction did: lanes that have work, lines for the log, and the answer ids of
@@ -81,6 +69,8 @@ class _Filed:
 class Inbox:
     """Stores arrivals, closes bursts, hands out claims.
 
+    `concerns_us` says of a message and its conversation's pack whether it is ours; `lane_of` which
+    lane one takes, told whether a question to its person is open.
     After the commit `ready` is told each lane that got work, and `waits` each lane that got a
     command, or anything while a question is open, which its person does not expect to wait.
     """
@@ -90,7 +80,8 @@ class Inbox:
         *,
         database: Database,
         clock: Clock,
-        policy: Callable[[], Policy],
+        concerns_us: Callable[[Inbound, str], bool],
+        lane_of: Callable[[Inbound, bool], Lane],
         burst_s: Callable[[], float],
         ready: Callable[[Lane], None],
         redactor: Callable[[], Redactor],
@@ -98,7 +89,8 @@ class Inbox:
     ) -> None:
         self._database = database
         self._clock = clock
-        self._policy = policy
+        self._concerns_us = concerns_us
+        self._lane_of = lane_of
         self._burst_s = burst_s
         self._ready = ready
         self._redactor = redactor
@@ -148,7 +140,7 @@ class Inbox:
         clean = cast("Inbound", self._redactor().known_in(inbound))
 
         def file(tx: Tx) -> _Filed:
-            lane = self._policy().lane_of(clean, answers_gate=False)
+            lane = self._lane_of(clean, False)
             filed(gathering.file_apart(tx, lane, clean, self._clock.now()))
             return _Filed((lane,), ())
 
@@ -291,7 +283,7 @@ class Inbox:
         route = routes.find(tx, inbound.address)
         if route and route.title:  # messages carry the title that the topic first had
             inbound = replace(inbound, title=route.title)
-        return self._policy().concerns_us(inbound, route.active_pack if route else "")
+        return self._concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[Lane]:
         """Turn one fact into jobs; return the lanes that have something ready now.
@@ -299,7 +291,7 @@ class Inbox:
         A message from a chat proves that we can write there, so jobs that waited for that go on.
         """
         if isinstance(inbound.content, Triggered):  # its person said nothing just now
-            lane = self._policy().lane_of(inbound, answers_gate=False)
+            lane = self._lane_of(inbound, False)
             jobs.add(tx, lane, inbound, iso(now))
             return [lane]
         if isinstance(inbound.content, Report):
@@ -328,7 +320,7 @@ class Inbox:
         if isinstance(inbound.content, Button):
             inbound = tap_references.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
-        lane = self._policy().lane_of(inbound, answers_gate=gate is not None)
+        lane = self._lane_of(inbound, gate is not None)
         if lane.bypasses:
             jobs.add(tx, lane, inbound, iso(now))
             _end_burst(tx, inbound)

@@ -70,6 +70,16 @@ class Slots:
         self._taken -= 1
         self._give()
 
+    @asynccontextmanager
+    async def parked(self) -> AsyncGenerator[None]:
+        """Free a slot that is taken within the block; take one again at its end."""
+        self.release()
+        try:
+            yield
+        finally:
+            # Even a cancelled job has to take one, or the limit would grow.
+            await finish(self.acquire())
+
     def _give(self) -> None:
         if self._gives:  # whoever was given one gave it back at once
             return
@@ -86,23 +96,6 @@ def kind_of(lane: Lane) -> str:
     """Return what the slots for a lane's jobs are counted by."""
     origin = lane.partition(":")[0]
     return origin if origin in TRIGGERS else ""
-
-
-class Slot:
-    """One of the limited places for running jobs; given back while its job waits on a person."""
-
-    def __init__(self, free: Slots) -> None:
-        self._free = free
-
-    @asynccontextmanager
-    async def parked(self) -> AsyncGenerator[None]:
-        """Free the place within the block; take one again at its end."""
-        self._free.release()
-        try:
-            yield
-        finally:
-            # Even a cancelled job has to take one, or the limit would grow.
-            await finish(self._free.acquire())
 
 
 class Bell:
@@ -176,7 +169,7 @@ class Lanes:
         *,
         bell: Bell,
         claim: Callable[[Lane], Awaitable[Job | None]],
-        handle: Callable[[Job, Slot], Awaitable[None]],
+        handle: Callable[[Job, Slots], Awaitable[None]],
         slots: Callable[[str], int],
     ) -> None:
         self._bell = bell
@@ -222,7 +215,7 @@ class Lanes:
             while not (self._closed or goes_on):
                 if (job := await self._claim(lane)) is None:
                     return
-                await self._handle(job, Slot(free or self._free[kind_of(lane)]))
+                await self._handle(job, free or self._free[kind_of(lane)])
                 goes_on = free is not None and free.is_wanted
         except BaseException:
             self._closed = True  # all of them end, and none begins

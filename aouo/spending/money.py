@@ -118,14 +118,6 @@ class Prices:
         return tuple((provider, name) for name in dict.fromkeys(names) if name != model)
 
 
-@dataclass(frozen=True, slots=True)
-class PackBudget:
-    """What a pack allows itself a day, from its pack.yml; 0 = no ceiling."""
-
-    daily_usd: float = 0.0
-    daily_tokens: int = 0
-
-
 def own_key(name: str, pack: str) -> str:
     """Return how sentences name a ceiling that a pack sets itself."""
     return f"budget.{name} in the pack.yml of “{pack}”"

@@ -25,6 +25,7 @@ from aouo.facts.transcript import (
     TextDelta,
     Usage,
 )
+from aouo.packs.format.manifest import Budget as PackBudget
 from aouo.plumbing.redact import Redactor
 from aouo.providers.cleaning import Cleaning
 from aouo.spending.limits import Limits, of_money
@@ -34,14 +35,13 @@ from aouo.spending.money import (
     Bounds,
     Budget,
     Ceiling,
-    PackBudget,
     Price,
     affordable,
     most_usd,
 )
 from aouo.spending.over import budget_exceeded, quota_exceeded
 from aouo.spending.paying import Paying
-from aouo.spending.reservations import OverLimit, Reservation, Reservations
+from aouo.spending.reservations import OverLimit, Reservations, Settle, nothing_reserved
 from aouo.store import budgets, usage
 from aouo.store.database import Database
 
@@ -187,7 +187,7 @@ class Quota:
         if not worst_usd:
             ceilings = []  # what costs nothing needs no room
         limited = bool(ceilings or capped)
-        day, reservation = self.day(), Reservation()
+        day, reservation = self.day(), nothing_reserved
         if limited:
             day, reservation, most = await self._room(
                 model, row, most, prices, ceilings, least_tokens
@@ -215,7 +215,7 @@ class Quota:
         prices: Mapping[tuple[str, str], Price],
         ceilings: Sequence[Ceiling],
         least_tokens: int,
-    ) -> tuple[str, Reservation, Usage]:
+    ) -> tuple[str, Settle, Usage]:
         """Reserve room under every limit, waiting while calls at work take it up; return the day,
         the reservation, and `most` cut to the room there is."""
         while True:

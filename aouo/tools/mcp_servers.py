@@ -211,25 +211,15 @@ class Server:
         return f"The server {self._name!r} is down: {self._why or 'it ended'}."
 
 
-class Servers:
-    """All configured servers."""
-
-    def __init__(self, servers: Sequence[Server]) -> None:
-        self.sources: tuple[Server, ...] = tuple(servers)
-
-    def facts(self) -> dict[str, Any]:
-        return {server.group: server.facts() for server in self.sources}
-
-
 @asynccontextmanager
 async def supervised(
     settings: Mapping[str, McpServer], clock: Clock, session: aiohttp.ClientSession
-) -> AsyncGenerator[Servers]:
+) -> AsyncGenerator[Sequence[Server]]:
     """Yield the servers; at the end every connection is closed and every child is gone."""
     async with asyncio.TaskGroup() as group:
         servers = [Server(name, one, clock, group, session) for name, one in settings.items()]
         try:
-            yield Servers(servers)
+            yield servers
         finally:
             for server in servers:
                 server.close()

@@ -51,16 +51,6 @@ class Workshop:
     proxy: EgressProxy
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """The files of one call besides its pack's: the data folder, paths `opened` by fence and
-    manifest, and `sent` files, which are read-only."""
-
-    own: Path
-    opened: tuple[Path, ...]
-    sent: tuple[Path, ...]
-
-
 def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
     """Make the tools of all packs; each may be called only in turns of its own pack."""
     return [_tool(pack, item, shop) for pack in library.packs.values() for item in pack.tools]
@@ -96,7 +86,7 @@ def _handler(
         given, sent = shop.sent.given(context.facts.address.folder, wish.model_extra or {})
         own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.facts.tenant)
         opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.facts.tenant, given)
-        order = _order(pack, item, given, _Open(own, opened, sent), context)
+        order = _order(pack, item, given, (own, *opened), sent, context)
         begun_s = time.perf_counter()
         try:
             egress = _egress(shop.proxy, pack.name, hosts)
@@ -148,17 +138,19 @@ def _order(
     pack: Pack,
     item: PackTool,
     given: Mapping[str, Any],
-    files: _Open,
+    changed: tuple[Path, ...],
+    sent: tuple[Path, ...],
     context: ToolContext,
 ) -> Order:
-    """Return what this call may see and do; a read-only tool gets nothing that it can write."""
-    source = pack.folder.resolve()
-    changed = (files.own, *files.opened)
+    """Return what this call may see and do: besides its pack's files it may change the data folder
+    and the paths after it, which fence and manifest open, and read `sent` files; a read-only tool
+    gets nothing that it can write."""
+    source, own = pack.folder.resolve(), changed[0]
     match item.does:
         case Calls(file=file, function=function):
             beside = (source / file).parent
             run: Function | Command = Function(source / file, function, (beside / _VENDOR, beside))
-            stdin, folder = json.dumps(given).encode(), files.own
+            stdin, folder = json.dumps(given).encode(), own
         case Starts(words=words):
             run, folder = Command(_program(source, words[0]), words), source
             stdin = json.dumps(_input(item, given, context)).encode()
@@ -166,10 +158,10 @@ def _order(
         run=run,
         stdin=stdin,
         folder=folder,
-        readable=(source, *files.sent, *(changed if item.reads else ())),
+        readable=(source, *sent, *(changed if item.reads else ())),
         writable=() if item.reads else changed,
         programs=_programs(pack),
-        env=(("HOME", str(files.own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(files.own))),
+        env=(("HOME", str(own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(own))),
         online=bool(pack.manifest.permissions.network),
         limits=LIMITS,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -125,17 +124,12 @@ def read_by_model(past: Past) -> list[Message]:
     return [heading(past.reach.summary), *kept] if past.reach.summary else kept
 
 
-@dataclass(frozen=True, slots=True)
-class Setbacks:
-    """What failed in sessions, by their ids: the turns that one still rests after a failure, and
-    the turns in a row that were too long. It outlives a compactor while its causes stay."""
-
-    resting: dict[str, int] = field(default_factory=dict[str, int])
-    too_long: dict[str, int] = field(default_factory=dict[str, int])
-
-
 class Compactor:
-    """Summarises for turns and for `/compact`, and flushes facts to memory."""
+    """Summarises for turns and for `/compact`, and flushes facts to memory.
+
+    By a session's id, `resting` are the turns that it still rests after a failure, `too_long` those
+    in a row that were too long. Both outlive a compactor while their causes stay.
+    """
 
     def __init__(
         self,
@@ -144,13 +138,14 @@ class Compactor:
         clock: Clock,
         quota: Quota,
         estimator: Estimator,
-        setbacks: Setbacks,
+        resting: dict[str, int],
+        too_long: dict[str, int],
     ) -> None:
         self.estimator = estimator
         self._database = database
         self._clock = clock
         self._quota = quota
-        self._resting, self._too_long = setbacks.resting, setbacks.too_long
+        self._resting, self._too_long = resting, too_long
 
     def rests(self, session_id: str) -> bool:
         """Whether this turn comes too soon after a failure; it counts, so ask once a turn."""

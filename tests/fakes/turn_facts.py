@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Person
 from aouo.facts.work import Facts
 
+_FACTS = Facts(
+    "t",
+    "s",
+    "notes",
+    "",
+    0,
+    session_key="s",
+    tenant="",
+    address=ConversationAddress("tg", "1"),
+    person=Person("1"),
+    origin="chat",
+    chat_kind="private",
+)
+
 
 def facts_of(pack: str = "notes", **changes: Any) -> Facts:
-    return Facts(
-        "t",
-        "s",
-        pack,
-        "",
-        0,
-        changes.pop("off_record", False),
-        **{
-            "session_key": "s",
-            "tenant": "",
-            "address": ConversationAddress("tg", "1"),
-            "person": Person("1"),
-            "origin": "chat",
-            "chat_kind": "private",
-            **changes,
-        },
-    )
+    return replace(_FACTS, pack=pack, **changes)
