@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,21 +19,21 @@ MAX_LOOKED_AT = 5_000
 MAX_PATHS = 500
 
 
+@dataclass(slots=True, eq=False)
 class Reach:
     """Turns the file lists of a pack and of the owner into files and folders that exist now."""
 
-    def __init__(self, fence: Fence, protection: Protection) -> None:
-        self._fence = fence
-        self._protection = protection
+    fence: Fence
+    protection: Protection
 
     def refusal(self, pack: str, path: Path) -> str:
         """Return why a pack may not look at `path`, whose links are followed; "" = it may."""
-        asked, opened = self._fence.areas(pack, "")
+        asked, opened = self.fence.areas(pack, "")
         if not any(area.covers(path) for area in asked):
             return f"{path} is not among the files of this pack (permissions.files)."
         if opened is not None and not any(area.covers(path) for area in opened):
             return f"{path} is outside of what the owner has opened (security.allowed_paths)."
-        if any(path.is_relative_to(one) for one in self._protection.closed()):
+        if any(path.is_relative_to(one) for one in self.protection.closed()):
             return f"{path} is the bot's own."
         return ""
 
@@ -41,9 +42,9 @@ class Reach:
 
         The guard has allowed the call, so the paths in it that its pack may ask for are open.
         """
-        own = self._fence.own(pack, tenant)
-        closed = self._protection.closed()
-        asked, opened = self._fence.areas(pack, tenant)
+        own = self.fence.own(pack, tenant)
+        closed = self.protection.closed()
+        asked, opened = self.fence.areas(pack, tenant)
         found = [path for area in asked for path in _both(area, opened)]
         for text in mentioned(payload):
             path = resolved(text, own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,11 +15,11 @@ FOLDER = "sent/"
 """How a model names such a file: `sent/<name>`, wherever the home is."""
 
 
+@dataclass(slots=True, eq=False)
 class SentFiles:
     """Knows what of the media folder `root` an action may read."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    root: Path
 
     def named(self, action: Action, text: str) -> Path | None:
         """Return the sent file of the action's conversation that `text` names, None = none."""
@@ -57,15 +58,15 @@ class SentFiles:
         if not media or name == text.strip() or "/" in name or "\0" in name:
             return None
         try:
-            file = (self._root / media / name).resolve()
+            file = (self.root / media / name).resolve()
             return file if file.is_file() and self.holds(media, file) else None
         except OSError:  # no name of a file is that long
             return None
 
     def holds(self, media: str, path: Path) -> bool:
         """Whether `path`, links followed, was sent to the conversation whose folder is `media`."""
-        folder = (self._root / media).resolve()
-        return bool(media) and folder.parent == self._root.resolve() and path.is_relative_to(folder)
+        folder = (self.root / media).resolve()
+        return bool(media) and folder.parent == self.root.resolve() and path.is_relative_to(folder)
 
 
 def _may_read(action: Action) -> bool:

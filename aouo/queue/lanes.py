@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 
 from aouo.facts.address import Lane
@@ -18,22 +19,24 @@ from aouo.facts.work import Job
 from aouo.plumbing.shield import finish
 
 
+@dataclass(slots=True, eq=False)
 class Slots:
     """A semaphore whose size follows the settings: `count` is asked whenever a slot is taken.
 
     First come, first served. A slot more is given when one is freed.
     """
 
-    def __init__(self, count: Callable[[], int]) -> None:
-        self._count = count
-        self._taken = 0
-        self._waiting: deque[Callable[[], None]] = deque()
-        self._gives = False
+    count: Callable[[], int]
+    _taken: int = field(init=False, default=0)
+    _waiting: deque[Callable[[], None]] = field(
+        init=False, default_factory=deque[Callable[[], None]]
+    )
+    _gives: bool = field(init=False, default=False)
 
     @property
     def left(self) -> int:
         """How many slots are free."""
-        return self._count() - self._taken
+        return self.count() - self._taken
 
     @property
     def is_wanted(self) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
 import aiohttp
@@ -96,21 +97,23 @@ async def _ask(
         ) from error
 
 
+@dataclass(slots=True, eq=False)
 class _Kept:
     """Answers by question, the newest `MAX_KEPT` of the last day."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._answers: OrderedDict[str, tuple[float, str]] = OrderedDict()
+    clock: Clock
+    _answers: OrderedDict[str, tuple[float, str]] = field(
+        init=False, default_factory=OrderedDict[str, tuple[float, str]]
+    )
 
     def get(self, key: str) -> str | None:
         at_s, text = self._answers.get(key, (0.0, ""))
-        if not text or self._clock.monotonic_s() - at_s >= KEPT_S:
+        if not text or self.clock.monotonic_s() - at_s >= KEPT_S:
             return None
         return text
 
     def put(self, key: str, text: str) -> None:
-        self._answers[key] = (self._clock.monotonic_s(), text)
+        self._answers[key] = (self.clock.monotonic_s(), text)
         self._answers.move_to_end(key)
         while len(self._answers) > MAX_KEPT:
             self._answers.popitem(last=False)

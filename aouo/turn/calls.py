@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from aouo.facts.accounts import AuditEntry, Spent
@@ -27,14 +27,17 @@ _REFUSED = (
 )
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Calls:
     """Makes the calls of one turn; neighbours that are read-only run at the same time."""
 
-    def __init__(self, *, journal: Journal) -> None:
-        self.journal = journal
-        self._proposed: dict[str, AuditEntry] = {}
-        self._asked_for: Counter[tuple[str, str]] = Counter()
-        self._times: dict[str, int] = {}  # by call id: how often the turn had asked for the same
+    journal: Journal
+    _proposed: dict[str, AuditEntry] = field(init=False, default_factory=dict[str, AuditEntry])
+    _asked_for: Counter[tuple[str, str]] = field(
+        init=False, default_factory=Counter[tuple[str, str]]
+    )
+    _times: dict[str, int] = field(init=False, default_factory=dict[str, int])
+    """By call id: how often the turn had asked for the same."""
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
         """Record the model's words with their calls, then make these; results keep their order."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -124,6 +125,7 @@ def read_by_model(past: Past) -> list[Message]:
     return [heading(past.reach.summary), *kept] if past.reach.summary else kept
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Compactor:
     """Summarises for turns and for `/compact`, and flushes facts to memory.
 
@@ -131,40 +133,31 @@ class Compactor:
     in a row that were too long. Both outlive a compactor while their causes stay.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        quota: Quota,
-        estimator: Estimator,
-        resting: dict[str, int],
-        too_long: dict[str, int],
-    ) -> None:
-        self.estimator = estimator
-        self._database = database
-        self._clock = clock
-        self._quota = quota
-        self._resting, self._too_long = resting, too_long
+    database: Database
+    clock: Clock
+    quota: Quota
+    estimator: Estimator
+    resting: dict[str, int]
+    too_long: dict[str, int]
 
     def rests(self, session_id: str) -> bool:
         """Whether this turn comes too soon after a failure; it counts, so ask once a turn."""
-        left = self._resting.pop(session_id, 0)
+        left = self.resting.pop(session_id, 0)
         if left > 1:
-            self._resting[session_id] = left - 1
+            self.resting[session_id] = left - 1
         return left > 0
 
     def rest(self, session_id: str) -> None:
         """Try no compaction in the session's next `REST_TURNS` turns, because one failed."""
-        self._resting[session_id] = REST_TURNS
+        self.resting[session_id] = REST_TURNS
 
     def remember_too_long(self, session_id: str, turns: int) -> None:
         """Remember that requests passed only with less history in so many turns in a row."""
-        self._too_long[session_id] = turns
+        self.too_long[session_id] = turns
 
     def was_too_long(self, session_id: str) -> int:
         """Return and forget what `remember_too_long` was told for the last turn, 0 = nothing."""
-        return self._too_long.pop(session_id, 0)
+        return self.too_long.pop(session_id, 0)
 
     async def compact(
         self,
@@ -183,7 +176,7 @@ class Compactor:
         found = ctx.past.reach
         if budget < LEAST_BUDGET_TOKENS:
             return False
-        entries = await self._database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
+        entries = await self.database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
         older, kept = cut(entries, keep_tokens, scale, keep_entries=keep_entries)
         if not older:
             return False
@@ -193,18 +186,18 @@ class Compactor:
             log.warning("compaction_failed", session=session_id, error=repr(error))
             self.rest(session_id)
             return False
-        now = stamp(self._clock)
+        now = stamp(self.clock)
         spent, ctx.spent = ctx.spent, []
 
         def write(tx: Tx) -> int:
             record_all(tx, spent, now)
             return summaries.add(tx, session_id, draft, now, behind=found.newest_id)
 
-        if not await self._database.transact(write):
+        if not await self.database.transact(write):
             return False
         log.info("compacted", session=session_id, messages=draft.messages, tokens=draft.tokens)
         ctx.past = Past(
-            await self._database.read(lambda tx: summaries.reach(tx, session_id)),
+            await self.database.read(lambda tx: summaries.reach(tx, session_id)),
             tuple(entry.message for entry in kept),
         )
         ctx.history = read_by_model(ctx.past)
@@ -254,7 +247,7 @@ class Compactor:
         def took(ms: float) -> None:
             ctx.provider_ms += ms
 
-        return SideCalls(self._quota, ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
+        return SideCalls(self.quota, ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
 
     async def flush(self, ctx: TurnContext, summary: Summary) -> None:
         """Append a summary's facts to memory, through the guard like any other tool call.
@@ -271,13 +264,13 @@ class Compactor:
                 log.warning("memory_flush_refused", summary=summary.id, error=outcome.text)
             else:
                 ctx.publish(MemoryFlush(summary.session_id, tuple(summary.facts.splitlines())))
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> None:
             record_all(tx, spent, now)
             summaries.flushed(tx, summary.id, now)
 
-        await self._database.transact(write)
+        await self.database.transact(write)
 
 
 def _line(entry: Message) -> str:

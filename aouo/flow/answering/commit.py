@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -59,31 +59,19 @@ _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Commit:
     """Ends turns. `forget` removes the files of a job that was off the record."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        bus: Bus,
-        budget_refusals: BudgetRefusals,
-        otr_memory: OtrMemory,
-        forget: Callable[[Job], None],
-        post_actions: PostActions,
-        bringing: Bringing,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._bus = bus
-        self._budget_refusals = budget_refusals
-        self._otr_memory = otr_memory
-        self._forget = forget
-        self._post_actions = post_actions
-        self._bringing = bringing
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    bus: Bus
+    budget_refusals: BudgetRefusals
+    otr_memory: OtrMemory
+    forget: Callable[[Job], None]
+    post_actions: PostActions
+    bringing: Bringing
 
     async def end(
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
@@ -98,12 +86,12 @@ class Commit:
         except PostActionFailed as error:  # nothing of the answer is kept
             ended = Nack(error)
             shown = await self._write(turn, ended, filled)
-        self._forget(turn.job)
+        self.forget(turn.job)
         if isinstance(ended, Ack):
-            self._otr_memory.add(turn.ctx.facts, said_by_person(turn.ctx), ended.text)
+            self.otr_memory.add(turn.ctx.facts, said_by_person(turn.ctx), ended.text)
         ms = (time.perf_counter() - begun_s) * 1000
-        command, now = turn.plan.slash_name, stamp(self._clock)
-        tell(self._bus, turn.ctx, ended, command=command, shown=shown, ms=ms, now=now)
+        command, now = turn.plan.slash_name, stamp(self.clock)
+        tell(self.bus, turn.ctx, ended, command=command, shown=shown, ms=ms, now=now)
         await settle(turn.generation.pipelines.settled, turn.ctx, status_of(ended))
 
     async def _write(self, turn: Turn, ended: Ending | StopReason, filled: Filled) -> int:
@@ -146,13 +134,13 @@ class Commit:
                 turns.close_without_answer(tx, row, _status_of(ended), line, now)
             spoke = report_parts.any_of(tx, row.id)
             end = _run_end(turn, ended, spoke=spoke)
-            if lane := self._bringing.settle(tx, turn.job, end, now):
+            if lane := self.bringing.settle(tx, turn.job, end, now):
                 lanes.append(lane)
             return rows
 
         await self._settle(turn, write, unless_stopped=ended is not StopReason.PERSON)
         for lane in lanes:
-            self._bringing.wake(lane)
+            self.bringing.wake(lane)
         return len(lanes)
 
     async def _answer(self, turn: Turn, answer: Ack, filled: Filled) -> int:
@@ -170,7 +158,7 @@ class Commit:
             turns.close_ack(tx, facts, said, turn.ctx.thoughts, now)
             sessions.want_title(tx, facts.session_id)
             if _is_noted(turn):
-                due = iso(self._clock.now() + GAP)
+                due = iso(self.clock.now() + GAP)
                 journal.wish(tx, facts.session_id, facts.id, due)
             rows = self._also(tx, turn, text, now)
             if answer.shown or _said_already(tx, facts.id, text):
@@ -190,7 +178,7 @@ class Commit:
         if not facts.off_record:
             action = jobs.take_post_action(tx, turn.job)
             answered = answered_in(turn.ctx, now, text)
-            said = self._post_actions.do(tx, action, answered) if action else None
+            said = self.post_actions.do(tx, action, answered) if action else None
         if said is None:
             return []
         turn_id = facts.id
@@ -200,7 +188,7 @@ class Commit:
     async def _fail(self, turn: Turn, error: Exception, filled: Filled) -> int:
         """Say what happened; history keeps the person's words and one line."""
         job, turn_id, generation = turn.job, turn.ctx.facts.id, turn.generation
-        asking = await self._budget_refusals.asking(job, error, turn_id, generation)
+        asking = await self.budget_refusals.asking(job, error, turn_id, generation)
         for_owner = generation.owner.is_owner(job.inbound)
         said = sentences.failure(error, turn_id, for_owner=for_owner)
         said += f" {text('taps.asks-owner')}" if asking else ""
@@ -267,7 +255,7 @@ class Commit:
         return await self._settle(turn, write, unless_stopped=not asked)
 
     async def _settle(self, turn: Turn, work: _Work, *, unless_stopped: bool) -> int:
-        now, job, ctx = stamp(self._clock), turn.job, turn.ctx
+        now, job, ctx = stamp(self.clock), turn.job, turn.ctx
         row = ctx.facts
         kept = ctx.recording.prompts() if not row.off_record else dict[str, str]()
 
@@ -290,8 +278,8 @@ class Commit:
             return rows
 
         # A post-action may take its time, and not on the event loop's thread.
-        rows = await self._database.transact(write, brief=job.carried is None)
-        self._outbox.put(*rows)
+        rows = await self.database.transact(write, brief=job.carried is None)
+        self.outbox.put(*rows)
         return len(rows)
 
 

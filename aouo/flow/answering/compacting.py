@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 import structlog
@@ -48,66 +48,55 @@ Plan: TypeAlias = tuple[Facts, Reach, tuple[HistoryEntry, ...]]
 what stands after that."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Compacting:
     """Runs the one command that needs a model; until its last transaction nothing is changed."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        replies: Replies,
-        turns: Turns,
-        running: Running,
-        generations: Generations,
-        post_actions: PostActions,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._replies = replies
-        self._turns = turns
-        self._running = running
-        self._generations = generations
-        self._post_actions = post_actions
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    turns: Turns
+    running: Running
+    generations: Generations
+    post_actions: PostActions
 
     async def run(self, job: Job, focus: str) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
         try:
-            async with self._generations.turn(job.active_pack, job.id) as generation:
+            async with self.generations.turn(job.active_pack, job.id) as generation:
                 await self._run(job, focus, generation)
         except RouteRequiredError as error:
-            await self._replies.park(job, error.requested)
+            await self.replies.park(job, error.requested)
 
     async def _run(self, job: Job, focus: str, generation: Generation) -> None:
         if job.off_record:
-            await self._replies.answer(job, say("summaries.off-record"))
+            await self.replies.answer(job, say("summaries.off-record"))
             return
-        plan = await self._database.read(lambda tx: plan_of(tx, job))
+        plan = await self.database.read(lambda tx: plan_of(tx, job))
         if plan is None:
-            await self._replies.command(job, nothing_to_compact)
+            await self.replies.command(job, nothing_to_compact)
             return
         if generation.model.brief:
-            await self._replies.answer(job, say("summaries.too-small"))
+            await self.replies.answer(job, say("summaries.too-small"))
             return
-        ctx = self._turns.open(job, plan[0], generation, generation.model).ctx
+        ctx = self.turns.open(job, plan[0], generation, generation.model).ctx
 
         async def work() -> Draft | Exception:
             try:
-                async with typing(self._outbox.action, self._clock, job.inbound.address):
+                async with typing(self.outbox.action, self.clock, job.inbound.address):
                     return await _draft(ctx, plan, generation, focus)
             except (ProviderError, Refused, TimeoutError) as error:
                 return error
 
         try:
-            ended = await self._running.run(job.id, generation.advanced.turn_timeout_s, work)
+            ended = await self.running.run(job.id, generation.advanced.turn_timeout_s, work)
         except asyncio.CancelledError:
-            await self._replies.give_back(job, ctx.spent)
+            await self.replies.give_back(job, ctx.spent)
             raise
         if ended is StopReason.SHUTDOWN:
-            await self._replies.give_back(job, ctx.spent)
+            await self.replies.give_back(job, ctx.spent)
             return
         try:
             if isinstance(ended, Draft):
@@ -126,15 +115,15 @@ class Compacting:
 
         def write(tx: Tx, now: str) -> list[Rendered]:
             record_all(tx, ctx.spent, now)
-            said = self._post_actions.do(tx, action, answered_in(ctx, now))
+            said = self.post_actions.do(tx, action, answered_in(ctx, now))
             route = routes.find(tx, job.inbound.address)
             fresh[:] = [route.session_id] if route else []
             return [said] if said else []
 
-        await self._replies.settle(job, write)
+        await self.replies.settle(job, write)
         ctx.spent = []
         log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
-        reach = await self._database.read(lambda tx: summaries.reach(tx, fresh[0]))
+        reach = await self.database.read(lambda tx: summaries.reach(tx, fresh[0]))
         if reach.summary and reach.summary.facts:
             await made.compactor.flush(ctx, reach.summary)
 
@@ -148,7 +137,7 @@ class Compacting:
                 return []
             return [words.not_compacted(why, f"job {job.id}")]
 
-        await self._replies.settle(job, write, unless_stopped=why is not StopReason.PERSON)
+        await self.replies.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 
 
 def answered_in(ctx: TurnContext, now: str, text: str = "") -> Answered:

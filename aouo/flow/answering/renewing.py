@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -31,25 +31,16 @@ LEAST_TURNS = 20
 """What goes along word for word takes so small a share of the fresh session, each turn anew."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Renewing:
     """Compacts the older part of a session into a fresh one; the newest messages go along."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        replies: Replies,
-        turns: Turns,
-        running: Running,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._replies = replies
-        self._turns = turns
-        self._running = running
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    turns: Turns
+    running: Running
 
     async def goes_on(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -66,28 +57,28 @@ class Renewing:
         if plan is None:
             return True
         facts = plan[0]
-        turn = self._turns.open(job, facts, generation, model)
+        turn = self.turns.open(job, facts, generation, model)
         draft = await self._drafted(turn, plan)
         if isinstance(draft, Draft):
             try:
-                row = await self._database.transact(lambda tx: self._write(tx, turn, draft))
+                row = await self.database.transact(lambda tx: self._write(tx, turn, draft))
             except StopAsked:
                 await self._pay(turn)
                 raise
-            self._outbox.put(row)
+            self.outbox.put(row)
             log.info("session_renewed", was=facts.session_id, messages=draft.messages)
             return True
         generation.compactor.rest(facts.session_id)
         await self._pay(turn)
         if draft is None or draft is StopReason.TIMEOUT:
             return True
-        await self._replies.end_early(job, draft)
+        await self.replies.end_early(job, draft)
         return False
 
     async def _pay(self, turn: Turn) -> None:
         """What was spent is spent, whatever came of it."""
-        now = stamp(self._clock)
-        await self._database.transact(lambda tx: record_all(tx, turn.ctx.spent, now))
+        now = stamp(self.clock)
+        await self.database.transact(lambda tx: record_all(tx, turn.ctx.spent, now))
 
     async def _plan(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -103,12 +94,12 @@ class Renewing:
                 "" if begun or not route or route.active_pack != wanted.pack else route.session_id
             )
 
-        session_id = await self._database.read(session_of)
+        session_id = await self.database.read(session_of)
         if not session_id or not await generation.quota.is_near_its_cap(session_id):
             return None
         if generation.compactor.rests(session_id):
             return None
-        return await self._database.read(lambda tx: plan_of(tx, job))
+        return await self.database.read(lambda tx: plan_of(tx, job))
 
     async def _drafted(self, turn: Turn, plan: Plan) -> Draft | StopReason | None:
         """None = there is no summary."""
@@ -127,23 +118,23 @@ class Renewing:
             if not older:
                 return None
             try:
-                async with typing(self._outbox.action, self._clock, job.inbound.address):
+                async with typing(self.outbox.action, self.clock, job.inbound.address):
                     return await compactor.draft(ctx, reach, older, budget, scale)
             except (ProviderError, Refused, TimeoutError) as error:
                 log.warning("session_not_renewed", session=facts.session_id, error=repr(error))
                 return None
 
         try:
-            draft = await self._running.run(job.id, limits.turn_timeout_s, work)
+            draft = await self.running.run(job.id, limits.turn_timeout_s, work)
         except asyncio.CancelledError:
-            await self._replies.give_back(job, ctx.spent)
+            await self.replies.give_back(job, ctx.spent)
             raise
         if isinstance(draft, Draft):
             return replace(draft, through_message_id=entries[-1].id)
         return draft
 
     def _write(self, tx: Tx, turn: Turn, draft: Draft) -> Delivery:
-        job, now = turn.job, stamp(self._clock)
+        job, now = turn.job, stamp(self.clock)
         jobs.check_claim(tx, job, unless_stopped=True)
         record_all(tx, turn.ctx.spent, now)
         _, summary = go_on_afresh(tx, answered_in(turn.ctx, now), draft)

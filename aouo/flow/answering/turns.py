@@ -56,36 +56,23 @@ class Turn:
     plan: Plan
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Turns:
     """Makes turns; `listen` tells one what its person has changed of their words meanwhile.
 
     `wake` is told the lanes that need not wait for a turn that waits for a person.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        bus: Bus,
-        waiting: Waiting,
-        running: Running,
-        capabilities: Mapping[str, Capabilities],
-        otr_memory: OtrMemory,
-        listen: Callable[[TurnContext, Job], Awaitable[None]],
-        wake: Callable[[Lane], None],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._bus = bus
-        self._waiting = waiting
-        self._running = running
-        self._capabilities = capabilities
-        self._otr_memory = otr_memory
-        self._listen = listen
-        self._wake = wake
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    bus: Bus
+    waiting: Waiting
+    running: Running
+    capabilities: Mapping[str, Capabilities]
+    otr_memory: OtrMemory
+    listen: Callable[[TurnContext, Job], Awaitable[None]]
+    wake: Callable[[Lane], None]
 
     async def begin(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -97,26 +84,26 @@ class Turns:
             RouteRequiredError: as `open`.
         """
         onboards = may_begin(wanted.pack, model, generation)
-        now = stamp(self._clock)
-        begun = await begin(self._database, job, wanted, now, onboards=onboards)
+        now = stamp(self.clock)
+        begun = await begin(self.database, job, wanted, now, onboards=onboards)
         facts = begun.facts
         if begun.resumed:
             log.info("turn_resumed", turn_id=facts.id)
-            self._outbox.put(begun.resumed)
+            self.outbox.put(begun.resumed)
         if begun.chosen:
-            self._outbox.put(begun.chosen)
+            self.outbox.put(begun.chosen)
         if begun.stale_key:
             log.warning(
                 "tg_route_session_stale", stored=begun.stale_key, computed=facts.session_key
             )
-        self._bus.publish(TurnStarted(facts.id, facts.session_id, job.id))
+        self.bus.publish(TurnStarted(facts.id, facts.session_id, job.id))
         if begun.carried:
             job = replace(job, carried=begun.carried)
         turn = self.open(job, facts, generation, model, live=begun.live, behind=begun.behind)
         turn.ctx.recording.stale_route = bool(begun.stale_key)
         turn.ctx.recording.taken_up_at = now if facts.resumes else ""
         if turn.plan.mode == "current":
-            turn.ctx.listen = lambda: self._listen(turn.ctx, job)
+            turn.ctx.listen = lambda: self.listen(turn.ctx, job)
         return turn
 
     def open(
@@ -151,15 +138,15 @@ class Turns:
         )
         view = self._view(job, facts, generation, planned, live=live, behind=behind)
         person_wait = PersonWait(
-            database=self._database,
-            clock=self._clock,
-            outbox=self._outbox,
-            waiting=self._waiting,
-            running=self._running,
+            database=self.database,
+            clock=self.clock,
+            outbox=self.outbox,
+            waiting=self.waiting,
+            running=self.running,
             job=job,
             turn_id=facts.id,
             view=view,
-            wake=self._wake,
+            wake=self.wake,
         )
         owner = generation.owner
         approving = Approving(
@@ -207,10 +194,10 @@ class Turns:
             propose=generation.guard.propose,
             call_tool=call_tool,
             day=generation.quota.day(),
-            recalled=self._otr_memory.of(facts),
-            publish=self._bus.publish,
+            recalled=self.otr_memory.of(facts),
+            publish=self.bus.publish,
         )
-        journal = Journal(database=self._database, clock=self._clock, job=job)
+        journal = Journal(database=self.database, clock=self.clock, job=job)
         return Turn(job, generation, ctx, view, Calls(journal=journal), planned)
 
     def _plan(self, job: Job, generation: Generation) -> Plan:
@@ -231,18 +218,18 @@ class Turns:
     ) -> LiveView | SilentView:
         """What the turn shows in its conversation while it runs."""
         address, telegram = job.inbound.address, generation.telegram
-        capabilities = self._capabilities.get(address.platform, Capabilities())
+        capabilities = self.capabilities.get(address.platform, Capabilities())
         if planned.mode == "isolated":
             return SilentView(
-                database=self._database,
+                database=self.database,
                 turn_id=facts.id,
                 capabilities=capabilities,
                 redactor=generation.redactor,
             )
         return LiveView(
-            outbox=self._outbox,
-            database=self._database,
-            clock=self._clock,
+            outbox=self.outbox,
+            database=self.database,
+            clock=self.clock,
             address=address,
             turn_id=facts.id,
             streaming=planned.stream,

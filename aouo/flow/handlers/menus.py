@@ -47,7 +47,7 @@ class Menus:
         content = job.inbound.content
         if job.lane.bypasses:
             await self.replies.begin_tap(job)
-        library = self.replies.library
+        library = self.replies.library()
         here, tenant, tapped, edits = await self._place(job)
         if tapped and here is not None and tapped != here:
             said = say("menus.of-other-pack", pack=tapped, current=here)
@@ -79,7 +79,7 @@ class Menus:
 
         def look(tx: Tx) -> tuple[str | None, str, str, int]:
             call = CommandCall(inbound, "", now, job.id)
-            here = pack_here(tx, call, self.replies.library), tenant_of(tx, inbound)
+            here = pack_here(tx, call, self.replies.library()), tenant_of(tx, inbound)
             if not isinstance(inbound.content, Button) or not inbound.message_id:
                 return *here, "", 0
             pack = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
