@@ -33,7 +33,6 @@ from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.renewing import Renewing
 from aouo.flow.answering.turns import Turns
 from aouo.flow.answering.words import Words
-from aouo.flow.attention import Attention
 from aouo.flow.files.intake import Intake
 from aouo.flow.files.uploads import Uploads
 from aouo.flow.generations import Generations
@@ -127,11 +126,7 @@ def flow_of(
             "consolidate": settle_consolidation,
         },
         now=lambda: generations.now,
-        attention=Attention(
-            rules=lambda: generations.now.attention,
-            zone=partial(zone_of, ""),
-            library=lambda: generations.library,
-        ),
+        zone=partial(zone_of, ""),
     )
     answering = Answering(
         generations=generations,

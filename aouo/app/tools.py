@@ -16,7 +16,7 @@ from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
 from aouo.guard.naming import hiding
 from aouo.guard.protection import Protection
-from aouo.guard.reach import Reach
+from aouo.guard.reach import reached, refusal
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
@@ -97,11 +97,15 @@ def guarded_tools(
         hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),
         publish=shared.bus.publish,
     )
-    reach = Reach(fence, protection)
     web = Web() if shared.online else Web(lookup=nobody_looks_up, admits=nowhere)
-    looking = Looking(lent_store=stores.lent, web=web, refusal=reach.refusal, apart=shared.apart)
+    looking = Looking(
+        lent_store=stores.lent,
+        web=web,
+        refusal=partial(refusal, fence, protection),
+        apart=shared.apart,
+    )
     proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
-    shop = Workshop(sandbox, stores, reach, sent, proxy)
+    shop = Workshop(sandbox, stores, partial(reached, fence, protection), sent, proxy)
     schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
         zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
     )

@@ -8,7 +8,7 @@ its row tells, whatever else is said in the conversation meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from aouo.facts.address import ConversationAddress
@@ -37,22 +37,19 @@ _NOT_NOW = "the runtime ended before the turn did; it goes on after the next sta
 _WAITS = "it waits in its conversation, and is answered there later"
 
 
-class _Turn:
-    """Knows the events of the turn of one job among all events."""
+def _of_the_turn(filed: Sequence[int]) -> Callable[[Event], bool]:
+    """Return what knows the events of the turn of the `filed` job among all events."""
+    turn_id = session_id = ""
 
-    def __init__(self) -> None:
-        self.job_id = 0
-        self._id, self._session_id = "", ""
-
-    def filed(self, job_id: int) -> None:
-        self.job_id = job_id
-
-    def concerns(self, event: Event) -> bool:
-        if isinstance(event, TurnStarted) and event.job_id == self.job_id:
-            self._id, self._session_id = event.turn_id, event.session_id
-        if not self._id or event.session_id != self._session_id:
+    def concerns(event: Event) -> bool:
+        nonlocal turn_id, session_id
+        if isinstance(event, TurnStarted) and event.job_id in filed:
+            turn_id, session_id = event.turn_id, event.session_id
+        if not turn_id or event.session_id != session_id:
             return False
-        return getattr(event, "turn_id", self._id) == self._id
+        return getattr(event, "turn_id", turn_id) == turn_id
+
+    return concerns
 
 
 class Asking:
@@ -108,10 +105,10 @@ class Asking:
             TurnFailed: there is no turn; says why.
             ValueError: as in `run_turn`.
         """
-        asked, turn = await self._asked(prompt, session_id), _Turn()
-        events, leave = self._bus.subscribe(concern=turn.concerns)
+        asked, filed = await self._asked(prompt, session_id), list[int]()
+        events, leave = self._bus.subscribe(concern=_of_the_turn(filed))
         try:
-            await self._inbox.ask(asked, turn.filed)
+            await self._inbox.ask(asked, filed.append)
             settled = False
             while True:
                 ended = self._ended  # taken before the look, so that no end is missed
@@ -122,14 +119,14 @@ class Asking:
                         return
                 if settled or events.is_closed:
                     break
-                settled = await self._database.read(lambda tx: jobs.is_settled(tx, turn.job_id))
+                settled = await self._database.read(lambda tx: jobs.is_settled(tx, filed[0]))
                 if settled:  # what its handling still tells comes first
-                    await first(self._running.over(turn.job_id), events.closed())
+                    await first(self._running.over(filed[0]), events.closed())
                 else:
                     await first(ended.wait(), events.wait())
         finally:
             leave()
-        yield await self._database.read(lambda tx: _end_of(tx, turn.job_id))
+        yield await self._database.read(lambda tx: _end_of(tx, filed[0]))
 
     async def outcome(self, inbound: Inbound) -> str:
         """Store an inbound that needs no turn as a job, and return what that ended with."""

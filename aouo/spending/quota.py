@@ -32,11 +32,12 @@ from aouo.spending.limits import Limits, of_money
 from aouo.spending.money import (
     LEAST_ANSWER_TOKENS,
     UNKNOWN,
-    Bounds,
     Budget,
     Ceiling,
     Price,
+    SchemaSizes,
     affordable,
+    bounds_of,
     most_usd,
 )
 from aouo.spending.over import budget_exceeded, quota_exceeded
@@ -77,7 +78,7 @@ class Quota:
         self.limits = Limits(session_tokens_max, daily_tokens_max, budget or Budget(), pack_budgets)
         self._redactor = redactor
         self._reservations = reservations
-        self._bounds = Bounds()
+        self._sizes: SchemaSizes = {}
         self._looked_up = False
 
     def day(self) -> str:
@@ -182,7 +183,7 @@ class Quota:
         ceilings = self.limits.ceilings(row.person, row.pack)
         prices = await self._known_prices(model, all_of_them=bool(ceilings))
         capped = bool(self.limits.of_tokens(row.pack, 0))
-        most = self._bounds.of(request) if ceilings or capped else _NOTHING
+        most = bounds_of(request, self._sizes) if ceilings or capped else _NOTHING
         worst_usd = _worst_usd(prices, most)
         if not worst_usd:
             ceilings = []  # what costs nothing needs no room

@@ -16,7 +16,6 @@ from typing import Any, cast
 import structlog
 
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
-from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.format.tools_text import Calls, PackTool, Starts
 from aouo.packs.library import Library
@@ -42,11 +41,11 @@ _SHOWN_CHARS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What is needed to run a pack's tool."""
+    """What is needed to run a pack's tool; `reached` says which files it may be given."""
 
     sandbox: Sandbox
     stores: PackStores
-    reach: Reach
+    reached: Callable[[str, str, Mapping[str, Any]], tuple[Path, ...]]
     sent: SentFiles
     proxy: EgressProxy
 
@@ -85,7 +84,7 @@ def _handler(
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given, sent = shop.sent.given(context.facts.address.folder, wish.model_extra or {})
         own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.facts.tenant)
-        opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.facts.tenant, given)
+        opened = await asyncio.to_thread(shop.reached, pack.name, context.facts.tenant, given)
         order = _order(pack, item, given, (own, *opened), sent, context)
         begun_s = time.perf_counter()
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from typing import Literal
 
 from aouo.facts.address import Lane
@@ -18,7 +19,7 @@ from aouo.facts.origins import PROFILES
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow import ending
-from aouo.flow.attention import Attention
+from aouo.flow.attention import holds
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.answers import is_among, messages_of_answer, with_tail
@@ -42,7 +43,7 @@ class Bringing:
     replies: Replies
     settles: Mapping[Origin, Settle]
     now: Callable[[], Generation]
-    attention: Attention
+    zone: Callable[[], tzinfo]
 
     def settle(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
         """Settle the run of a turn that ends; return the lane where its report is filed, None =
@@ -86,7 +87,17 @@ class Bringing:
 
         def work(tx: Tx, now: str) -> list[Rendered]:
             said = [] if report.sent else self._messages(tx, job.inbound, report, generation)
-            if self.attention.holds(tx, job.inbound, report, said, now):
+            rules, library = generation.attention, generation.library
+            if holds(
+                tx,
+                job.inbound,
+                report,
+                said,
+                now,
+                rules=rules,
+                zone=self.zone(),
+                library=library,
+            ):
                 said = []
             if job.lane.bypasses:
                 later = replace(job.inbound, content=replace(report, sent=True))
