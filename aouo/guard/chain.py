@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import structlog
@@ -50,34 +50,23 @@ _MARGIN_CHARS = 10_000
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Guard:
     """The only way to a tool. Stateless: one serves all turns."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        bind: Bind,
-        judges: Sequence[Judge],
-        keep: Keep,
-        redact: Callable[[str], str],
-        hidden: Callable[[Action, str], str],
-        publish: Callable[[Event], None],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._bind = bind
-        self._judges = tuple(judges)
-        self._keep = keep
-        self._redact = redact
-        self._hidden = hidden
-        self._publish = publish
+    database: Database
+    clock: Clock
+    bind: Bind
+    judges: Sequence[Judge]
+    keep: Keep
+    redact: Callable[[str], str]
+    hidden: Callable[[Action, str], str]
+    publish: Callable[[Event], None]
 
     def propose(self, action: Action) -> AuditEntry:
         """Publish that a call is proposed; return its first audit row, which the caller writes
         before any other."""
-        self._publish(
+        self.publish(
             ActionStarted(action.facts.id, action.facts.session_id, action.call_id, action.tool)
         )
         return _entry(action, "PROPOSED")
@@ -102,11 +91,11 @@ class Guard:
             action, verdict = self._evaluate(action)
             outcome = await self._carry_out(action, verdict, run, approve)
         except asyncio.CancelledError:
-            self._publish(_completed(action, success=False))
+            self.publish(_completed(action, success=False))
             raise
         if outcome.failed:
             log.info("tool_error", tool=action.tool, call=action.call_id, pack=action.facts.pack)
-        self._publish(_completed(action, success=not outcome.failed))
+        self.publish(_completed(action, success=not outcome.failed))
         return outcome
 
     def _evaluate(self, action: Action) -> tuple[Action, Verdict]:
@@ -114,7 +103,7 @@ class Guard:
         if action.refusal:
             return action, action.refusal
         try:
-            action = self._bind(action)
+            action = self.bind(action)
         except ToolFailed as error:
             return action, Blocked(str(error), "no path", "arguments")
         except Exception as error:
@@ -125,7 +114,7 @@ class Guard:
     def _judge(self, action: Action) -> Verdict:
         """Return the strictest verdict: `Blocked` before the first `Ask` before `Allowed`."""
         question: Ask | None = None
-        for judge in self._judges:
+        for judge in self.judges:
             try:
                 verdict = judge(action)
             except Exception as error:
@@ -148,17 +137,17 @@ class Guard:
             await self._write(*begun)
             begun = ()
             verdict = await approve(
-                action, replace(verdict, subject=self._redact(_legible(verdict.subject)))
+                action, replace(verdict, subject=self.redact(_legible(verdict.subject)))
             )
         allowed = isinstance(verdict, Allowed)
-        self._publish(
+        self.publish(
             ShieldVerdict(
                 action.facts.id, action.facts.session_id, action.call_id, allowed, verdict.reason
             )
         )
         if isinstance(verdict, Blocked) or run is None:
             await self._write(*begun, _entry(action, "BLOCKED", _said(verdict), verdict.judge))
-            return Outcome(self._hidden(action, _legible(verdict.reason)), failed=True)
+            return Outcome(self.hidden(action, _legible(verdict.reason)), failed=True)
         await self._write(*begun)
         outcome = await self._execute(action, run)
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
@@ -190,7 +179,7 @@ class Guard:
     def _still_the_same(self, action: Action) -> bool:
         """Whether the call's digests and paths are still those that were judged."""
         try:
-            return action.is_intact and self._bind(action).paths == action.paths
+            return action.is_intact and self.bind(action).paths == action.paths
         except ToolFailed:
             return False
         except Exception as error:
@@ -202,23 +191,21 @@ class Guard:
     ) -> Outcome:
         length = len(text)
         # Cut before it is looked through, with a margin for a secret that stands at the cut.
-        text = self._redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
+        text = self.redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
         if failed or effect:  # our words; a read-only result is the content of something
-            text = self._hidden(action, text)
+            text = self.hidden(action, text)
         limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
         if len(text) <= limit:
             return Outcome(text, failed, effect)
         if length > CEILING_CHARS:
             text = f"{text[:CEILING_CHARS]}\n[cut: {length:,} characters in all]"
-        return Outcome(await self._keep(action, text), failed, effect, kept=True)
+        return Outcome(await self.keep(action, text), failed, effect, kept=True)
 
     async def _write(self, *entries: AuditEntry) -> None:
         if not entries:
             return
-        now = stamp(self._clock)
-        await self._database.transact(
-            lambda tx: [audit.append(tx, entry, now) for entry in entries]
-        )
+        now = stamp(self.clock)
+        await self.database.transact(lambda tx: [audit.append(tx, entry, now) for entry in entries])
 
 
 def _completed(action: Action, *, success: bool) -> ActionCompleted:
