@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from aouo.app.services import (
@@ -16,19 +16,12 @@ from aouo.app.services import (
     with_model,
 )
 from aouo.app.shared import Shared
-from aouo.app.tools import RegistryOf, guarded_tools
+from aouo.app.tools import guarded_tools
 from aouo.config.sections import McpServer
 from aouo.config.settings import Settings
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
-from aouo.flow.generation import (
-    Generation,
-    Installable,
-    Senses,
-    Showing,
-    Transport,
-    TurnLimits,
-)
+from aouo.flow.generation import Generation
 from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
@@ -39,15 +32,13 @@ from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
 from aouo.spending.quota import Quota
 from aouo.store import installs
-from aouo.tools.mcp_servers import Server, Servers
-from aouo.turn.caps import TurnCaps
-from aouo.turn.compaction import Compactor, Setbacks
+from aouo.tools.mcp_servers import Server
+from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
 from aouo.turn.execute import Executor
 from aouo.turn.extensions import extended
-from aouo.turn.persona import PersonaFiles
+from aouo.turn.persona import persona_of
 from aouo.turn.pipelines import Pipelines
-from aouo.turn.side_calls import SideCalls
 from aouo.web.session import secrets_of
 
 
@@ -94,13 +85,14 @@ async def _built(
     packs = await _scanned(settings, shared)
     model = shared.model or await _model(settings, shared, held)
     quota = _quota(settings, shared, model)
-    side_calls = SideCalls(quota=quota)
+    causes = (model, settings.budgets, settings.advanced)
     compactor = Compactor(
         database=shared.database,
         clock=shared.clock,
-        side_calls=side_calls,
+        quota=quota,
         estimator=shared.estimator,
-        setbacks=held.take(("setbacks", model, settings.budgets, settings.advanced), Setbacks),
+        resting=held.take(("resting", *causes), dict[str, int]),
+        too_long=held.take(("too long", *causes), dict[str, int]),
     )
     return Generation(
         held=held,
@@ -108,14 +100,16 @@ async def _built(
         owner=Owner.of(settings.telegram.owner),
         admission=_admission(settings),
         redactor=redactor,
-        timezone=settings.cron.timezone,
         cron=settings.cron,
         heartbeat=settings.heartbeat,
         attention=settings.attention.rules,
         looking=looking,
         memory=settings.memory,
         library=packs,
-        installable=_installable(settings, shared, registry_of),
+        scanned=partial(_scanned, settings, shared),
+        as_if=partial(as_if, shared.home, settings.packs, settings.tools.enabled, shared.database),
+        registry_of=registry_of,
+        trusted_keys=settings.packs.trusted_keys,
         registry=registry_of(packs),
         enabled=settings.tools.enabled,
         servers=servers,
@@ -126,13 +120,13 @@ async def _built(
         other_model=_others(settings, shared, held),
         pipelines=_pipelines(settings, shared, redactor, quota, compactor),
         compactor=compactor,
-        side_calls=side_calls,
         quota=quota,
-        limits=_limits(settings),
+        advanced=settings.advanced,
         executor=_executor(settings, shared, quota),
-        showing=_showing(settings),
-        senses=Senses(speech.ears, eyes_of(settings, shared.session, quota)),
-        transport=_transport(settings),
+        telegram=settings.telegram,
+        ui=settings.ui,
+        ears=speech.ears,
+        eyes=eyes_of(settings, shared.session, quota),
         retention=settings.retention,
         paid=paid_for(settings),
     )
@@ -143,13 +137,6 @@ def _admission(settings: Settings) -> Admission:
     return Admission(telegram.allowed_user_ids, telegram.groups == "all")
 
 
-def _limits(settings: Settings) -> TurnLimits:
-    advanced = settings.advanced
-    return TurnLimits(
-        float(advanced.turn_timeout_s), advanced.session_tokens_max, advanced.context_window
-    )
-
-
 def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
     provider = settings.provider
     return Executor(
@@ -158,28 +145,16 @@ def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
         max_tokens=provider.max_tokens,
         temperature=provider.temperature,
         effort=provider.effort,
-        caps=TurnCaps(settings.advanced.session_tokens_max),
+        session_tokens_max=settings.advanced.session_tokens_max,
     )
 
 
-def _showing(settings: Settings) -> Showing:
-    telegram = settings.telegram
-    return Showing(telegram.streaming, telegram.max_parts, settings.ui.show_tool_calls)
-
-
-def _transport(settings: Settings) -> Transport:
-    telegram = settings.telegram
-    return Transport(telegram.message_batch_ms / 1000, telegram.resend_unknown)
-
-
-def _servers(settings: Settings, shared: Shared, held: Holder) -> Servers:
+def _servers(settings: Settings, shared: Shared, held: Holder) -> Sequence[Server]:
     def made(name: str, one: McpServer) -> Server:
         return Server(name, one, shared.clock, shared.tasks, shared.session)
 
     named = settings.mcp.servers.items()
-    return Servers(
-        [held.take(("mcp", *item), partial(made, *item), Server.aclose) for item in named]
-    )
+    return [held.take(("mcp", *item), partial(made, *item), Server.aclose) for item in named]
 
 
 async def _model(settings: Settings, shared: Shared, held: Holder) -> ChatModel:
@@ -193,15 +168,6 @@ def _others(
         return await _model(with_model(settings, backend, name), shared, held)
 
     return other
-
-
-def _installable(settings: Settings, shared: Shared, registry_of: RegistryOf) -> Installable:
-    return Installable(
-        partial(_scanned, settings, shared),
-        partial(as_if, shared.home, settings.packs, settings.tools.enabled, shared.database),
-        registry_of,
-        settings.packs.trusted_keys,
-    )
 
 
 async def _scanned(settings: Settings, shared: Shared) -> Library:
@@ -234,7 +200,7 @@ def _pipelines(
             database=shared.database,
             clock=shared.clock,
             quota=quota,
-            persona=PersonaFiles(shared.home).persona,
+            persona=persona_of(shared.home),
             read_memory=shared.memories.read,
             redact=redactor.text,
             max_history_messages=advanced.max_history_messages,

@@ -10,10 +10,10 @@ from aouo.app.shared import Shared
 from aouo.facts.events import Inbound, Origin
 from aouo.facts.schedule import ZoneOf
 from aouo.flow.chores.digests import Digests
-from aouo.flow.chores.indexing import Indexing
+from aouo.flow.chores.indexing import keep_indexed
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
-from aouo.flow.chores.subscribers import Subscribers, subscribers_of_packages
+from aouo.flow.chores.subscribers import serve, subscribers_of_packages
 from aouo.flow.chores.titles import Titles
 from aouo.flow.generations import Generations, WakingClock
 from aouo.flow.handlers.waiting_notice import WaitingNotice
@@ -71,9 +71,9 @@ def chores_of(
         "waiting_notice": waiting_notice.run,
         "retention": tidying.run,
         "titles": titles.run,
-        "index": Indexing(database=database, clock=clock, bus=shared.bus).run,
+        "index": partial(keep_indexed, database, clock, shared.bus),
         "known_models": known_models.run,
-        "subscribers": Subscribers(shared.bus, subscribers_of_packages()).run,
+        "subscribers": partial(serve, shared.bus, subscribers_of_packages()),
         "schedules": Ticking(
             database=database,
             clock=WakingClock(clock, generations),

@@ -25,6 +25,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Files
 from aouo.facts.schedule import ZoneOf
+from aouo.facts.taps import Tap
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting
@@ -32,7 +33,6 @@ from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.renewing import Renewing
 from aouo.flow.answering.turns import Turns
 from aouo.flow.answering.words import Words
-from aouo.flow.attention import Attention
 from aouo.flow.files.intake import Intake
 from aouo.flow.files.uploads import Uploads
 from aouo.flow.generations import Generations
@@ -126,11 +126,7 @@ def flow_of(
             "consolidate": settle_consolidation,
         },
         now=lambda: generations.now,
-        attention=Attention(
-            rules=lambda: generations.now.attention,
-            zone=partial(zone_of, ""),
-            library=lambda: generations.library,
-        ),
+        zone=partial(zone_of, ""),
     )
     answering = Answering(
         generations=generations,
@@ -213,7 +209,7 @@ def flow_of(
             "menu": lambda job, said: menus.open(job),
             "setup_topics": lambda job, said: setting_up.run(job),
         },
-        limit_s=lambda: generations.now.limits.turn_timeout_s,
+        limit_s=lambda: generations.now.advanced.turn_timeout_s,
     )
     topics = TopicEvents(database=database, clock=clock, replies=replies)
     answer_gate = partial(answer_gate_of, replies, waiting)
@@ -240,7 +236,8 @@ def flow_of(
             on(to.NameTopic, topics.name),
             on(events.TopicShut, topics.shut),
             on(to.AnswerGate, answer_gate),
-            on(to.ObeyTap, lambda job, tapped: taps[tapped.tap.name](job, tapped.tap)),
+            on(Tap, lambda job, tap: taps[tap.name](job, tap)),
+            on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
             on(events.Intruder, partial(refuse, replies, let_in)),
             on(events.Migrated, partial(move_chat, replies, moved)),
             on(events.Edited, lambda job, _: editing.apply(job)),
@@ -255,7 +252,6 @@ def flow_of(
                 lambda job, it: replies.answer(job, say("messages.unsupported", what=it.what)),
             ),
             on(events.Illegible, lambda job, _: replies.set_unreadable_aside(job)),
-            on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
         ),
         bringing=bringing,
         forget=intake.forget,

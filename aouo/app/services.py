@@ -15,6 +15,7 @@ from aouo.config.settings import Settings
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import ChatModel, Clock
+from aouo.packs.format.manifest import Budget as PackBudget
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.zones import zone_of
@@ -28,10 +29,10 @@ from aouo.providers.known.knowing import Facts, KnownModel, facts_of
 from aouo.providers.known.windows import window_of
 from aouo.speech.rules import RULES, ears_model
 from aouo.speech.services import Backend, Ears, PriceOf, Speaker, SpeechService, Transcriber, Voice
-from aouo.spending.money import Budget, PackBudget, Price, Prices, Unit
+from aouo.spending.money import Budget, Price, Prices, Unit
 from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
-from aouo.turn.sight import Sight
+from aouo.turn.sight import Describe, describe
 from aouo.words.catalogue import text
 
 if TYPE_CHECKING:
@@ -248,11 +249,7 @@ def price_told(facts: Facts | None) -> Price | None:
 def pack_budgets(library: Library) -> Mapping[str, PackBudget]:
     """What packs allow themselves; those without a ceiling are not there."""
     budgets = {name: pack.manifest.budget for name, pack in library.packs.items()}
-    return {
-        name: PackBudget(own.daily_usd, own.daily_tokens)
-        for name, own in budgets.items()
-        if own.daily_usd or own.daily_tokens
-    }
+    return {name: own for name, own in budgets.items() if own.daily_usd or own.daily_tokens}
 
 
 def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Price | None:
@@ -375,7 +372,7 @@ def _service(
     )
 
 
-def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) -> Sight | None:
+def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) -> Describe | None:
     """None = `gemini.vision_model` is empty, or there is no key for it."""
     gemini = settings.gemini
     key = gemini.api_key.get_secret_value()
@@ -395,4 +392,4 @@ def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) ->
         request_timeout_s=float(provider.request_timeout_s),
         stream_idle_timeout_s=float(provider.stream_idle_timeout_s),
     )
-    return Sight(quota=quota, model=model)
+    return partial(describe, quota, model)

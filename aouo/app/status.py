@@ -145,7 +145,7 @@ async def state_of(app: App) -> Facts:
         },
         "broken_commands": list(app.broken_commands()),
         "failing_watches": await shared.database.read(failing_watches),
-        "mcp": now.servers.facts(),
+        "mcp": {server.group: server.facts() for server in now.servers},
         "sandbox": in_words(await now.sandbox.level()),
         "heartbeat": app.heartbeat.state,
         "lanes": {"running": app.bell.at_work, "waiting": waiting.get("ready", 0)},
@@ -194,8 +194,9 @@ def bot_state(
         *failing_watches(tx),
     )
     servers = (
-        (group.removeprefix("mcp:"), " ".join(filter(None, (facts["state"], facts["why"]))))
-        for group, facts in now.servers.facts().items()
+        (server.group.removeprefix("mcp:"), " ".join(filter(None, (facts["state"], facts["why"]))))
+        for server in now.servers
+        for facts in (server.facts(),)
     )
     return [
         text("status.since", since=moment_in_words(since, zone)),

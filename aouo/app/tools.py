@@ -14,9 +14,9 @@ from aouo.facts.attachments import Lack
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
-from aouo.guard.naming import Naming
+from aouo.guard.naming import hiding
 from aouo.guard.protection import Protection
-from aouo.guard.reach import Reach
+from aouo.guard.reach import reached, refusal
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
@@ -29,7 +29,7 @@ from aouo.tools.fetch import fetch
 from aouo.tools.files import check_room, list_dir, read_file, write_file
 from aouo.tools.journal import journal_add, journal_search
 from aouo.tools.load import load_skills, load_tools
-from aouo.tools.mcp_servers import Servers
+from aouo.tools.mcp_servers import Server
 from aouo.tools.memory import memory
 from aouo.tools.memory_edits import memory_edits
 from aouo.tools.msg import msg
@@ -38,7 +38,7 @@ from aouo.tools.pack_tools import Workshop, pack_tools
 from aouo.tools.persist import persist
 from aouo.tools.read_document import read_document
 from aouo.tools.registry import Registry, Tool
-from aouo.tools.results import Results, result_read
+from aouo.tools.results import keep, result_read
 from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
@@ -60,7 +60,7 @@ def guarded_tools(
     *,
     scan_dirs: Sequence[str],
     sandbox: Sandbox,
-    servers: Servers,
+    servers: Sequence[Server],
     voice: Voice | Lack,
     zone_of: ZoneOf,
     schedules_run: bool,
@@ -87,22 +87,25 @@ def guarded_tools(
     )
     packs_in = [Path(folder).expanduser() for folder in scan_dirs]
     protection = Protection(home=home.path, folder_of=stores.folder, sent=sent, packs_in=packs_in)
-    results = Results(database=database, clock=clock)
     guard = Guard(
         database=database,
         clock=clock,
         bind=fence.bind,
         judges=[protection.judge, fence.judge],
-        shelf=results,
+        keep=partial(keep, database=database, clock=clock),
         redact=redact,
-        hidden=Naming(home=home.path, media=home.media, folder_of=stores.folder).hidden,
+        hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),
         publish=shared.bus.publish,
     )
-    reach = Reach(fence, protection)
     web = Web() if shared.online else Web(lookup=nobody_looks_up, admits=nowhere)
-    looking = Looking(lent_store=stores.lent, web=web, refusal=reach.refusal, apart=shared.apart)
+    looking = Looking(
+        lent_store=stores.lent,
+        web=web,
+        refusal=partial(refusal, fence, protection),
+        apart=shared.apart,
+    )
     proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
-    shop = Workshop(sandbox, stores, reach, sent, proxy)
+    shop = Workshop(sandbox, stores, partial(reached, fence, protection), sent, proxy)
     schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
         zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
     )
@@ -114,7 +117,7 @@ def guarded_tools(
         read_file(stores.folder, sent.holds),
         write_file(stores.folder, fence.root_of),
         list_dir(stores.folder),
-        result_read(results),
+        result_read(database),
         journal_search(database),
         journal_add(database, clock, partial(zone_of, "")),
         memory_edits(database, shared.keeping),
@@ -122,7 +125,7 @@ def guarded_tools(
     ]
 
     def registry_of(packs: Library) -> Registry:
-        return Registry([*ours, *pack_tools(packs, shop)], servers.sources)
+        return Registry([*ours, *pack_tools(packs, shop)], servers)
 
     return guard, registry_of, looking
 

@@ -25,7 +25,6 @@ from aouo.flow.asking import Asking
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.titles import Titles
-from aouo.flow.command_results import CommandResults
 from aouo.flow.deciding import Deciding
 from aouo.flow.files.uploads import Uploads
 from aouo.flow.generations import Generations
@@ -47,8 +46,7 @@ from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
-from aouo.routing.bypass import LanePolicy
-from aouo.routing.installed import Installed
+from aouo.routing.bypass import concerns_us, lane_of
 from aouo.triggers.heartbeat import Heartbeat
 from aouo.triggers.schedules import Schedules
 from aouo.words.catalogue import text
@@ -144,7 +142,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         return generations.redactor
 
     def zones(name: str = "") -> tzinfo:
-        return zone_of(name, generations.now.timezone)
+        return zone_of(name, generations.now.cron.timezone)
 
     uploads = Uploads(home.media)
     on_the_page = WebMessenger(database=database, clock=clock, place=uploads.place)
@@ -162,7 +160,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     ledger = Ledger(
         database=database,
         clock=clock,
-        resend_unknown=lambda: generations.now.transport.resend_unknown,
+        resend_unknown=lambda: generations.now.telegram.resend_unknown,
         owner=owner,
         renamed=moved,
         publish=shared.bus.publish,
@@ -196,8 +194,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     inbox = Inbox(
         database=database,
         clock=clock,
-        policy=lambda: LanePolicy(Installed(generations.library.names)),
-        burst_s=lambda: generations.now.transport.burst_s,
+        concerns_us=lambda inbound, pack: concerns_us(inbound, pack, generations.library.names),
+        lane_of=lane_of,
+        burst_s=lambda: generations.now.telegram.message_batch_ms / 1000,
         ready=bell.ring,
         redactor=redactor,
         waits=waiting_notice.look,
@@ -210,7 +209,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         wake=bell.ring,
         owner=owner,
-        results=CommandResults(library=lambda: generations.library, post_actions=said.post_actions),
+        post_actions=said.post_actions,
         added=said.commands.added,
         media=home.media,
     )
@@ -222,9 +221,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             stores=shared.stores,
             library=lambda: generations.library,
             alone=generations.change,
-            scan=lambda pinned: generations.now.installable.as_if(pinned),
+            scan=lambda pinned: generations.now.as_if(pinned),
             refresh=refreshing.refresh,
-            trusted_keys=lambda: generations.now.installable.trusted_keys,
+            trusted_keys=lambda: generations.now.trusted_keys,
             zone_of=zones,
             owner=owner,
         )

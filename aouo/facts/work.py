@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.attachments import Kind
 from aouo.facts.commands import Carried
-from aouo.facts.events import ChatKind, Inbound, Origin, Triggered
+from aouo.facts.events import ChatKind, Inbound, Origin, Person, Triggered
 from aouo.facts.ports import Rendered
 
 DeliveryKind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "ending", "doubt"]
@@ -104,6 +104,23 @@ class OpenTurn:
     skill: str
     resumes: int
     off_record: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts(OpenTurn):
+    """What is fixed when a turn begins, from its claim to its commit.
+
+    `tenant` owns the data: the person in a private chat, else the conversation. `onboarding`: it
+    is part of a pack's first conversation. `off_record`: no word of it may be kept, also no log.
+    """
+
+    session_key: str
+    tenant: str
+    address: ConversationAddress
+    person: Person
+    origin: Origin
+    chat_kind: ChatKind
+    onboarding: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ its row tells, whatever else is said in the conversation meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import TurnFailed
@@ -37,24 +38,22 @@ _NOT_NOW = "the runtime ended before the turn did; it goes on after the next sta
 _WAITS = "it waits in its conversation, and is answered there later"
 
 
-class _Turn:
-    """Knows the events of the turn of one job among all events."""
+def _of_the_turn(filed: Sequence[int]) -> Callable[[Event], bool]:
+    """Return what knows the events of the turn of the `filed` job among all events."""
+    turn_id = session_id = ""
 
-    def __init__(self) -> None:
-        self.job_id = 0
-        self._id, self._session_id = "", ""
-
-    def filed(self, job_id: int) -> None:
-        self.job_id = job_id
-
-    def concerns(self, event: Event) -> bool:
-        if isinstance(event, TurnStarted) and event.job_id == self.job_id:
-            self._id, self._session_id = event.turn_id, event.session_id
-        if not self._id or event.session_id != self._session_id:
+    def concerns(event: Event) -> bool:
+        nonlocal turn_id, session_id
+        if isinstance(event, TurnStarted) and event.job_id in filed:
+            turn_id, session_id = event.turn_id, event.session_id
+        if not turn_id or event.session_id != session_id:
             return False
-        return getattr(event, "turn_id", self._id) == self._id
+        return getattr(event, "turn_id", turn_id) == turn_id
+
+    return concerns
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Asking:
     """A `TurnExecutor` and a `StreamRunner` (facts/ports.py); both act as the owner.
 
@@ -63,22 +62,15 @@ class Asking:
     the conversation has begun another one when the turn's place comes, the turn is in that one.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        inbox: Inbox,
-        bus: Bus,
-        running: Running,
-        owner: Callable[[], Owner],
-    ) -> None:
-        self._database = database
-        self._inbox = inbox
-        self._bus = bus
-        self._running = running
-        self._owner = owner
-        self._ended = asyncio.Event()
-        database.listen(jobs.ENDED, self._tell)
+    database: Database
+    inbox: Inbox
+    bus: Bus
+    running: Running
+    owner: Callable[[], Owner]
+    _ended: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.database.listen(jobs.ENDED, self._tell)
 
     async def run_turn(self, prompt: str, session_id: str) -> str:
         """Run a turn and return its answer.
@@ -93,7 +85,7 @@ class Asking:
                     case ResponseComplete(text=text):
                         return text
                     case TurnSettled(turn_id, _, status) if status != "ack":
-                        _, why = await self._database.read(
+                        _, why = await self.database.read(
                             lambda tx, turn_id=turn_id: turns.outcome(tx, turn_id)
                         )
                         raise TurnFailed(why or f"the turn ended without an answer ({status})")
@@ -108,10 +100,10 @@ class Asking:
             TurnFailed: there is no turn; says why.
             ValueError: as in `run_turn`.
         """
-        asked, turn = await self._asked(prompt, session_id), _Turn()
-        events, leave = self._bus.subscribe(concern=turn.concerns)
+        asked, filed = await self._asked(prompt, session_id), list[int]()
+        events, leave = self.bus.subscribe(concern=_of_the_turn(filed))
         try:
-            await self._inbox.ask(asked, turn.filed)
+            await self.inbox.ask(asked, filed.append)
             settled = False
             while True:
                 ended = self._ended  # taken before the look, so that no end is missed
@@ -122,23 +114,23 @@ class Asking:
                         return
                 if settled or events.is_closed:
                     break
-                settled = await self._database.read(lambda tx: jobs.is_settled(tx, turn.job_id))
+                settled = await self.database.read(lambda tx: jobs.is_settled(tx, filed[0]))
                 if settled:  # what its handling still tells comes first
-                    await first(self._running.over(turn.job_id), events.closed())
+                    await first(self.running.over(filed[0]), events.closed())
                 else:
                     await first(ended.wait(), events.wait())
         finally:
             leave()
-        yield await self._database.read(lambda tx: _end_of(tx, turn.job_id))
+        yield await self.database.read(lambda tx: _end_of(tx, filed[0]))
 
     async def outcome(self, inbound: Inbound) -> str:
         """Store an inbound that needs no turn as a job, and return what that ended with."""
         filed: list[int] = []
-        await self._inbox.ask(inbound, filed.append)
+        await self.inbox.ask(inbound, filed.append)
         while True:
             ended = self._ended  # taken before the look, so that no end is missed
-            if await self._database.read(lambda tx: jobs.is_settled(tx, filed[0])):
-                return (await self._database.read(lambda tx: jobs.outcome(tx, filed[0])))[1]
+            if await self.database.read(lambda tx: jobs.is_settled(tx, filed[0])):
+                return (await self.database.read(lambda tx: jobs.outcome(tx, filed[0])))[1]
             await ended.wait()
 
     def _tell(self) -> None:
@@ -148,7 +140,7 @@ class Asking:
     async def _asked(self, prompt: str, session_id: str) -> Inbound:
         session = SessionId.parse(session_id)
         address = ConversationAddress.parse(session.conversation)
-        route = await self._database.read(lambda tx: routes.find(tx, address))
+        route = await self.database.read(lambda tx: routes.find(tx, address))
         person = self._person(address.platform)
         if session.kind == "isolated":
             run = Triggered(session.token, "", prompt, _pack(route), session=session_id)
@@ -161,9 +153,9 @@ class Asking:
     def _person(self, platform: str) -> Person:
         match platform:
             case "tg":
-                return Person(self._owner().id)
+                return Person(self.owner().id)
             case "web":
-                return self._owner().person
+                return self.owner().person
             case _:
                 return Person(AT_HOME)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 import structlog
@@ -19,60 +18,62 @@ from aouo.words import sentences
 log = structlog.get_logger()
 
 
-@dataclass(slots=True, eq=False)
-class Attention:
-    """Counts what a person gets unasked, and keeps what is too much or comes in quiet hours.
+def holds(
+    tx: Tx,
+    inbound: Inbound,
+    report: Report,
+    messages: Sequence[Rendered],
+    now: str,
+    *,
+    rules: AttentionRules,
+    zone: tzinfo,
+    library: Library,
+) -> bool:
+    """Whether `messages` of a report are not to be sent, because they are too much or come in quiet
+    hours: they are kept for a digest then.
 
     A person counts by the id in whose name a run began; days and hours are those of `zone`.
     """
+    if not messages or _is_asked_for(tx, inbound, report):
+        return False
+    moment, person = datetime.fromisoformat(now), inbound.person.id
+    day = moment.astimezone(zone).date().isoformat()
+    sent = kept_reports.sent_on(tx, person, day)
+    always = _can_wait(inbound, report, library)
+    due = rules.digest_due(moment, zone, sent=sent, always=always)
+    if due is None:
+        kept_reports.count(tx, person, day)
+        return False
+    kept_reports.keep(
+        tx,
+        person,
+        inbound.address,
+        _name(report, library),
+        sentences.run_failed(report.text) if report.failed else report.text,
+        messages,
+        iso(due),
+        now,
+        turn_id=report.turn_id,
+        sent=sent,
+        always=always,
+    )
+    log.info("report_kept", origin=inbound.origin, trigger=report.trigger, due=iso(due))
+    return True
 
-    rules: Callable[[], AttentionRules]
-    zone: Callable[[], tzinfo]
-    library: Callable[[], Library]
 
-    def holds(
-        self, tx: Tx, inbound: Inbound, report: Report, messages: Sequence[Rendered], now: str
-    ) -> bool:
-        """Whether `messages` of a report are not to be sent: they are kept for a digest then."""
-        if not messages or _is_asked_for(tx, inbound, report):
-            return False
-        moment, zone, person = datetime.fromisoformat(now), self.zone(), inbound.person.id
-        day = moment.astimezone(zone).date().isoformat()
-        sent = kept_reports.sent_on(tx, person, day)
-        always = self._can_wait(inbound, report)
-        due = self.rules().digest_due(moment, zone, sent=sent, always=always)
-        if due is None:
-            kept_reports.count(tx, person, day)
-            return False
-        text = sentences.run_failed(report.text) if report.failed else report.text
-        kept_reports.keep(
-            tx,
-            person,
-            inbound.address,
-            self._name(report),
-            text,
-            messages,
-            iso(due),
-            now,
-            turn_id=report.turn_id,
-            sent=sent,
-            always=always,
-        )
-        log.info("report_kept", origin=inbound.origin, trigger=report.trigger, due=iso(due))
-        return True
+def _name(report: Report, library: Library) -> str:
+    """What a report comes from; with its pack, if there are several, as in its message."""
+    several = len(library.names) > 1
+    return f"{report.pack} · {report.name}" if several and report.pack else report.name
 
-    def _name(self, report: Report) -> str:
-        """What a report comes from; with its pack, if there are several, as in its message."""
-        several = len(self.library().names) > 1
-        return f"{report.pack} · {report.name}" if several and report.pack else report.name
 
-    def _can_wait(self, inbound: Inbound, report: Report) -> bool:
-        """Whether it comes from a watch that its pack calls quiet."""
-        pack = self.library().get(report.pack) if inbound.origin == "watch" else None
-        key = report.trigger.partition(":")[2]
-        return pack is not None and any(
-            watch.quiet for watch in pack.manifest.watches if watch.id == key
-        )
+def _can_wait(inbound: Inbound, report: Report, library: Library) -> bool:
+    """Whether it comes from a watch that its pack calls quiet."""
+    pack = library.get(report.pack) if inbound.origin == "watch" else None
+    key = report.trigger.partition(":")[2]
+    return pack is not None and any(
+        watch.quiet for watch in pack.manifest.watches if watch.id == key
+    )
 
 
 def _is_asked_for(tx: Tx, inbound: Inbound, report: Report) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from aouo.commands.builtin import pack_here, unchosen
@@ -15,8 +14,7 @@ from aouo.facts.events import Triggered
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Job
 from aouo.packs.library import Library
-from aouo.routing.bypass import LanePolicy
-from aouo.routing.installed import Installed
+from aouo.routing.bypass import lane_of
 from aouo.store import jobs, routes
 from aouo.store.database import Tx
 from aouo.words.catalogue import say
@@ -35,66 +33,63 @@ class Outcome:
     waits: RouteRequiredError | None = None
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class CommandResults:
-    """Carries them out, in the transaction of the command."""
+def carry_out(
+    tx: Tx, job: Job, call: CommandCall, result: Result, library: Library, actions: PostActions
+) -> Outcome:
+    """Answer with the output and do the post-action, or leave both hints and post-action to a turn,
+    in the transaction of the command.
 
-    library: Callable[[], Library]
-    post_actions: PostActions
+    Raises:
+        PostActionFailed: nothing of it may be kept.
+    """
+    if result.output is not None:
+        return Outcome([result.output, *_also(tx, job, result, call.now, actions)])
+    actions.check(result.post_action)
+    hints = replace(result.hints, said=result.hints.said or call.rest)
+    carried = Carried(hints, result.post_action)
+    if hints.isolated:
+        return _apart(tx, job, call, carried, library)
+    jobs.carry(tx, job, carried)
+    return Outcome(None, (job.inbound.address.lane,))
 
-    def carry_out(self, tx: Tx, job: Job, call: CommandCall, result: Result) -> Outcome:
-        """Answer with the output and do the post-action, or leave both hints and post-action to a
-        turn.
 
-        Raises:
-            PostActionFailed: nothing of it may be kept.
-        """
-        if result.output is not None:
-            return Outcome([result.output, *self._also(tx, job, result, call.now)])
-        self.post_actions.check(result.post_action)
-        hints = replace(result.hints, said=result.hints.said or call.rest)
-        carried = Carried(hints, result.post_action)
-        if hints.isolated:
-            return self._apart(tx, job, call, carried)
-        jobs.carry(tx, job, carried)
-        return Outcome(None, (job.inbound.address.lane,))
+def _apart(tx: Tx, job: Job, call: CommandCall, carried: Carried, library: Library) -> Outcome:
+    """File the turn as a job of its own beside the conversation. Without a pack what the
+    command left waits with its job: it ran, and must not run again."""
+    hints = carried.hints
+    if refusal := _refusal(job, hints.said):
+        return Outcome([refusal])
+    pack = pack_here(tx, call, library)
+    if pack is None:
+        jobs.keep(tx, job, carried)
+        return Outcome(None, waits=unchosen(tx, call, library))
+    run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
+    inbound = replace(job.inbound, content=run, origin="command")
+    lane = lane_of(inbound)
+    jobs.add(tx, lane, inbound, call.now, carried=carried)
+    jobs.keep(tx, job, None)
+    return Outcome([say("commands.runs-apart", name=call.name)], (lane,))
 
-    def _apart(self, tx: Tx, job: Job, call: CommandCall, carried: Carried) -> Outcome:
-        """File the turn as a job of its own beside the conversation. Without a pack what the
-        command left waits with its job: it ran, and must not run again."""
-        library, hints = self.library(), carried.hints
-        if refusal := _refusal(job, hints.said):
-            return Outcome([refusal])
-        pack = pack_here(tx, call, library)
-        if pack is None:
-            jobs.keep(tx, job, carried)
-            return Outcome(None, waits=unchosen(tx, call, library))
-        run = Triggered(str(job.id), f"/{call.name}", hints.said, pack, hints.skill)
-        inbound = replace(job.inbound, content=run, origin="command")
-        lane = LanePolicy(Installed()).lane_of(inbound, answers_gate=False)
-        jobs.add(tx, lane, inbound, call.now, carried=carried)
-        jobs.keep(tx, job, None)
-        return Outcome([say("commands.runs-apart", name=call.name)], (lane,))
 
-    def _also(self, tx: Tx, job: Job, result: Result, now: str) -> list[Rendered]:
-        """Do what a command wants done with its own answer, and tell of it."""
-        if result.post_action is None:
-            return []
-        if job.off_record:
-            return [say("commands.not-done-off-record")]
-        inbound, route = job.inbound, routes.find(tx, job.inbound.address)
-        answered = Answered(
-            inbound.address,
-            inbound.chat_kind,
-            inbound.person,
-            session_id=route.session_id if route else "",
-            pack=route.active_pack if route else "",
-            skill=route.active_skill if route else "",
-            text="",
-            now=now,
-        )
-        said = self.post_actions.do(tx, result.post_action, answered)
-        return [said] if said else []
+def _also(tx: Tx, job: Job, result: Result, now: str, actions: PostActions) -> list[Rendered]:
+    """Do what a command wants done with its own answer, and tell of it."""
+    if result.post_action is None:
+        return []
+    if job.off_record:
+        return [say("commands.not-done-off-record")]
+    inbound, route = job.inbound, routes.find(tx, job.inbound.address)
+    answered = Answered(
+        inbound.address,
+        inbound.chat_kind,
+        inbound.person,
+        session_id=route.session_id if route else "",
+        pack=route.active_pack if route else "",
+        skill=route.active_skill if route else "",
+        text="",
+        now=now,
+    )
+    said = actions.do(tx, result.post_action, answered)
+    return [said] if said else []
 
 
 def _refusal(job: Job, said: str) -> Rendered | None:

@@ -27,10 +27,6 @@ WORDS_CHARS = 4_096
 """Of an answer in words, as a message in a chat has."""
 
 
-class NotDecided(Refused):
-    """A question is not decided; says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Deciding:
     """Answers gates, and takes grants back, as the owner and as nobody else.
@@ -48,7 +44,7 @@ class Deciding:
         Raises:
             LookupError: there is no such gate.
             ValueError: it offers no such choice, or takes no such words.
-            NotDecided: it is over, or not the owner's to answer.
+            Refused: it is over, or not the owner's to answer.
         """
 
         def look(tx: Tx) -> tuple[Gate | None, bool]:
@@ -59,21 +55,21 @@ class Deciding:
         if gate is None:
             raise LookupError(gate_id)
         if gate.state != "open":
-            raise NotDecided(_over(gate, off_record=off_record))
+            raise Refused(_over(gate, off_record=off_record))
         if why := undecidable(gate, self.owner(), off_record=off_record):
-            raise NotDecided(why)
+            raise Refused(why)
         said = _said(gate, words.strip()) if words else _tapped(gate, choice)
         inbound = Inbound(gate.address, Person(gate.person), said, origin="web")
         try:
             async with asyncio.timeout(WITHIN_S):
                 outcome = await self.outcome(inbound)
         except TimeoutError:
-            raise NotDecided(text("deciding.stored")) from None
+            raise Refused(text("deciding.stored")) from None
         if outcome != ANSWERED:
             gate, off_record = await self.database.read(look)
             if gate and gate.state != "open":
-                raise NotDecided(_over(gate, off_record=off_record))
-            raise NotDecided(outcome)
+                raise Refused(_over(gate, off_record=off_record))
+            raise Refused(outcome)
         gate, _ = await self.database.read(look)
         return questions.settled(gate.kind, gate.state, gate.answer) if gate else ""
 

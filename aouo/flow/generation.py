@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from aouo.config.sections import Approvals, Cron, Heartbeat, Memory, Retention
+from aouo.config.sections import (
+    Advanced,
+    Approvals,
+    Cron,
+    Heartbeat,
+    Memory,
+    Retention,
+    Telegram,
+    Ui,
+)
 from aouo.facts.attachments import Lack
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
@@ -24,59 +32,13 @@ from aouo.sandbox.run import Sandbox
 from aouo.speech.services import Ears
 from aouo.spending.paid import Paid
 from aouo.spending.quota import Quota
-from aouo.tools.mcp_servers import Servers
+from aouo.tools.mcp_servers import Server
 from aouo.tools.registry import Registry
 from aouo.triggers.looking import Looking
 from aouo.turn.compaction import Compactor
 from aouo.turn.execute import Executor
 from aouo.turn.pipelines import Pipelines
-from aouo.turn.side_calls import SideCalls
-from aouo.turn.sight import Sight
-
-
-@dataclass(frozen=True, slots=True)
-class TurnLimits:
-    """How long a turn may take, and what it may fill; `context_window` 0 = the model's own."""
-
-    turn_timeout_s: float
-    session_tokens_max: int
-    context_window: int
-
-
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """How a turn is shown while it runs, and in how many messages its answer may come."""
-
-    streaming: Literal["edits", "draft", "off"]
-    max_parts: int
-    names_tools: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Senses:
-    """What understands files; None, or a lack, = it is not set up."""
-
-    ears: Ears | Lack
-    eyes: Sight | None
-
-
-@dataclass(frozen=True, slots=True)
-class Transport:
-    """How long texts are gathered into one message, and whether a doubtful answer goes again."""
-
-    burst_s: float
-    resend_unknown: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Installable:
-    """How packs are read from the disk: as they lie there, or as if some were installed with
-    these content hashes; and the tools that there are with them. `trusted_keys` are signers."""
-
-    scanned: Callable[[], Awaitable[Library]]
-    as_if: Callable[[Mapping[str, str]], Awaitable[Library]]
-    registry_of: Callable[[Library], Registry]
-    trusted_keys: Mapping[str, str]
+from aouo.turn.sight import Describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +51,24 @@ class Generation:
     owner: Owner
     admission: Admission
     redactor: Redactor
-    timezone: str
     cron: Cron
     heartbeat: Heartbeat
     attention: AttentionRules
     looking: Looking
     memory: Memory
     library: Library
-    installable: Installable
+    scanned: Callable[[], Awaitable[Library]]
+    """Reads packs from the disk as they lie there."""
+    as_if: Callable[[Mapping[str, str]], Awaitable[Library]]
+    """Reads them as if some were installed with these content hashes."""
+    registry_of: Callable[[Library], Registry]
+    """Makes the tools that there are with them."""
+    trusted_keys: Mapping[str, str]
+    """The signers of packs."""
     registry: Registry
     enabled: tuple[str, ...]
     """The tools that the owner has enabled besides the core's."""
-    servers: Servers
+    servers: Sequence[Server]
     sandbox: Sandbox
     guard: Guard
     approvals: Approvals
@@ -109,13 +77,14 @@ class Generation:
     """Makes the model of a (provider, name) that shall answer in place of the usual one."""
     pipelines: Pipelines
     compactor: Compactor
-    side_calls: SideCalls
     quota: Quota
-    limits: TurnLimits
+    advanced: Advanced
     executor: Executor
-    showing: Showing
-    senses: Senses
-    transport: Transport
+    telegram: Telegram
+    ui: Ui
+    ears: Ears | Lack
+    eyes: Describe | None
+    """Understand files; None, or a lack, = it is not set up."""
     retention: Retention
     paid: tuple[Paid, ...]
     """What may cost money."""
@@ -127,5 +96,5 @@ class Generation:
 
     def renewed(self, packs: Library) -> Generation:
         """The same with other packs."""
-        registry = self.installable.registry_of(packs)
+        registry = self.registry_of(packs)
         return replace(self, library=packs, registry=registry)

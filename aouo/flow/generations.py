@@ -185,7 +185,7 @@ class Generations:
         that waits on a person has none: it is given back, and goes on with the generation of then.
         """
         users = self._users[former.held]
-        while not await users.end(former.limits.turn_timeout_s):
+        while not await users.end(former.advanced.turn_timeout_s):
             self._give_back(users.jobs, True)
         await finish(former.held.aclose())
         del self._users[former.held], self._redactors[former.held]
@@ -196,7 +196,7 @@ class Generations:
         """Let what stands around turns go by the generation of now."""
         now = self._now
         self._library.now = now.library
-        self._timezone.now = now.timezone
+        self._timezone.now = now.cron.timezone
         self._redactor = now.redactor
         for former in self._redactors.values():
             self._redactor |= former

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import structlog
 
@@ -18,7 +19,7 @@ from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.renewing import Renewing
-from aouo.flow.answering.reporting import Stream
+from aouo.flow.answering.reporting import streamed
 from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.answering.words import Words
 from aouo.flow.files.intake import Intake, has_files
@@ -28,7 +29,7 @@ from aouo.flow.handlers.table import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.replies import Replies
 from aouo.plumbing.bus import Bus
-from aouo.queue.lanes import Slot
+from aouo.queue.lanes import Slots
 from aouo.queue.running import Running, StopReason
 from aouo.routing import decisions as to
 from aouo.routing.decide import decide
@@ -41,37 +42,28 @@ log = structlog.get_logger()
 STARTS_MAX = 3
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Flow:
     """Handles one job at a time per lane; never raises but for cancellation.
 
     `handlers` do what was decided. `forget` removes the files of a job that was off the record.
     """
 
-    def __init__(
-        self,
-        *,
-        running: Running,
-        replies: Replies,
-        topics: TopicEvents,
-        handlers: Handlers,
-        bringing: Bringing,
-        forget: Callable[[Job], None],
-    ) -> None:
-        self._running = running
-        self._replies = replies
-        self._topics = topics
-        self._handlers = handlers
-        self._bringing = bringing
-        self._forget = forget
+    running: Running
+    replies: Replies
+    topics: TopicEvents
+    handlers: Handlers
+    bringing: Bringing
+    forget: Callable[[Job], None]
 
-    async def handle(self, job: Job, slot: Slot) -> None:
+    async def handle(self, job: Job, slots: Slots) -> None:
         """Decide what the job asks for, do it, settle it."""
         fields: dict[str, object] = {"job": job.id, "conversation": str(job.inbound.address)}
         if job.off_record or is_once(job.inbound):
             fields["off_record"] = True
         with (
             structlog.contextvars.bound_contextvars(**fields),
-            self._running.beginning(job.id, job.lane, slot),
+            self.running.beginning(job.id, job.lane, slots),
         ):
             try:
                 try:
@@ -90,12 +82,12 @@ class Flow:
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             if job.isolated:
-                await self._bringing.give_up(job, text("runs.broke", reference=f"job {job.id}"))
+                await self.bringing.give_up(job, text("runs.broke", reference=f"job {job.id}"))
                 return
-            await self._replies.set_aside(job, say("asides.broke"), "broke")
+            await self.replies.set_aside(job, say("asides.broke"), "broke")
             return
-        job = await self._topics.first_message(job)
-        installed = self._replies.installed(job.active_pack)
+        job = await self.topics.first_message(job)
+        installed = self.replies.installed(job.active_pack)
         # Words in the lane itself were said before the question: a turn that is taken up again
         # must not answer its own.
         answers = job.asked and job.lane.bypasses
@@ -105,19 +97,19 @@ class Flow:
         )
         match decision:
             case _ if job.lane.bypasses and _leaves_question(decision):
-                await self._replies.leave_question(job)
+                await self.replies.leave_question(job)
             case to.RunTurn() | to.PickPack() if job.lane.bypasses:
-                await self._replies.defer(job)  # the question it was to answer is closed by now
+                await self.replies.defer(job)  # the question it was to answer is closed by now
             case _:
-                await self._handlers[type(decision)](job, decision)
+                await self.handlers[type(decision)](job, decision)
 
     async def _end_stopped(self, job: Job) -> None:
         """End a job whose person said /stop, wherever that met it."""
         if job.isolated:
-            await self._bringing.give_up(job, StopReason.PERSON.value, "stopped")
+            await self.bringing.give_up(job, StopReason.PERSON.value, "stopped")
             return
-        await self._replies.end_stopped(job, StopReason.PERSON)
-        self._forget(job)
+        await self.replies.end_stopped(job, StopReason.PERSON)
+        self.forget(job)
 
     async def _break(self, job: Job) -> None:
         """Something of ours failed; say so, unless the job was settled before that.
@@ -125,12 +117,12 @@ class Flow:
         Where even that fails its rows are broken: it is put aside without touching them, at last
         without a word, or it would end every process that takes it up.
         """
-        reference, replies = f"job {job.id}", self._replies
+        reference, replies = f"job {job.id}", self.replies
         said = say("turns.broken", reference=reference)
 
         async def give_up() -> None:
             if job.isolated:
-                await self._bringing.give_up(job, text("runs.broke", reference=reference))
+                await self.bringing.give_up(job, text("runs.broke", reference=reference))
                 return
             try:
                 await replies.give_up(job, said, state="done", why="something broke")
@@ -164,35 +156,21 @@ def _leaves_question(decision: to.Decision) -> bool:
             return False
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Answering:
     """Answers jobs by turns."""
 
-    def __init__(
-        self,
-        *,
-        generations: Generations,
-        running: Running,
-        replies: Replies,
-        budget_refusals: BudgetRefusals,
-        intake: Intake,
-        words: Words,
-        renewing: Renewing,
-        turns: Turns,
-        commit: Commit,
-        bringing: Bringing,
-        bus: Bus,
-    ) -> None:
-        self._generations = generations
-        self._running = running
-        self._replies = replies
-        self._budget_refusals = budget_refusals
-        self._intake = intake
-        self._words = words
-        self._renewing = renewing
-        self._turns = turns
-        self._commit = commit
-        self._bringing = bringing
-        self._bus = bus
+    generations: Generations
+    running: Running
+    replies: Replies
+    budget_refusals: BudgetRefusals
+    intake: Intake
+    words: Words
+    renewing: Renewing
+    turns: Turns
+    commit: Commit
+    bringing: Bringing
+    bus: Bus
 
     async def answer(self, job: Job, wanted: to.RunTurn) -> None:
         """Run the job's turn and end it. A shutdown gives the job back, to be taken up by the next
@@ -202,25 +180,25 @@ class Answering:
             StopAsked: /stop came before it began.
         """
         try:
-            async with self._generations.turn(wanted.pack, job.id) as generation:
+            async with self.generations.turn(wanted.pack, job.id) as generation:
                 begun_s = time.perf_counter()
-                model = await self._budget_refusals.model_for(job.inbound.address, generation)
-                ready = await self._words.taken_in(job, wanted, model, generation)
+                model = await self.budget_refusals.model_for(job.inbound.address, generation)
+                ready = await self.words.taken_in(job, wanted, model, generation)
                 if ready and (
-                    job.isolated or await self._renewing.goes_on(job, ready, generation, model)
+                    job.isolated or await self.renewing.goes_on(job, ready, generation, model)
                 ):
-                    turn = await self._turns.begin(job, ready, generation, model)
+                    turn = await self.turns.begin(job, ready, generation, model)
                     pictured = has_files(job) or ready.again or job.carried is not None
                     await self._run(turn, begun_s, pictured=pictured)
         except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
             if job.isolated:
-                await self._bringing.give_up(job, text("runs.without-pack", pack=error.requested))
+                await self.bringing.give_up(job, text("runs.without-pack", pack=error.requested))
             else:
-                await self._replies.park(job, error.requested)
+                await self.replies.park(job, error.requested)
         except NothingToRetry:
-            await self._replies.answer(job, say("turns.nothing-to-retry"))
+            await self.replies.answer(job, say("turns.nothing-to-retry"))
         except ChosenBefore:
-            await self._replies.done(job, "chosen before")
+            await self.replies.done(job, "chosen before")
 
     async def _run(self, turn: Turn, begun_s: float, *, pictured: bool) -> None:
         """Let a turn run beside what shows it, until it ends or is stopped; then end it."""
@@ -238,16 +216,17 @@ class Answering:
 
         try:
             if pictured:
-                ctx.images = await self._intake.images_of(job, ctx.model)
-            limit_s = turn.plan.timeout_s or generation.limits.turn_timeout_s
-            with Stream(self._bus, ctx, turn.plan.hints, streams=turn.view.streams) as stream:
-                ended = await self._running.run(job.id, limit_s, work)
-                stream.ended = ended
+                ctx.images = await self.intake.images_of(job, ctx.model)
+            limit_s = turn.plan.timeout_s or generation.advanced.turn_timeout_s
+            run = self.running.run(job.id, limit_s, work)
+            if turn.view.streams:
+                run = streamed(self.bus, ctx.facts, turn.plan.hints, run)
+            ended = await run
             if ended is StopReason.SHUTDOWN:
-                await self._replies.give_back(job, ctx.spent)
+                await self.replies.give_back(job, ctx.spent)
                 return
             filled = await turn.view.settle()
         except asyncio.CancelledError:
-            await self._replies.give_back(job, ctx.spent)
+            await self.replies.give_back(job, ctx.spent)
             raise
-        await self._commit.end(turn, ended, filled, begun_s)
+        await self.commit.end(turn, ended, filled, begun_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from aouo.flow.generation import Generation
 from aouo.flow.generations import Generations
@@ -12,14 +13,14 @@ from aouo.packs.stores import PackStores
 from aouo.plumbing.shield import finish
 
 
+@dataclass(slots=True, eq=False)
 class Refreshing:
     """Swaps generations; `menu_changed` is set when the menu of commands may say less or more."""
 
-    def __init__(self, stores: PackStores, generations: Generations) -> None:
-        self._stores = stores
-        self._generations = generations
-        self.menu_changed = asyncio.Event()
-        self._one_by_one = asyncio.Lock()
+    stores: PackStores
+    generations: Generations
+    menu_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _one_by_one: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def refresh(self) -> None:
         """Make the next generation of what lies on disk now.
@@ -27,8 +28,8 @@ class Refreshing:
         One at a time: what was read earlier never takes the place of what was read later.
         """
         async with self._one_by_one:
-            now = self._generations.now
-            await self._swap(now.renewed(await now.installable.scanned()))
+            now = self.generations.now
+            await self._swap(now.renewed(await now.scanned()))
 
     async def swap(self, prepare: Callable[[], Awaitable[Generation]]) -> None:
         """From now on new work begins with what `prepare` returns; packs that changed are opened
@@ -36,18 +37,18 @@ class Refreshing:
         raises, nothing changes."""
         async with self._one_by_one:
             generation = await prepare()
-            if names := self._generations.changing:
-                packs = but_for(self._generations.library, generation.library, names)
+            if names := self.generations.changing:
+                packs = but_for(self.generations.library, generation.library, names)
                 generation = generation.renewed(packs)
             try:
                 await self._swap(generation)
             finally:
-                if self._generations.now is not generation:
+                if self.generations.now is not generation:
                     await finish(generation.held.aclose())
 
     async def _swap(self, generation: Generation) -> None:
-        for name in changed(self._generations.library, generation.library):
-            await asyncio.to_thread(self._stores.release, name)
-        self._stores.bot_owner = generation.owner.data_name
-        self._generations.swap(generation)
+        for name in changed(self.generations.library, generation.library):
+            await asyncio.to_thread(self.stores.release, name)
+        self.stores.bot_owner = generation.owner.data_name
+        self.generations.swap(generation)
         self.menu_changed.set()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
+from aouo.commands.post_actions import PostActions
 from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.facts.accounts import Spent
 from aouo.facts.address import Lane
@@ -20,7 +21,7 @@ from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
-from aouo.flow.command_results import CommandResults, Outcome
+from aouo.flow.command_results import Outcome, carry_out
 from aouo.flow.files import media_files
 from aouo.flow.questions import settled_cards
 from aouo.outbound.outbox import Outbox
@@ -45,51 +46,30 @@ _ENDED: Mapping[delivering.Aside, str] = {
 """By why a job was set aside, how its turn ended."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Replies:
     """Settles jobs that need no turn; `wake` is told the lane whose jobs became ready. `added` are
     the owner's commands, `media` is the folder of what people sent."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        library: Callable[[], Library],
-        running: Running,
-        wake: Callable[[Lane], None],
-        owner: Callable[[], Owner],
-        results: CommandResults,
-        added: Callable[[], Mapping[str, AddedCommand]],
-        media: Path,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._library = library
-        self._running = running
-        self._wake = wake
-        self._owner = owner
-        self._results = results
-        self._added = added
-        self._media = media
-
-    def wake(self, lane: Lane) -> None:
-        """See the class."""
-        self._wake(lane)
-
-    @property
-    def library(self) -> Library:
-        return self._library()
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    library: Callable[[], Library]
+    running: Running
+    wake: Callable[[Lane], None]
+    owner: Callable[[], Owner]
+    post_actions: PostActions
+    added: Callable[[], Mapping[str, AddedCommand]]
+    media: Path
 
     def installed(self, active_pack: str) -> Installed:
         """What a decision may know; the active pack's skill commands come before all others'."""
-        library = self._library()
+        library = self.library()
         return Installed(
             library.names,
             library.commands(active_pack),
             library.workflows,
-            {name: command.takes for name, command in self._added().items()},
+            {name: command.takes for name, command in self.added().items()},
         )
 
     async def answer(self, job: Job, said: Rendered, *, instead_of: int = 0) -> None:
@@ -111,7 +91,7 @@ class Replies:
         go on in the tap's lane, and where that is shown. `then` is called before the person is
         told.
         """
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> tuple[str, Sequence[Delivery]]:
             jobs.check_claim(tx, job)
@@ -120,19 +100,19 @@ class Replies:
             jobs.settle(tx, job, "done", problem or outcome, now)
             return problem, shown
 
-        problem, shown = await self._database.transact(write, durable=True)
-        self._outbox.put(*shown)
+        problem, shown = await self.database.transact(write, durable=True)
+        self.outbox.put(*shown)
         if wakes:
             for lane in {job.inbound.address.lane, *(row.address.lane for row in shown)}:
-                self._wake(lane)
+                self.wake(lane)
         if then:
             then()
-        await self._outbox.answer_tap(job.inbound, problem)
+        await self.outbox.answer_tap(job.inbound, problem)
 
     async def begin_tap(self, job: Job, problem: str = "") -> bool:
         """Let the person know before what they tapped is done, which takes a while; False: there
         is a problem, which is all, and the job is settled."""
-        await self._outbox.answer_tap(job.inbound, problem)
+        await self.outbox.answer_tap(job.inbound, problem)
         if problem:
             await self.done(job, problem)
         return not problem
@@ -176,7 +156,7 @@ class Replies:
         self, tx: Tx, job: Job, why: delivering.Aside, turn_id: str, now: str
     ) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
-        owner, there = self._owner().chat, job.inbound.address
+        owner, there = self.owner().chat, job.inbound.address
         if owner is None or there.platform != "tg" or there == owner:
             return []
         said = delivering.set_aside(job.inbound, why, turn_id)
@@ -184,7 +164,7 @@ class Replies:
 
     async def put_aside(self, job: Job) -> None:
         """Settle a job of which not even that can be said; whatever its turn was stays open."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> None:
             jobs.settle(tx, job, "aside", "cannot be answered", now)
@@ -192,7 +172,7 @@ class Replies:
                 jobs.blank(tx, job)
 
         with suppress(LostClaim):
-            await self._database.transact(write)
+            await self.database.transact(write)
 
     async def end_stopped(self, job: Job, why: StopReason) -> None:
         """End a job without a word, and what its turn was showing."""
@@ -212,13 +192,13 @@ class Replies:
 
     async def give_back(self, job: Job, spent: Sequence[Spent] = ()) -> None:
         """Let a job be taken up anew, by the next process perhaps; what it `spent` is recorded."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> None:
             record_all(tx, spent, now)
             jobs.release(tx, job)
 
-        await self._database.transact(write)
+        await self.database.transact(write)
 
     async def done(self, job: Job, outcome: str) -> None:
         """Settle without a word."""
@@ -226,12 +206,12 @@ class Replies:
 
     async def defer(self, job: Job) -> None:
         """Let a job that bypassed its conversation's lane wait there after all."""
-        self._wake(await self._database.transact(lambda tx: jobs.defer(tx, job)))
+        self.wake(await self.database.transact(lambda tx: jobs.defer(tx, job)))
 
     async def leave_question(self, job: Job) -> None:
         """End the turn that asks this person something, as /stop does, and let the job wait in its
         conversation's lane for that."""
-        address, now = job.inbound.address, stamp(self._clock)
+        address, now = job.inbound.address, stamp(self.clock)
 
         def write(tx: Tx) -> tuple[Lane, int, list[Delivery]]:
             lane = jobs.defer(tx, job)
@@ -241,18 +221,18 @@ class Replies:
             stopped = jobs.stop_turn(tx, gate.turn_id)
             return lane, stopped, settled_cards.close_asked(tx, address, job.id, now)
 
-        lane, stopped, rows = await self._database.transact(write, durable=True)
-        self._outbox.put(*rows)
+        lane, stopped, rows = await self.database.transact(write, durable=True)
+        self.outbox.put(*rows)
         if stopped:
-            self._running.stop(stopped, StopReason.PERSON)
-        self._wake(lane)
+            self.running.stop(stopped, StopReason.PERSON)
+        self.wake(lane)
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
-        library, language = self._library(), job.inbound.person.language
+        library, language = self.library(), job.inbound.person.language
         said = say("conversations.waits-too")
-        if not await self._database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
-            met = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
+        if not await self.database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
+            met = await self.database.read(lambda tx: routes.find(tx, job.inbound.address))
             about = () if met else abouts(library, language)
             shown = shown_packs(library, language)
             said = conversations.picker(shown, gone=gone, waiting=True, about=about)
@@ -281,7 +261,7 @@ class Replies:
             if said:
                 call = replace(call, name=said.name, rest=said.rest, words=said.words)
             result = handler(tx, call)
-            outcome = self._results.carry_out(tx, job, call, result)
+            outcome = carry_out(tx, job, call, result, self.library(), self.post_actions)
             results[:], outcomes[:] = [result], [outcome]
             if outcome.said is None:
                 return None
@@ -310,13 +290,13 @@ class Replies:
             await self.park(job, waits.requested)
         for job_id, waited in results[0].dropped:
             if job.off_record or off_record.is_once(waited):
-                media_files.remove(self._media, job_id, waited)
+                media_files.remove(self.media, job_id, waited)
         for stopped in filter(None, (results[0].stopped, results[0].stopped_elsewhere)):
-            self._running.stop(stopped, StopReason.PERSON)
+            self.running.stop(stopped, StopReason.PERSON)
         if results[0].replay:
-            self._wake(job.inbound.address.lane)
+            self.wake(job.inbound.address.lane)
         for lane in outcomes[0].wakes:
-            self._wake(lane)
+            self.wake(lane)
 
     async def settle(
         self,
@@ -340,7 +320,7 @@ class Replies:
         Raises:
             StopAsked: `unless_stopped`, and its person said /stop.
         """
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> list[Delivery]:
             jobs.check_claim(tx, job, unless_stopped=unless_stopped)
@@ -368,4 +348,4 @@ class Replies:
                     deliveries.hush(tx, row.id)
             return rows + [row for row in said if isinstance(row, Delivery)]
 
-        self._outbox.put(*await self._database.transact(write))
+        self.outbox.put(*await self.database.transact(write))

@@ -32,10 +32,6 @@ FILES = 10
 _SHOWN: dict[str, MediaKind] = {"photo": "photo", "video": "video", "audio": "audio"}
 
 
-class NotSaid(Refused):
-    """What was said or tapped on the page is not taken in; says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class WebChat:
     """The chats of the local page: one for each pack, and one that is of no pack.
@@ -64,15 +60,15 @@ class WebChat:
         `key` is the page's name for it: said again with the same key it is not said twice.
 
         Raises:
-            NotSaid: there is nothing in it, too much, or a file is not there.
+            Refused: there is nothing in it, too much, or a file is not there.
         """
         text = self.redactor().known(text.strip())
         if not text and not files:
-            raise NotSaid("There is nothing in it to send.")
+            raise Refused("There is nothing in it to send.")
         if len(text) > TEXT_CHARS:
-            raise NotSaid(f"It is too long: at most {TEXT_CHARS:,} characters can be sent at once.")
+            raise Refused(f"It is too long: at most {TEXT_CHARS:,} characters can be sent at once.")
         if len(files) > FILES:
-            raise NotSaid(f"At most {FILES} files can be sent at once.")
+            raise Refused(f"At most {FILES} files can be sent at once.")
         items = [
             await asyncio.to_thread(self.uploads.attachment, address, one, "" if n else text)
             for n, one in enumerate(files)
@@ -86,7 +82,7 @@ class WebChat:
                 message_id[:] = [known]
                 return ()
             if len(found) < len(items):
-                raise NotSaid("A file is not there any more. Add it again.")
+                raise Refused("A file is not there any more. Add it again.")
             shown = _shown(text, found)
             number = web_messages.add(tx, address.chat_id, name, shown, iso(now), by_person=True)
             message_id[:] = [number]
@@ -104,7 +100,7 @@ class WebChat:
         """Store a tap on a button of a message as a job; again with the same key it counts once.
 
         Raises:
-            NotSaid: the message has no such button any more.
+            Refused: the message has no such button any more.
         """
         private = dict[int, Rendered | None]()
         update_id = _number(f"{address.chat_id}:{key}")
@@ -117,7 +113,7 @@ class WebChat:
             buttons = chain.from_iterable(shown.message.buttons if shown else ())
             button = next((one for one in buttons if one.data == data), None)
             if button is None:
-                raise NotSaid("That button is not there any more.")
+                raise Refused("That button is not there any more.")
             self._bind(tx, address, iso(now))
             tx.touch(web_messages.CHANGED)
             answer_id = f"{address.chat_id} {ulid()}"

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel
 
-from aouo.facts.events import Origin
 from aouo.facts.transcript import ToolCall
+from aouo.facts.work import Facts
 from aouo.guard.paths import listed
 
 
@@ -82,11 +82,10 @@ class Action:
     """One tool call of a model, made once by `tools.prepare` and read by all that deal with it.
 
     `tool` is the name as it is recorded, `payload` the parsed JSON of the call, `arguments` the
-    same as its tool takes it. `refusal` is why the call is not made, whatever a judge says.
-    `read_only` and `mutates` hold for these arguments; a call may be neither. `digest` is the
-    SHA-256 of tool and payload, or of unreadable arguments; `seal` that of the arguments. `media`
-    names the folder, below the home's media, with the files that were sent to its conversation;
-    `paths` are what its arguments lead to now.
+    same as its tool takes it, `facts` what is fixed of its turn. `refusal` is why the call is not
+    made, whatever a judge says. `read_only` and `mutates` hold for these arguments; a call may be
+    neither. `digest` is the SHA-256 of tool and payload, or of unreadable arguments; `seal` that of
+    the arguments; `paths` are what its arguments lead to now.
 
     `labels` (where the arguments come from) and `changes` (what the call will change) are not
     determined yet: () means unknown, not none.
@@ -95,14 +94,8 @@ class Action:
     call: ToolCall
     tool: str
     payload: Mapping[str, Any]
-    origin: Origin
-    pack: str
-    turn_id: str
+    facts: Facts
     digest: str
-    tenant: str = ""
-    session_id: str = ""
-    off_record: bool = False
-    media: str = ""
     arguments: BaseModel | None = None
     seal: str = ""
     refusal: Blocked | None = None

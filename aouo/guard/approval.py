@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from aouo.facts.events import Origin
 from aouo.facts.origins import PROFILES
@@ -17,18 +18,14 @@ UNATTENDED = (
 )
 
 
-class Approver(Protocol):
-    """Puts a call to the owner and waits, however long: see `flow.questions.approving`."""
-
-    async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked: ...
+Approve: TypeAlias = Callable[[Action, Ask], Awaitable[Allowed | Blocked]]
+"""Puts a call to the owner and waits, however long: see `flow.questions.approving`."""
 
 
-class Nobody:
-    """An approver for turns that nobody watches: it blocks every call."""
-
-    async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
-        del action, ask
-        return Blocked(UNATTENDED, judge="nobody")
+async def by_nobody(action: Action, ask: Ask) -> Allowed | Blocked:
+    """Block a call of a turn that nobody watches."""
+    del action, ask
+    return Blocked(UNATTENDED, judge="nobody")
 
 
 def is_attended(origin: Origin) -> bool:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from typing import Literal, Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import structlog
 from pydantic import BaseModel
@@ -26,7 +26,7 @@ from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import UNCHECKED, Action, Allowed, Ask, Blocked, JudgeName, Outcome, Verdict
-from aouo.guard.approval import Approver, Nobody
+from aouo.guard.approval import Approve, by_nobody
 from aouo.store import audit
 from aouo.store.database import Database
 
@@ -35,6 +35,10 @@ Judge: TypeAlias = Callable[[Action], Verdict]
 Bind: TypeAlias = Callable[[Action], Action]
 Run: TypeAlias = Callable[[BaseModel, str], Awaitable[str]]
 """Carries out a call with these arguments and this id. Raises `ToolFailed`."""
+
+Keep: TypeAlias = Callable[[Action, str], Awaitable[str]]
+"""Keeps a redacted text that is too long for a prompt; returns the handle that the model reads
+instead."""
 
 RESULT_CHARS = 4_000
 """A longer result is kept elsewhere, and the model reads a handle."""
@@ -46,55 +50,38 @@ _MARGIN_CHARS = 10_000
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
 
 
-class Shelf(Protocol):
-    """Stores results that are too long for a prompt."""
-
-    async def keep(self, action: Action, text: str) -> str:
-        """Keep the redacted `text`; return the handle that the model reads instead."""
-        ...
-
-
+@dataclass(slots=True, eq=False, kw_only=True)
 class Guard:
     """The only way to a tool. Stateless: one serves all turns."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        bind: Bind,
-        judges: Sequence[Judge],
-        shelf: Shelf,
-        redact: Callable[[str], str],
-        hidden: Callable[[Action, str], str],
-        publish: Callable[[Event], None],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._bind = bind
-        self._judges = tuple(judges)
-        self._shelf = shelf
-        self._redact = redact
-        self._hidden = hidden
-        self._publish = publish
+    database: Database
+    clock: Clock
+    bind: Bind
+    judges: Sequence[Judge]
+    keep: Keep
+    redact: Callable[[str], str]
+    hidden: Callable[[Action, str], str]
+    publish: Callable[[Event], None]
 
     def propose(self, action: Action) -> AuditEntry:
         """Publish that a call is proposed; return its first audit row, which the caller writes
         before any other."""
-        self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
+        self.publish(
+            ActionStarted(action.facts.id, action.facts.session_id, action.call_id, action.tool)
+        )
         return _entry(action, "PROPOSED")
 
     async def call(
         self,
         action: Action,
         run: Run | None,
-        approver: Approver | None = None,
+        approve: Approve = by_nobody,
         *,
         proposed: bool = False,
     ) -> Outcome:
         """Judge one call and, if it is allowed, carry it out.
 
-        `run` is None for a tool that does not exist; without an `approver` a question to the owner
+        `run` is None for a tool that does not exist; without an `approve` a question to the owner
         blocks the call; `proposed`: the row of `propose` is written. Raises nothing but
         cancellation: a refusal is a result that the model reads.
         """
@@ -102,13 +89,13 @@ class Guard:
         try:
             await self._write(*begun)
             action, verdict = self._evaluate(action)
-            outcome = await self._carry_out(action, verdict, run, approver or Nobody())
+            outcome = await self._carry_out(action, verdict, run, approve)
         except asyncio.CancelledError:
-            self._publish(_completed(action, success=False))
+            self.publish(_completed(action, success=False))
             raise
         if outcome.failed:
-            log.info("tool_error", tool=action.tool, call=action.call_id, pack=action.pack)
-        self._publish(_completed(action, success=not outcome.failed))
+            log.info("tool_error", tool=action.tool, call=action.call_id, pack=action.facts.pack)
+        self.publish(_completed(action, success=not outcome.failed))
         return outcome
 
     def _evaluate(self, action: Action) -> tuple[Action, Verdict]:
@@ -116,7 +103,7 @@ class Guard:
         if action.refusal:
             return action, action.refusal
         try:
-            action = self._bind(action)
+            action = self.bind(action)
         except ToolFailed as error:
             return action, Blocked(str(error), "no path", "arguments")
         except Exception as error:
@@ -127,7 +114,7 @@ class Guard:
     def _judge(self, action: Action) -> Verdict:
         """Return the strictest verdict: `Blocked` before the first `Ask` before `Allowed`."""
         question: Ask | None = None
-        for judge in self._judges:
+        for judge in self.judges:
             try:
                 verdict = judge(action)
             except Exception as error:
@@ -143,24 +130,24 @@ class Guard:
         return question or Allowed("nothing speaks against it")
 
     async def _carry_out(
-        self, action: Action, verdict: Verdict, run: Run | None, approver: Approver
+        self, action: Action, verdict: Verdict, run: Run | None, approve: Approve
     ) -> Outcome:
         begun = (_entry(action, "EVALUATED", _said(verdict), verdict.judge),)
         if isinstance(verdict, Ask):
             await self._write(*begun)
             begun = ()
-            verdict = await approver.approve(
-                action, replace(verdict, subject=self._redact(_legible(verdict.subject)))
+            verdict = await approve(
+                action, replace(verdict, subject=self.redact(_legible(verdict.subject)))
             )
         allowed = isinstance(verdict, Allowed)
-        self._publish(
+        self.publish(
             ShieldVerdict(
-                action.turn_id, action.session_id, action.call_id, allowed, verdict.reason
+                action.facts.id, action.facts.session_id, action.call_id, allowed, verdict.reason
             )
         )
         if isinstance(verdict, Blocked) or run is None:
             await self._write(*begun, _entry(action, "BLOCKED", _said(verdict), verdict.judge))
-            return Outcome(self._hidden(action, _legible(verdict.reason)), failed=True)
+            return Outcome(self.hidden(action, _legible(verdict.reason)), failed=True)
         await self._write(*begun)
         outcome = await self._execute(action, run)
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
@@ -192,7 +179,7 @@ class Guard:
     def _still_the_same(self, action: Action) -> bool:
         """Whether the call's digests and paths are still those that were judged."""
         try:
-            return action.is_intact and self._bind(action).paths == action.paths
+            return action.is_intact and self.bind(action).paths == action.paths
         except ToolFailed:
             return False
         except Exception as error:
@@ -204,27 +191,27 @@ class Guard:
     ) -> Outcome:
         length = len(text)
         # Cut before it is looked through, with a margin for a secret that stands at the cut.
-        text = self._redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
+        text = self.redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
         if failed or effect:  # our words; a read-only result is the content of something
-            text = self._hidden(action, text)
+            text = self.hidden(action, text)
         limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
         if len(text) <= limit:
             return Outcome(text, failed, effect)
         if length > CEILING_CHARS:
             text = f"{text[:CEILING_CHARS]}\n[cut: {length:,} characters in all]"
-        return Outcome(await self._shelf.keep(action, text), failed, effect, kept=True)
+        return Outcome(await self.keep(action, text), failed, effect, kept=True)
 
     async def _write(self, *entries: AuditEntry) -> None:
         if not entries:
             return
-        now = stamp(self._clock)
-        await self._database.transact(
-            lambda tx: [audit.append(tx, entry, now) for entry in entries]
-        )
+        now = stamp(self.clock)
+        await self.database.transact(lambda tx: [audit.append(tx, entry, now) for entry in entries])
 
 
 def _completed(action: Action, *, success: bool) -> ActionCompleted:
-    return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
+    return ActionCompleted(
+        action.facts.id, action.facts.session_id, action.call_id, action.tool, success
+    )
 
 
 def _entry(
@@ -233,15 +220,15 @@ def _entry(
     """One row; of what is off the record it keeps that there was a call, and nothing of it."""
     return AuditEntry(
         stage,
-        action.turn_id,
+        action.facts.id,
         action.call_id,
         action.call_id,
         action.tool,
-        action.pack,
-        action.origin,
-        "" if action.off_record else action.digest,
-        "" if action.off_record else reason,
-        "" if action.off_record else judge,
+        action.facts.pack,
+        action.facts.origin,
+        "" if action.facts.off_record else action.digest,
+        "" if action.facts.off_record else reason,
+        "" if action.facts.off_record else judge,
     )
 
 

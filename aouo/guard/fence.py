@@ -99,7 +99,7 @@ class Fence:
         named = tuple(_named(action))
         if not named:
             return action
-        own = self.own(action.pack, action.tenant)
+        own = self.own(action.facts.pack, action.facts.tenant)
         found: list[Touched] = []
         for key, text, at in named:
             if key and (why := refused(text)):
@@ -138,12 +138,12 @@ class Fence:
         return next((area.root for area in areas if area.covers(path)), None)
 
     def _judge(self, action: Action, path: Path) -> Verdict:
-        own = self.own(action.pack, action.tenant)
+        own = self.own(action.facts.pack, action.facts.tenant)
         if path.is_relative_to(own):
             return Allowed("the pack's own data folder")
         if self._sent and self._sent.opens(action, path):
             return Allowed("a file that was sent to this conversation")
-        asked_for = self._files_of(action.pack)
+        asked_for = self._files_of(action.facts.pack)
         if not any(area.covers(path) for area in self._areas(asked_for, own)):
             return Blocked(
                 f"{path} is not among the files of this pack (permissions.files: "

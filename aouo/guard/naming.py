@@ -13,27 +13,29 @@ HOME = "[home]"
 _OWN = "the pack's own folder"
 
 
-class Naming:
-    """Hides the paths of one home; `folder_of` gives a pack's data folder for a tenant."""
+def hiding(
+    *, home: Path, media: Path, folder_of: Callable[[str, str], Path]
+) -> Callable[[Action, str], str]:
+    """Return what hides the paths of one home in a text: files of the acting pack, and those sent
+    to its conversation, are named as the model names them.
 
-    def __init__(self, *, home: Path, media: Path, folder_of: Callable[[str, str], Path]) -> None:
-        self._homes = {str(home), str(home.resolve())}
-        self._media = media
-        self._folder_of = folder_of
+    `folder_of` gives a pack's data folder for a tenant.
+    """
+    homes = sorted({str(home), str(home.resolve())}, key=len, reverse=True)
 
-    def hidden(self, action: Action, text: str) -> str:
-        """Return `text` without the home's path: files of the acting pack, and those sent to its
-        conversation, are named as the model names them."""
-        if not any(home in text for home in self._homes):
+    def hidden(action: Action, text: str) -> str:
+        if not any(home in text for home in homes):
             return text
-        own = self._folder_of(action.pack, action.tenant)
-        for folder, name in ((own, ""), (self._media / action.media, FOLDER)):
+        own = folder_of(action.facts.pack, action.facts.tenant)
+        for folder, name in ((own, ""), (media / action.facts.address.folder, FOLDER)):
             for path in {str(folder), str(folder.resolve())}:
                 text = re.sub(f"{re.escape(path)}/(?=[^\\s/])", name, text)
                 text = re.sub(f"{re.escape(path)}{_END}", name or _OWN, text)
-        for path in sorted(self._homes, key=len, reverse=True):
+        for path in homes:
             text = re.sub(f"{re.escape(path)}{_END}", HOME, text)
         return text
+
+    return hidden
 
 
 _END = r"(?![\w-])"

@@ -42,14 +42,14 @@ class Protection:
         named = tuple(self._named(action))
         if not named:
             return Allowed("no file")
-        own = self._folder_of(action.pack, action.tenant).resolve()
+        own = self._folder_of(action.facts.pack, action.facts.tenant).resolve()
         closed = self.closed()
         for text, path in named:
             if path is None:
                 return Blocked(
                     f"{quoted(text)} is not a path that can be checked.", "no path", "protection"
                 )
-            if action.pack and path.is_relative_to(own):
+            if action.facts.pack and path.is_relative_to(own):
                 continue
             if self._sent and self._sent.opens(action, path):
                 continue
@@ -67,7 +67,7 @@ class Protection:
         """Find the paths that the call is bound to or may name otherwise: (text, path)."""
         yield from ((str(touched.path), touched.path) for touched in action.paths)
         is_foreign = "__" in action.tool
-        bases = [self._folder_of(action.pack, action.tenant).resolve()]
+        bases = [self._folder_of(action.facts.pack, action.facts.tenant).resolve()]
         if action.tool.startswith("mcp__"):
             bases.append(Path.home())  # where `tools.mcp_link` starts a server
         for text in mentioned(action.payload, anywhere=is_foreign):

@@ -18,39 +18,36 @@ MAX_LOOKED_AT = 5_000
 MAX_PATHS = 500
 
 
-class Reach:
-    """Turns the file lists of a pack and of the owner into files and folders that exist now."""
+def refusal(fence: Fence, protection: Protection, pack: str, path: Path) -> str:
+    """Return why a pack may not look at `path`, whose links are followed; "" = it may."""
+    asked, opened = fence.areas(pack, "")
+    if not any(area.covers(path) for area in asked):
+        return f"{path} is not among the files of this pack (permissions.files)."
+    if opened is not None and not any(area.covers(path) for area in opened):
+        return f"{path} is outside of what the owner has opened (security.allowed_paths)."
+    if any(path.is_relative_to(one) for one in protection.closed()):
+        return f"{path} is the bot's own."
+    return ""
 
-    def __init__(self, fence: Fence, protection: Protection) -> None:
-        self._fence = fence
-        self._protection = protection
 
-    def refusal(self, pack: str, path: Path) -> str:
-        """Return why a pack may not look at `path`, whose links are followed; "" = it may."""
-        asked, opened = self._fence.areas(pack, "")
-        if not any(area.covers(path) for area in asked):
-            return f"{path} is not among the files of this pack (permissions.files)."
-        if opened is not None and not any(area.covers(path) for area in opened):
-            return f"{path} is outside of what the owner has opened (security.allowed_paths)."
-        if any(path.is_relative_to(one) for one in self._protection.closed()):
-            return f"{path} is the bot's own."
-        return ""
+def reached(
+    fence: Fence, protection: Protection, pack: str, tenant: str, payload: Mapping[str, Any]
+) -> tuple[Path, ...]:
+    """Return the files and folders, there now, that the lists of a pack and of the owner both
+    cover, and those that an allowed call names.
 
-    def paths(self, pack: str, tenant: str, payload: Mapping[str, Any]) -> tuple[Path, ...]:
-        """Return files and folders that both lists cover, and those that an allowed call names.
-
-        The guard has allowed the call, so the paths in it that its pack may ask for are open.
-        """
-        own = self._fence.own(pack, tenant)
-        closed = self._protection.closed()
-        asked, opened = self._fence.areas(pack, tenant)
-        found = [path for area in asked for path in _both(area, opened)]
-        for text in mentioned(payload):
-            path = resolved(text, own)
-            if path is not None and any(area.covers(path) for area in asked):
-                found.append(path)
-        kept = dict.fromkeys(path for one in found for path in _without(one, closed))
-        return tuple(islice((path for path in kept if path.exists()), MAX_PATHS))
+    The guard has allowed the call, so the paths in it that its pack may ask for are open.
+    """
+    own = fence.own(pack, tenant)
+    closed = protection.closed()
+    asked, opened = fence.areas(pack, tenant)
+    found = [path for area in asked for path in _both(area, opened)]
+    for text in mentioned(payload):
+        path = resolved(text, own)
+        if path is not None and any(area.covers(path) for area in asked):
+            found.append(path)
+    kept = dict.fromkeys(path for one in found for path in _without(one, closed))
+    return tuple(islice((path for path in kept if path.exists()), MAX_PATHS))
 
 
 def _both(asked: Area, opened: Sequence[Area] | None) -> Iterator[Path]:

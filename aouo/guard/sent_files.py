@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,19 +15,19 @@ FOLDER = "sent/"
 """How a model names such a file: `sent/<name>`, wherever the home is."""
 
 
+@dataclass(slots=True, eq=False)
 class SentFiles:
     """Knows what of the media folder `root` an action may read."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    root: Path
 
     def named(self, action: Action, text: str) -> Path | None:
         """Return the sent file of the action's conversation that `text` names, None = none."""
-        return self._find(action.media, text) if _may_read(action) else None
+        return self._find(action.facts.address.folder, text) if _may_read(action) else None
 
     def opens(self, action: Action, path: Path) -> bool:
         """Whether the action may read `path`, resolved, as a file sent to its conversation."""
-        return _may_read(action) and self.holds(action.media, path)
+        return _may_read(action) and self.holds(action.facts.address.folder, path)
 
     def given(
         self, media: str, payload: Mapping[str, Any]
@@ -57,18 +58,18 @@ class SentFiles:
         if not media or name == text.strip() or "/" in name or "\0" in name:
             return None
         try:
-            file = (self._root / media / name).resolve()
+            file = (self.root / media / name).resolve()
             return file if file.is_file() and self.holds(media, file) else None
         except OSError:  # no name of a file is that long
             return None
 
     def holds(self, media: str, path: Path) -> bool:
         """Whether `path`, links followed, was sent to the conversation whose folder is `media`."""
-        folder = (self._root / media).resolve()
-        return bool(media) and folder.parent == self._root.resolve() and path.is_relative_to(folder)
+        folder = (self.root / media).resolve()
+        return bool(media) and folder.parent == self.root.resolve() and path.is_relative_to(folder)
 
 
 def _may_read(action: Action) -> bool:
     return action.tool in READERS or (
-        bool(action.pack) and action.tool.startswith(f"{action.pack}__")
+        bool(action.facts.pack) and action.tool.startswith(f"{action.facts.pack}__")
     )

@@ -10,9 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import structlog
 
@@ -56,18 +56,6 @@ TWICE_WITHIN_S = 2.0
 """The same tap again within this time is a double tap and counts once."""
 
 
-class Policy(Protocol):
-    """The pure decisions that come before a job is in its lane."""
-
-    def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
-        """Return False for group talk that is not ours: not a word of it is stored."""
-        ...
-
-    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
-        """Return the lane that a job takes."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Filed:
     """What one transaction did: lanes that have work, lines for the log, and the answer ids of
@@ -78,35 +66,28 @@ class _Filed:
     repeated: tuple[str, ...] = ()
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Inbox:
     """Stores arrivals, closes bursts, hands out claims.
 
+    `concerns_us` says of a message and its conversation's pack whether it is ours; `lane_of` which
+    lane one takes, told whether a question to its person is open.
     After the commit `ready` is told each lane that got work, and `waits` each lane that got a
     command, or anything while a question is open, which its person does not expect to wait.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        policy: Callable[[], Policy],
-        burst_s: Callable[[], float],
-        ready: Callable[[Lane], None],
-        redactor: Callable[[], Redactor],
-        waits: Callable[[Lane], None] = lambda lane: None,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._policy = policy
-        self._burst_s = burst_s
-        self._ready = ready
-        self._redactor = redactor
-        self._waits = waits
-        self._waited_in: set[Lane] = set()
-        self._unclaimed = albums.Unclaimed()
-        self._bursts_changed = asyncio.Event()
-        self._tapped: dict[_Tap, float] = {}
+    database: Database
+    clock: Clock
+    concerns_us: Callable[[Inbound, str], bool]
+    lane_of: Callable[[Inbound, bool], Lane]
+    burst_s: Callable[[], float]
+    ready: Callable[[Lane], None]
+    redactor: Callable[[], Redactor]
+    waits: Callable[[Lane], None] = lambda lane: None
+    _waited_in: set[Lane] = field(init=False, default_factory=set[Lane])
+    _unclaimed: albums.Unclaimed = field(init=False, default_factory=albums.Unclaimed)
+    _bursts_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _tapped: dict[_Tap, float] = field(init=False, default_factory=dict[_Tap, float])
 
     async def accept(
         self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int
@@ -135,21 +116,21 @@ class Inbox:
 
     async def submit(self, inbound: Inbound) -> None:
         """Store a fact that comes from no platform's update, such as the terminal's."""
-        clean = cast("Inbound", self._redactor().known_in(inbound))
+        clean = cast("Inbound", self.redactor().known_in(inbound))
 
         def file(tx: Tx) -> _Filed:
-            return _Filed(tuple(self._file(tx, clean, self._clock.now())), ())
+            return _Filed(tuple(self._file(tx, clean, self.clock.now())), ())
 
         await self._commit(file)
 
     async def ask(self, inbound: Inbound, filed: Callable[[int], None]) -> None:
         """Store what a program asks and waits for, as a job of its own: it joins nobody's burst,
         and answers no question. `filed` is told the job's id before anybody may claim it."""
-        clean = cast("Inbound", self._redactor().known_in(inbound))
+        clean = cast("Inbound", self.redactor().known_in(inbound))
 
         def file(tx: Tx) -> _Filed:
-            lane = self._policy().lane_of(clean, answers_gate=False)
-            filed(gathering.file_apart(tx, lane, clean, self._clock.now()))
+            lane = self.lane_of(clean, False)
+            filed(gathering.file_apart(tx, lane, clean, self.clock.now()))
             return _Filed((lane,), ())
 
         await self._commit(file)
@@ -162,7 +143,7 @@ class Inbox:
         fired: list[Inbound] = []
 
         def file(tx: Tx) -> _Filed:
-            now = self._clock.now()
+            now = self.clock.now()
             fired[:] = due(tx, now)
             return _Filed(tuple(lane for one in fired for lane in self._file(tx, one, now)), ())
 
@@ -176,52 +157,52 @@ class Inbox:
             jobs.void_claims(tx)
             return jobs.open_lanes(tx)
 
-        for lane in await self._database.transact(take_back):
-            self._ready(lane)
+        for lane in await self.database.transact(take_back):
+            self.ready(lane)
 
     async def claim(self, lane: Lane) -> Job | None:
         """Claim the oldest ready job of a lane; None = there is none, which costs only a read."""
-        if not await self._database.read(lambda tx: jobs.any_ready(tx, lane), once=True):
+        if not await self.database.read(lambda tx: jobs.any_ready(tx, lane), once=True):
             return None
-        return await self._database.transact(lambda tx: jobs.claim(tx, lane), brief=True)
+        return await self.database.transact(lambda tx: jobs.claim(tx, lane), brief=True)
 
     async def close_bursts(self) -> None:
         """Close each burst when its window is over, for ever."""
         while True:
             self._bursts_changed.clear()
-            due = await self._database.read(jobs.next_due, once=True)
+            due = await self.database.read(jobs.next_due, once=True)
             if not due:
                 await self._bursts_changed.wait()
                 continue
-            wait_s = (datetime.fromisoformat(due) - self._clock.now()).total_seconds()
+            wait_s = (datetime.fromisoformat(due) - self.clock.now()).total_seconds()
             if wait_s > 0:
-                await self._clock.sleep(wait_s)
-            now = stamp(self._clock)
-            for lane in await self._database.transact(lambda tx, now=now: jobs.flush_due(tx, now)):
+                await self.clock.sleep(wait_s)
+            now = stamp(self.clock)
+            for lane in await self.database.transact(lambda tx, now=now: jobs.flush_due(tx, now)):
                 log.info("burst_flushed", lane=lane)
-                self._ready(lane)
+                self.ready(lane)
 
     async def _commit(self, file: Callable[[Tx], _Filed]) -> _Filed:
-        filed = await self._database.transact(file, durable=True)
-        if self._burst_s():
+        filed = await self.database.transact(file, durable=True)
+        if self.burst_s():
             self._bursts_changed.set()
         for event, fields in filed.facts:
             level = logging.WARNING if event == "update_unreadable" else logging.INFO
             log.log(level, event, **fields)
         for lane in filed.lanes:
-            self._ready(lane)
+            self.ready(lane)
         while self._waited_in:
-            self._waits(self._waited_in.pop())
+            self.waits(self._waited_in.pop())
         return filed
 
     def _clean(self, arrival: Arrival) -> Arrival:
         """Redact configured secrets: one that a person pastes is not stored and not sent on."""
-        if self._redactor().known(arrival.raw) == arrival.raw:
+        if self.redactor().known(arrival.raw) == arrival.raw:
             return arrival
-        return cast("Arrival", self._redactor().known_in(arrival))
+        return cast("Arrival", self.redactor().known_in(arrival))
 
     def _file_all(self, tx: Tx, bot_id: str, arrivals: Sequence[Arrival]) -> _Filed:
-        now = self._clock.now()
+        now = self.clock.now()
         self._unclaimed.forget_old(now)
         filed = [self._take_in(tx, bot_id, arrival, now) for arrival in arrivals]
         return _Filed(
@@ -268,7 +249,7 @@ class Inbox:
 
     def _repeats(self, inbound: Inbound) -> str:
         """Return the answer id of a tap that was made just before, too; "" = it is not repeated."""
-        content, now_s = inbound.content, self._clock.monotonic_s()
+        content, now_s = inbound.content, self.clock.monotonic_s()
         if not isinstance(content, Button) or not content.answer_id or content.tap.asks_once:
             return ""  # a second tap on a button that asks once gets an answer of its own
         tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
@@ -291,7 +272,7 @@ class Inbox:
         route = routes.find(tx, inbound.address)
         if route and route.title:  # messages carry the title that the topic first had
             inbound = replace(inbound, title=route.title)
-        return self._policy().concerns_us(inbound, route.active_pack if route else "")
+        return self.concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[Lane]:
         """Turn one fact into jobs; return the lanes that have something ready now.
@@ -299,7 +280,7 @@ class Inbox:
         A message from a chat proves that we can write there, so jobs that waited for that go on.
         """
         if isinstance(inbound.content, Triggered):  # its person said nothing just now
-            lane = self._policy().lane_of(inbound, answers_gate=False)
+            lane = self.lane_of(inbound, False)
             jobs.add(tx, lane, inbound, iso(now))
             return [lane]
         if isinstance(inbound.content, Report):
@@ -328,14 +309,14 @@ class Inbox:
         if isinstance(inbound.content, Button):
             inbound = tap_references.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
-        lane = self._policy().lane_of(inbound, answers_gate=gate is not None)
+        lane = self.lane_of(inbound, gate is not None)
         if lane.bypasses:
             jobs.add(tx, lane, inbound, iso(now))
             _end_burst(tx, inbound)
             return [lane]
         if gate or isinstance(inbound.content, Command):
             self._waited_in.add(lane)
-        return gathering.file(tx, lane, inbound, now, self._burst_s())
+        return gathering.file(tx, lane, inbound, now, self.burst_s())
 
 
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:

@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 
 from aouo.facts.address import Lane
@@ -18,22 +19,24 @@ from aouo.facts.work import Job
 from aouo.plumbing.shield import finish
 
 
+@dataclass(slots=True, eq=False)
 class Slots:
     """A semaphore whose size follows the settings: `count` is asked whenever a slot is taken.
 
     First come, first served. A slot more is given when one is freed.
     """
 
-    def __init__(self, count: Callable[[], int]) -> None:
-        self._count = count
-        self._taken = 0
-        self._waiting: deque[Callable[[], None]] = deque()
-        self._gives = False
+    count: Callable[[], int]
+    _taken: int = field(init=False, default=0)
+    _waiting: deque[Callable[[], None]] = field(
+        init=False, default_factory=deque[Callable[[], None]]
+    )
+    _gives: bool = field(init=False, default=False)
 
     @property
     def left(self) -> int:
         """How many slots are free."""
-        return self._count() - self._taken
+        return self.count() - self._taken
 
     @property
     def is_wanted(self) -> bool:
@@ -70,6 +73,16 @@ class Slots:
         self._taken -= 1
         self._give()
 
+    @asynccontextmanager
+    async def parked(self) -> AsyncGenerator[None]:
+        """Free a slot that is taken within the block; take one again at its end."""
+        self.release()
+        try:
+            yield
+        finally:
+            # Even a cancelled job has to take one, or the limit would grow.
+            await finish(self.acquire())
+
     def _give(self) -> None:
         if self._gives:  # whoever was given one gave it back at once
             return
@@ -86,23 +99,6 @@ def kind_of(lane: Lane) -> str:
     """Return what the slots for a lane's jobs are counted by."""
     origin = lane.partition(":")[0]
     return origin if origin in TRIGGERS else ""
-
-
-class Slot:
-    """One of the limited places for running jobs; given back while its job waits on a person."""
-
-    def __init__(self, free: Slots) -> None:
-        self._free = free
-
-    @asynccontextmanager
-    async def parked(self) -> AsyncGenerator[None]:
-        """Free the place within the block; take one again at its end."""
-        self._free.release()
-        try:
-            yield
-        finally:
-            # Even a cancelled job has to take one, or the limit would grow.
-            await finish(self._free.acquire())
 
 
 class Bell:
@@ -176,7 +172,7 @@ class Lanes:
         *,
         bell: Bell,
         claim: Callable[[Lane], Awaitable[Job | None]],
-        handle: Callable[[Job, Slot], Awaitable[None]],
+        handle: Callable[[Job, Slots], Awaitable[None]],
         slots: Callable[[str], int],
     ) -> None:
         self._bell = bell
@@ -222,7 +218,7 @@ class Lanes:
             while not (self._closed or goes_on):
                 if (job := await self._claim(lane)) is None:
                     return
-                await self._handle(job, Slot(free or self._free[kind_of(lane)]))
+                await self._handle(job, free or self._free[kind_of(lane)])
                 goes_on = free is not None and free.is_wanted
         except BaseException:
             self._closed = True  # all of them end, and none begins

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TypeVar
 
 from aouo.facts.address import Lane
-from aouo.queue.lanes import Slot
+from aouo.queue.lanes import Slots
 
 T = TypeVar("T")
 
@@ -27,10 +27,10 @@ class StopReason(Enum):
 
 @dataclass(slots=True)
 class _Work:
-    """A job at work in its slot; it has a task and a clock while one of its parts runs."""
+    """A job at work in one of `slots`; it has a task and a clock while one of its parts runs."""
 
     lane: Lane
-    slot: Slot
+    slots: Slots
     task: asyncio.Task[object] | None = None
     timeout: asyncio.Timeout | None = None
     left_s: float = 0.0
@@ -69,9 +69,9 @@ class Running:
         self._shuts_down = False
 
     @contextmanager
-    def beginning(self, job_id: int, lane: Lane, slot: Slot) -> Generator[None]:
+    def beginning(self, job_id: int, lane: Lane, slots: Slots) -> Generator[None]:
         """Register a job from its claim to its end: a stop counts for all its parts."""
-        self._works[job_id] = work = _Work(lane, slot)
+        self._works[job_id] = work = _Work(lane, slots)
         try:
             yield
         finally:
@@ -157,7 +157,7 @@ class Running:
             work.pause()
             if self._shuts_down:
                 work.stop(StopReason.SHUTDOWN)
-            await work.place.enter_async_context(work.slot.parked())
+            await work.place.enter_async_context(work.slots.parked())
         try:
             yield
         finally:

@@ -36,7 +36,6 @@ from aouo.routing.decisions import (
     Ignore,
     NameTopic,
     ObeyCommand,
-    ObeyTap,
     PickPack,
     RefuseCommand,
     RunTurn,
@@ -160,7 +159,7 @@ def _hinted(hints: TurnHints, active_pack: str, installed: Installed, name: str 
 def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
     """Decide on a tap by the kind of its callback data. Source: contract."""
     if not button.speaks:
-        return ObeyTap(button.tap)
+        return button.tap
     return _callback(button.data, active_pack, installed)
 
 

@@ -72,26 +72,11 @@ class AnswerGate:
 
 
 @dataclass(frozen=True, slots=True)
-class ObeyTap:
-    """Do what one of our own buttons says."""
-
-    tap: Tap
-
-
-@dataclass(frozen=True, slots=True)
 class Ignore:
     reason: str
 
 
 Decision: TypeAlias = (
-    RunTurn
-    | PickPack
-    | ObeyCommand
-    | RefuseCommand
-    | NameTopic
-    | AnswerGate
-    | ObeyTap
-    | Ignore
-    | Noted
+    RunTurn | PickPack | ObeyCommand | RefuseCommand | NameTopic | AnswerGate | Tap | Ignore | Noted
 )
-"""What is only noted leads to its handler as it is."""
+"""What is only noted leads to its handler as it is, and so does a tap on our own buttons."""

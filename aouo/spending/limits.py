@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from aouo.spending.money import Budget, Ceiling, PackBudget, own_key
+from aouo.packs.format.manifest import Budget as PackBudget
+from aouo.spending.money import Budget, Ceiling, own_key
 from aouo.spending.reservations import Limit, Name, Reservations, Unit
 from aouo.store import usage
 from aouo.store.database import Tx

@@ -118,14 +118,6 @@ class Prices:
         return tuple((provider, name) for name in dict.fromkeys(names) if name != model)
 
 
-@dataclass(frozen=True, slots=True)
-class PackBudget:
-    """What a pack allows itself a day, from its pack.yml; 0 = no ceiling."""
-
-    daily_usd: float = 0.0
-    daily_tokens: int = 0
-
-
 def own_key(name: str, pack: str) -> str:
     """Return how sentences name a ceiling that a pack sets itself."""
     return f"budget.{name} in the pack.yml of “{pack}”"
@@ -203,36 +195,35 @@ def affordable(most: Usage, prices: Iterable[Price], room_usd: float, least: int
     return Usage(most.input_tokens, 0, max(tokens, min(least, most.output_tokens)))
 
 
-class Bounds:
-    """Computes upper bounds of requests, in tokens; caches the size of each tool's schema."""
-
-    def __init__(self) -> None:
-        self._schemas: dict[int, tuple[dict[str, Any], int]] = {}
-
-    def of(self, request: ModelRequest) -> Usage:
-        """Bound a request by its UTF-8 bytes: no service's tokenizer makes more tokens of it."""
-        entries = 2 + len(request.messages) + len(request.tools)
-        tokens = _bytes(request.system) + _bytes(request.context) + ENTRY_TOKENS * entries
-        # Hundreds of them, before each model call: plain tests of types, one look at all texts.
-        tokens += _bytes("".join([message.text for message in request.messages]))
-        for message in request.messages:
-            if type(message) is AssistantSaid:
-                if message.calls or message.native:
-                    tokens += _beside_text(message)
-            elif type(message) is UserSaid and message.images:
+def bounds_of(request: ModelRequest, sizes: SchemaSizes) -> Usage:
+    """Bound a request by its UTF-8 bytes: no service's tokenizer makes more tokens of it; `sizes`
+    is a cache of the size of each tool's schema."""
+    entries = 2 + len(request.messages) + len(request.tools)
+    tokens = _bytes(request.system) + _bytes(request.context) + ENTRY_TOKENS * entries
+    # Hundreds of them, before each model call: plain tests of types, one look at all texts.
+    tokens += _bytes("".join([message.text for message in request.messages]))
+    for message in request.messages:
+        if type(message) is AssistantSaid:
+            if message.calls or message.native:
                 tokens += _beside_text(message)
-        for tool in request.tools:
-            tokens += _bytes(tool.name) + _bytes(tool.description) + self._schema(tool.parameters)
-        return Usage(tokens, 0, request.max_tokens)
+        elif type(message) is UserSaid and message.images:
+            tokens += _beside_text(message)
+    for tool in request.tools:
+        tokens += _bytes(tool.name) + _bytes(tool.description) + _size(tool.parameters, sizes)
+    return Usage(tokens, 0, request.max_tokens)
 
-    def _schema(self, schema: dict[str, Any]) -> int:
-        known = self._schemas.get(id(schema))
-        if known is None:
-            if len(self._schemas) > 1_000:
-                self._schemas.clear()
-            # The schema itself is kept, so that its id cannot become another one's.
-            known = self._schemas[id(schema)] = (schema, len(json.dumps(schema)))
-        return known[1]
+
+SchemaSizes: TypeAlias = dict[int, tuple[dict[str, Any], int]]
+
+
+def _size(schema: dict[str, Any], sizes: SchemaSizes) -> int:
+    known = sizes.get(id(schema))
+    if known is None:
+        if len(sizes) > 1_000:
+            sizes.clear()
+        # The schema itself is kept, so that its id cannot become another one's.
+        known = sizes[id(schema)] = (schema, len(json.dumps(schema)))
+    return known[1]
 
 
 def step_up(cap_usd: float, missing_usd: float) -> float:

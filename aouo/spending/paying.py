@@ -9,7 +9,7 @@ from dataclasses import replace
 from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Finished, Usage
 from aouo.spending.money import Price, cost_usd
-from aouo.spending.reservations import Reservation
+from aouo.spending.reservations import Settle
 
 _NOTHING = Usage()
 
@@ -24,12 +24,12 @@ class Paying:
     def __init__(
         self,
         worst: Spent,
-        reservation: Reservation,
+        settle: Settle,
         prices: Mapping[tuple[str, str], Price],
         *,
         durable: bool,
     ) -> None:
-        self._reservation = reservation
+        self._settle = settle
         self._prices = prices
         self._begun_s = time.perf_counter()
         self.durable = durable
@@ -73,7 +73,7 @@ class Paying:
     def end(self, tokens: int, usd: float, *, row: bool = True) -> None:
         """Count what was spent; `row`: a usage row with it will be written, too."""
         self.over = True
-        self._reservation.settle(self.worst.reservation if row else "", tokens, usd)
+        self._settle(self.worst.reservation if row else "", tokens, usd)
 
     def _ms(self) -> int:
         return round((time.perf_counter() - self._begun_s) * 1000)

@@ -25,23 +25,24 @@ from aouo.facts.transcript import (
     TextDelta,
     Usage,
 )
+from aouo.packs.format.manifest import Budget as PackBudget
 from aouo.plumbing.redact import Redactor
 from aouo.providers.cleaning import Cleaning
 from aouo.spending.limits import Limits, of_money
 from aouo.spending.money import (
     LEAST_ANSWER_TOKENS,
     UNKNOWN,
-    Bounds,
     Budget,
     Ceiling,
-    PackBudget,
     Price,
+    SchemaSizes,
     affordable,
+    bounds_of,
     most_usd,
 )
 from aouo.spending.over import budget_exceeded, quota_exceeded
 from aouo.spending.paying import Paying
-from aouo.spending.reservations import OverLimit, Reservation, Reservations
+from aouo.spending.reservations import OverLimit, Reservations, Settle, nothing_reserved
 from aouo.store import budgets, usage
 from aouo.store.database import Database
 
@@ -77,7 +78,7 @@ class Quota:
         self.limits = Limits(session_tokens_max, daily_tokens_max, budget or Budget(), pack_budgets)
         self._redactor = redactor
         self._reservations = reservations
-        self._bounds = Bounds()
+        self._sizes: SchemaSizes = {}
         self._looked_up = False
 
     def day(self) -> str:
@@ -182,12 +183,12 @@ class Quota:
         ceilings = self.limits.ceilings(row.person, row.pack)
         prices = await self._known_prices(model, all_of_them=bool(ceilings))
         capped = bool(self.limits.of_tokens(row.pack, 0))
-        most = self._bounds.of(request) if ceilings or capped else _NOTHING
+        most = bounds_of(request, self._sizes) if ceilings or capped else _NOTHING
         worst_usd = _worst_usd(prices, most)
         if not worst_usd:
             ceilings = []  # what costs nothing needs no room
         limited = bool(ceilings or capped)
-        day, reservation = self.day(), Reservation()
+        day, reservation = self.day(), nothing_reserved
         if limited:
             day, reservation, most = await self._room(
                 model, row, most, prices, ceilings, least_tokens
@@ -215,7 +216,7 @@ class Quota:
         prices: Mapping[tuple[str, str], Price],
         ceilings: Sequence[Ceiling],
         least_tokens: int,
-    ) -> tuple[str, Reservation, Usage]:
+    ) -> tuple[str, Settle, Usage]:
         """Reserve room under every limit, waiting while calls at work take it up; return the day,
         the reservation, and `most` cut to the room there is."""
         while True:

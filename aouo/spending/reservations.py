@@ -8,8 +8,9 @@ One process owns a home, so no other process spends at the same time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 from aouo.store import budgets, usage
@@ -78,25 +79,14 @@ def judge(account: Account, limit: Limit) -> Literal["fits", "wait", "over"]:
     return "fits" if fits or alone else "wait"
 
 
-class Reservation:
-    """What one call at work may spend; it is settled once. Without `reservations` it is empty."""
+Settle: TypeAlias = Callable[[str, float, float], None]
+"""Counts the tokens and USD that one call spent in the place of what was reserved, once; a usage
+row with this id will follow, "" = none will."""
 
-    def __init__(
-        self,
-        reservations: Reservations | None = None,
-        amounts: Sequence[tuple[Account, Unit, float]] = (),
-    ) -> None:
-        self._reservations = reservations
-        self._amounts = amounts
 
-    def settle(self, row_id: str, tokens: float, usd: float) -> None:
-        """Count what was spent in the place of what was reserved; a usage row with `row_id` will
-        follow, "" = none will."""
-        for account, unit, amount in self._amounts:
-            account.settle(amount, tokens if unit == "tokens" else usd)
-        self._amounts = ()
-        if self._reservations:
-            self._reservations.settled(row_id)
+def nothing_reserved(row_id: str, tokens: float, usd: float) -> None:
+    """Settle a call without a reservation."""
+    del row_id, tokens, usd
 
 
 class Reservations:
@@ -158,7 +148,7 @@ class Reservations:
             if judge(account, limit) == "over":
                 raise OverLimit(limit, account.used)
 
-    def reserve(self, limits: Sequence[Limit]) -> Reservation | None:
+    def reserve(self, limits: Sequence[Limit]) -> Settle | None:
         """Reserve room under all limits or under none; None = wait until a call has ended.
 
         Raises:
@@ -170,7 +160,15 @@ class Reservations:
             return None
         for account, limit in found:
             account.reserve(limit.amount)
-        return Reservation(self, [(account, limit.unit, limit.amount) for account, limit in found])
+        return partial(self._settle, found)
+
+    def _settle(
+        self, left: list[tuple[Account, Limit]], row_id: str, tokens: float, usd: float
+    ) -> None:
+        for account, limit in left:
+            account.settle(limit.amount, tokens if limit.unit == "tokens" else usd)
+        left.clear()
+        self.settled(row_id)
 
     async def change(self) -> None:
         """Wait until a call has ended."""

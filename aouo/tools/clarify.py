@@ -19,7 +19,7 @@ async def _ask(question: Clarify, context: ToolContext, call_id: str) -> str:
         raise ToolFailed("clarify needs a message: the question.")
     if len(options) > MAX_OPTIONS:
         raise ToolFailed(f"clarify takes at most {MAX_OPTIONS} options; offer the likeliest.")
-    return await context.asker.ask(call_id, question.message, options)
+    return await context.ask(call_id, question.message, options)
 
 
 def clarify() -> Tool:

@@ -47,7 +47,7 @@ def cron(database: Database, clock: Clock, service: Schedules) -> Tool:
         _check_origin(wish, context, service.library())
         if wish.action == "list":
             return await database.read(lambda tx: _listed(_own(tx, context), service))
-        now, new_id = clock.now(), _id_of(context.turn_id, call_id)
+        now, new_id = clock.now(), _id_of(context.facts.id, call_id)
         try:
             done = await database.transact(
                 lambda tx: _done(tx, wish, context, now, service, new_id), durable=True
@@ -72,10 +72,10 @@ def _done(
 ) -> str:
     """Carry out what changes something; return what is so now."""
     if wish.action == "create":
-        place = Place(context.address, context.chat_kind, context.person)
+        place = Place(context.facts.address, context.facts.chat_kind, context.facts.person.id)
         wanted = Wish(wish.schedule, wish.prompt, wish.name, wish.timezone)
         made = service.create(
-            tx, wanted, place, now, pack=context.pack, origin="model", schedule_id=new_id
+            tx, wanted, place, now, pack=context.facts.pack, origin="model", schedule_id=new_id
         )
         return f"Made. {_told(made, now, service)}"
     own = _own(tx, context)
@@ -102,8 +102,12 @@ def _done(
 
 def _own(tx: Tx, context: ToolContext) -> list[Scheduled]:
     """Return the schedules of this conversation, person and pack: what a call may see."""
-    rows = schedules.of_conversation(tx, context.address)
-    return [row for row in rows if (row.pack, row.person) == (context.pack, context.person)]
+    rows = schedules.of_conversation(tx, context.facts.address)
+    return [
+        row
+        for row in rows
+        if (row.pack, row.person) == (context.facts.pack, context.facts.person.id)
+    ]
 
 
 def _listed(rows: list[Scheduled], service: Schedules) -> str:
@@ -130,9 +134,9 @@ def _check_origin(wish: Cron, context: ToolContext, library: Library) -> None:
     Raises:
         ToolFailed: says so.
     """
-    if wish.action == "list" or context.origin in PEOPLE:
+    if wish.action == "list" or context.facts.origin in PEOPLE:
         return
-    pack = library.get(context.pack)
+    pack = library.get(context.facts.pack)
     named = pack.manifest.permissions.tools if pack else DEFAULT_TOOLS
     if named is DEFAULT_TOOLS or not {"cron", "schedule"} & set(named):
         raise ToolFailed(_BY_ITSELF)

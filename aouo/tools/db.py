@@ -22,11 +22,11 @@ def db(open_store: Callable[[str, str], PackStore]) -> Tool:
 
     async def _run(wish: Db, context: ToolContext, call_id: str) -> str:
         del call_id
-        if not context.pack:
+        if not context.facts.pack:
             raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
 
         def look() -> dict[str, object]:
-            store = open_store(context.pack, context.tenant)
+            store = open_store(context.facts.pack, context.facts.tenant)
             return store.look(wish.sql, wish.params) if wish.sql.strip() else store.describe()
 
         return json.dumps(await asyncio.to_thread(look), ensure_ascii=False, default=str)

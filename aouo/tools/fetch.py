@@ -34,7 +34,9 @@ def fetch(
 
     async def _fetch(wish: Fetch, context: ToolContext, call_id: str) -> str:
         del call_id
-        page = await web.get(wish.url.strip(), Permits(context.pack, permitted(context.pack)))
+        page = await web.get(
+            wish.url.strip(), Permits(context.facts.pack, permitted(context.facts.pack))
+        )
         text = await _text(page, reader)
         if page.cut:
             text += f"\n[cut: the page is larger than {MAX_BYTES:,} bytes]"

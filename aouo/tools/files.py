@@ -53,9 +53,9 @@ class WriteFile(Arguments):
 def read_file(folder_of: FolderOf, sent: SentOf) -> Tool:
     async def _run(wish: ReadFile, context: ToolContext, call_id: str) -> str:
         del call_id
-        path = placed(wish.path, folder_of(context.pack, context.tenant))
+        path = placed(wish.path, folder_of(context.facts.pack, context.facts.tenant))
         text = await asyncio.to_thread(_read, path)
-        return untrusted(text, path.name) if sent(context.media, path) else text
+        return untrusted(text, path.name) if sent(context.facts.address.folder, path) else text
 
     return tool(
         "read_file",
@@ -69,9 +69,9 @@ def read_file(folder_of: FolderOf, sent: SentOf) -> Tool:
 
 def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
     async def _run(wish: WriteFile, context: ToolContext, call_id: str) -> str:
-        own = folder_of(context.pack, context.tenant)
+        own = folder_of(context.facts.pack, context.facts.tenant)
         path = placed(wish.path, own)
-        root = root_of(context.pack, context.tenant, path)
+        root = root_of(context.facts.pack, context.facts.tenant, path)
         is_own = root == own.resolve()
         if is_own:
             own.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
 def list_dir(folder_of: FolderOf) -> Tool:
     async def _run(wish: OnePath, context: ToolContext, call_id: str) -> str:
         del call_id
-        own = folder_of(context.pack, context.tenant)
+        own = folder_of(context.facts.pack, context.facts.tenant)
         path = placed(wish.path, own)
         return await asyncio.to_thread(_list, path, may_be_missing=path == placed("", own))
 

@@ -37,7 +37,7 @@ def journal_search(database: Database) -> Tool:
     async def _run(wish: Search, context: ToolContext, call_id: str) -> str:
         del call_id
         lines = await database.read(
-            lambda tx: store.newest(tx, context.pack, context.tenant, store.KEPT)
+            lambda tx: store.newest(tx, context.facts.pack, context.facts.tenant, store.KEPT)
         )
         words = wish.query.casefold().split()
         found = [line for line in lines if any(word in line.text.casefold() for word in words)]
@@ -60,7 +60,7 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
         line = JournalLine(0, day, text, wish.basis, wish.message)
 
         def write(tx: Tx) -> None:
-            origin = store.origin_of(tx, context.turn_id, wish.message)
+            origin = store.origin_of(tx, context.facts.id, wish.message)
             if origin is None:
                 raise ToolFailed(f"There is no message {wish.message} above.")
             if wish.basis == "said" and (origin.role != "user" or source_in(origin.text)):
@@ -68,7 +68,7 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
                     f"The person did not say message {wish.message} in their own words: its "
                     "basis is inferred."
                 )
-            store.add(tx, context.pack, context.tenant, line, origin, call_id, iso(now))
+            store.add(tx, context.facts.pack, context.facts.tenant, line, origin, call_id, iso(now))
 
         await database.transact(write)
         return "noted"

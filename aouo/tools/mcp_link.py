@@ -10,6 +10,7 @@ import shutil
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -160,22 +161,22 @@ async def _watched(transport: Any, lost: asyncio.Event) -> AsyncGenerator[Any]:
         yield _Watched(incoming, lost), outgoing
 
 
+@dataclass(slots=True, eq=False)
 class _Watched:
     """A stream of messages from the server that sets an event at its end."""
 
-    def __init__(self, inner: Any, lost: asyncio.Event) -> None:
-        self._inner = inner
-        self._lost = lost
+    inner: Any
+    lost: asyncio.Event
 
     async def receive(self) -> Any:
         try:
-            return await self._inner.receive()
+            return await self.inner.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._lost.set()
+            self.lost.set()
             raise
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self.inner.aclose()
 
     def __aiter__(self) -> _Watched:
         return self
@@ -187,14 +188,14 @@ class _Watched:
             raise StopAsyncIteration from None
 
     async def __aenter__(self) -> _Watched:
-        await self._inner.__aenter__()
+        await self.inner.__aenter__()
         return self
 
     async def __aexit__(self, *what: Any) -> Any:
-        return await self._inner.__aexit__(*what)
+        return await self.inner.__aexit__(*what)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+        return getattr(self.inner, name)
 
 
 @asynccontextmanager

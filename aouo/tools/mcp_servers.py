@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -34,49 +35,42 @@ _OURS = ("Connection closed",)
 """The SDK's own text in errors that otherwise hold the server's words."""
 
 
+@dataclass(slots=True, eq=False)
 class Server:
     """One server and the tools it offers; a `tools.registry.Source`.
 
     A connection has a task of its own, since the SDK's contexts must be exited in the same task.
     """
 
-    def __init__(
-        self,
-        name: str,
-        settings: McpServer,
-        clock: Clock,
-        group: asyncio.TaskGroup,
-        session: aiohttp.ClientSession,
-    ) -> None:
-        self._name = name
-        self._settings = settings
-        self._clock = clock
-        self._tasks = group
-        self._session = session
-        self._attempt: asyncio.Future[Link | None] | None = None
-        self._end = asyncio.Event()
-        self._serving: asyncio.Task[None] | None = None
-        self._closed = False
-        self._tools: tuple[Tool, ...] = ()
-        self._failures = 0
-        self._heard_off_record = False
-        self._not_before_s = 0.0
-        self._why = ""
+    name: str
+    settings: McpServer
+    clock: Clock
+    tasks: asyncio.TaskGroup
+    session: aiohttp.ClientSession
+    _attempt: asyncio.Future[Link | None] | None = field(init=False, default=None)
+    _end: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _serving: asyncio.Task[None] | None = field(init=False, default=None)
+    _closed: bool = field(init=False, default=False)
+    _tools: tuple[Tool, ...] = field(init=False, default=())
+    _failures: int = field(init=False, default=0)
+    _heard_off_record: bool = field(init=False, default=False)
+    _not_before_s: float = field(init=False, default=0.0)
+    _why: str = field(init=False, default="")
 
     @property
     def group(self) -> str:
-        return f"mcp:{self._name}"
+        return f"mcp:{self.name}"
 
     @property
     def summary(self) -> str:
         """The names of the tools once they are known, before that only the server's name."""
         if self._tools:
-            start = prefix(self._name)
+            start = prefix(self.name)
             return ", ".join(tool.name.removeprefix(start) for tool in self._tools)[:300]
-        return f"tools of the server {self._name!r}"
+        return f"tools of the server {self.name!r}"
 
     def owns(self, name: str) -> bool:
-        return name.startswith(prefix(self._name))
+        return name.startswith(prefix(self.name))
 
     async def tools(self) -> Sequence[Tool]:
         """Return the server's tools, connecting if needed.
@@ -119,7 +113,7 @@ class Server:
             answer = await link.call(name, arguments)
         except LinkLost as error:
             link.lost.set()
-            raise OutcomeUnknown(f"The server {self._name!r} went away while this ran.") from error
+            raise OutcomeUnknown(f"The server {self.name!r} went away while this ran.") from error
         self._failures = 0
         return answer
 
@@ -134,12 +128,12 @@ class Server:
         if self._closed:
             raise ToolFailed("aouo is stopping.")
         if self._attempt is None or self._attempt.done():
-            left_s = self._not_before_s - self._clock.monotonic_s()
+            left_s = self._not_before_s - self.clock.monotonic_s()
             if left_s > 0:
                 raise ToolFailed(f"{self._down()} It is tried again in {left_s:.0f} s.")
             self._attempt = asyncio.get_running_loop().create_future()
             # In a context of its own: it is no part of the turn that happened to need it first.
-            self._serving = self._tasks.create_task(
+            self._serving = self.tasks.create_task(
                 self._serve(self._attempt), name=self.group, context=Context()
             )
         if link := await asyncio.shield(self._attempt):
@@ -163,13 +157,13 @@ class Server:
             connecting = await asyncio.to_thread(import_module, "aouo.tools.mcp_link")
             async with (
                 asyncio.timeout(CONNECT_S) as limit,
-                connecting.connected(self._settings, stderr, self._session) as link,
+                connecting.connected(self.settings, stderr, self.session) as link,
             ):
-                self._tools = tools_of(self._name, await link.tools(), self._call)
+                self._tools = tools_of(self.name, await link.tools(), self._call)
                 limit.reschedule(None)
                 self._why = ""
                 attempt.set_result(link)
-                log.info("mcp_connected", server=self._name, tools=len(self._tools))
+                log.info("mcp_connected", server=self.name, tools=len(self._tools))
                 await self._until_over(link)
                 self._count("it ended")
                 over = True
@@ -183,7 +177,7 @@ class Server:
         finally:
             if not self._closed:
                 log.warning(
-                    "mcp_down", server=self._name, why=self._why, stderr=self._quotable(stderr)
+                    "mcp_down", server=self.name, why=self._why, stderr=self._quotable(stderr)
                 )
             if not attempt.done():
                 attempt.set_result(None)
@@ -205,32 +199,22 @@ class Server:
             return
         self._failures += 1
         pause_s = _BACKOFF(self._failures - 1)
-        self._not_before_s = self._clock.monotonic_s() + pause_s
+        self._not_before_s = self.clock.monotonic_s() + pause_s
         self._why = why
 
     def _down(self) -> str:
-        return f"The server {self._name!r} is down: {self._why or 'it ended'}."
-
-
-class Servers:
-    """All configured servers."""
-
-    def __init__(self, servers: Sequence[Server]) -> None:
-        self.sources: tuple[Server, ...] = tuple(servers)
-
-    def facts(self) -> dict[str, Any]:
-        return {server.group: server.facts() for server in self.sources}
+        return f"The server {self.name!r} is down: {self._why or 'it ended'}."
 
 
 @asynccontextmanager
 async def supervised(
     settings: Mapping[str, McpServer], clock: Clock, session: aiohttp.ClientSession
-) -> AsyncGenerator[Servers]:
+) -> AsyncGenerator[Sequence[Server]]:
     """Yield the servers; at the end every connection is closed and every child is gone."""
     async with asyncio.TaskGroup() as group:
         servers = [Server(name, one, clock, group, session) for name, one in settings.items()]
         try:
-            yield Servers(servers)
+            yield servers
         finally:
             for server in servers:
                 server.close()

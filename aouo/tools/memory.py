@@ -32,7 +32,7 @@ def with_targets(parameters: Mapping[str, Any], targets: Sequence[str]) -> dict[
 
 def memory(keeping: Keeping) -> Tool:
     async def _run(wish: Memory, context: ToolContext, call_id: str) -> str:
-        pack, tenant = context.pack, context.tenant
+        pack, tenant = context.facts.pack, context.facts.tenant
         if wish.action == "read":
             return keeping.files(pack, tenant).read(wish.target) or "(empty)"
         content = wish.content
@@ -40,7 +40,7 @@ def memory(keeping: Keeping) -> Tool:
             emptied = ' ("" empties the file)' if wish.action == "replace" else ""
             raise ToolFailed(f"memory {wish.action} needs content{emptied}.")
         change = keeping.append if wish.action == "append" else keeping.replace
-        await change(pack, tenant, wish.target, content, turn_id=context.turn_id, call_id=call_id)
+        await change(pack, tenant, wish.target, content, turn_id=context.facts.id, call_id=call_id)
         if content.strip():
             return "saved"
         file = keeping.files(pack, tenant).file(wish.target)

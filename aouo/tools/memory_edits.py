@@ -36,7 +36,7 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
     """Make the tool. Edits of a file that was changed since it was shown change nothing."""
 
     async def _run(wish: MemoryEdits, context: ToolContext, call_id: str) -> str:
-        pack, tenant = context.pack, context.tenant
+        pack, tenant = context.facts.pack, context.facts.tenant
         asked = await database.read(lambda tx: consolidations.newest(tx, pack, tenant))
         if asked is None:
             raise ToolFailed("There is nothing to work in.")
@@ -65,7 +65,7 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
 
         try:
             changed = await keeping.edit(
-                pack, tenant, _FILE, make, turn_id=context.turn_id, call_id=call_id
+                pack, tenant, _FILE, make, turn_id=context.facts.id, call_id=call_id
             )
         except ToolFailed:
             if stale:

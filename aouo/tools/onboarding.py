@@ -23,7 +23,9 @@ def onboarding_done(database: Database, clock: Clock) -> Tool:
         del call_id
         now, summary = stamp(clock), wish.summary.strip()[:SUMMARY_CHARS]
         await database.transact(
-            lambda tx: onboarding.end(tx, context.pack, context.tenant, "done", now, summary),
+            lambda tx: onboarding.end(
+                tx, context.facts.pack, context.facts.tenant, "done", now, summary
+            ),
             durable=True,
         )
         return "Recorded: it does not begin again. Go on with what the person wants."

@@ -16,7 +16,6 @@ from typing import Any, cast
 import structlog
 
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
-from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.format.tools_text import PackTool
 from aouo.packs.library import Library
@@ -42,23 +41,13 @@ _SHOWN_CHARS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What is needed to run a pack's tool."""
+    """What is needed to run a pack's tool; `reached` says which files it may be given."""
 
     sandbox: Sandbox
     stores: PackStores
-    reach: Reach
+    reached: Callable[[str, str, Mapping[str, Any]], tuple[Path, ...]]
     sent: SentFiles
     proxy: EgressProxy
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """The files of one call besides its pack's: the data folder, paths `opened` by fence and
-    manifest, and `sent` files, which are read-only."""
-
-    own: Path
-    opened: tuple[Path, ...]
-    sent: tuple[Path, ...]
 
 
 def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
@@ -93,10 +82,10 @@ def _handler(
     hosts = pack.manifest.permissions.network
 
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
-        given, sent = shop.sent.given(context.media, wish.model_extra or {})
-        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.tenant)
-        opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.tenant, given)
-        order = _order(pack, item, given, _Open(own, opened, sent), context)
+        given, sent = shop.sent.given(context.facts.address.folder, wish.model_extra or {})
+        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.facts.tenant)
+        opened = await asyncio.to_thread(shop.reached, pack.name, context.facts.tenant, given)
+        order = _order(pack, item, given, (own, *opened), sent, context)
         begun_s = time.perf_counter()
         try:
             egress = _egress(shop.proxy, pack.name, hosts)
@@ -114,7 +103,7 @@ def _handler(
             end=ran.end,
             status=ran.status,
             ms=round((time.perf_counter() - begun_s) * 1000),
-            stderr="" if context.off_record else ran.stderr[-_SHOWN_CHARS:],
+            stderr="" if context.facts.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
         text = _answer(name, item, ran)
         return untrusted(text, name) if hosts or sent else text
@@ -148,17 +137,19 @@ def _order(
     pack: Pack,
     item: PackTool,
     given: Mapping[str, Any],
-    files: _Open,
+    changed: tuple[Path, ...],
+    sent: tuple[Path, ...],
     context: ToolContext,
 ) -> Order:
-    """Return what this call may see and do; a read-only tool gets nothing that it can write."""
-    source = pack.folder.resolve()
-    changed = (files.own, *files.opened)
+    """Return what this call may see and do: besides its pack's files it may change the data folder
+    and the paths after it, which fence and manifest open, and read `sent` files; a read-only tool
+    gets nothing that it can write."""
+    source, own = pack.folder.resolve(), changed[0]
     if item.function:
         file = source / item.runs[0]
         libraries = (file.parent / _VENDOR, file.parent)
         run: Function | Command = Function(file, item.function, libraries)
-        stdin, folder = json.dumps(given).encode(), files.own
+        stdin, folder = json.dumps(given).encode(), own
     else:
         run, folder = Command(_program(source, item.runs[0]), item.runs), source
         stdin = json.dumps(_input(item, given, context)).encode()
@@ -166,10 +157,10 @@ def _order(
         run=run,
         stdin=stdin,
         folder=folder,
-        readable=(source, *files.sent, *(changed if item.reads else ())),
+        readable=(source, *sent, *(changed if item.reads else ())),
         writable=() if item.reads else changed,
         programs=_programs(pack),
-        env=(("HOME", str(files.own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(files.own))),
+        env=(("HOME", str(own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(own))),
         online=bool(pack.manifest.permissions.network),
         limits=LIMITS,
     )
@@ -180,9 +171,9 @@ def _input(item: PackTool, given: Mapping[str, Any], context: ToolContext) -> di
     return {
         "input": given if item.whole else given.get("input") or {},
         "context": {
-            "pack": context.pack,
-            "sessionId": context.session_id,
-            "sessionKey": context.session_key,
+            "pack": context.facts.pack,
+            "sessionId": context.facts.session_id,
+            "sessionKey": context.facts.session_key,
         },
     }
 

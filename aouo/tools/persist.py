@@ -59,22 +59,22 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
     """Make the tool; `open_store` gives a pack's database for a tenant. Calls are idempotent."""
 
     async def _run(wish: Persist, context: ToolContext, call_id: str) -> str:
-        if not context.pack:
+        if not context.facts.pack:
             raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
         arguments = {
             key: value
             for key, value in wish.model_dump(exclude={"action", "free"}).items()
             if value not in ("", 0)
         }
-        if wish.free.get("db", context.pack) not in (context.pack, "default"):
+        if wish.free.get("db", context.facts.pack) not in (context.facts.pack, "default"):
             raise ToolFailed("There is only the database of this pack: leave db out.")
         now = stamp(clock)
 
         def carry_out() -> dict[str, object]:
             store = open_store(
-                context.pack, context.tenant
+                context.facts.pack, context.facts.tenant
             )  # the first time, its schema is applied
-            key = context.session_key
+            key = context.facts.session_key
             return store.run(
                 wish.action, wish.free | arguments, call_id=call_id, session_key=key, now=now
             )

@@ -10,8 +10,8 @@ from typing import Any, cast
 import structlog
 
 from aouo.facts.errors import ToolFailed
-from aouo.facts.events import Origin
 from aouo.facts.transcript import ToolCall
+from aouo.facts.work import Facts
 from aouo.guard.action import UNCHECKED, Action, Blocked, digest, dumped
 from aouo.tools.registry import Tool
 
@@ -29,37 +29,20 @@ _OFF_RECORD = (
 )
 
 
-def prepare(
-    call: ToolCall,
-    tool: Tool | Blocked,
-    *,
-    origin: Origin,
-    pack: str,
-    turn_id: str,
-    tenant: str = "",
-    session_id: str = "",
-    off_record: bool = False,
-    media: str = "",
-) -> Action:
+def prepare(call: ToolCall, tool: Tool | Blocked, facts: Facts) -> Action:
     """Make a call of this turn an action; `tool` is the one it names, or why there is none.
 
     It never raises: a wrong call gets a refusal that tells the model how to correct it.
     """
     missing = isinstance(tool, Blocked)
-    name = _NO_TOOL if missing and off_record else call.name[:MAX_NAME_CHARS]
+    name = _NO_TOOL if missing and facts.off_record else call.name[:MAX_NAME_CHARS]
     problem, payload = _read(call.arguments)
     action = Action(
         call=call,
         tool=name,
         payload=payload,
-        origin=origin,
-        pack=pack,
-        turn_id=turn_id,
+        facts=facts,
         digest=digest(name, call.arguments if problem else payload),
-        tenant=tenant,
-        session_id=session_id,
-        off_record=off_record,
-        media=media,
     )
     if missing:
         return replace(action, refusal=tool)
@@ -83,7 +66,7 @@ def _with_arguments(action: Action, tool: Tool) -> Action:
     except Exception as error:
         log.exception("judge_failed", tool=action.tool, error=repr(error))
         return action.refused(UNCHECKED, _WRONG)
-    if action.off_record and not action.read_only:
+    if action.facts.off_record and not action.read_only:
         return action.refused(_OFF_RECORD, "off the record", "tools")
     return action
 

@@ -40,7 +40,7 @@ def read_document(folder: Callable[[str, str], Path], reader: DocumentReader | N
 
     async def _read(wish: ReadDocument, context: ToolContext, call_id: str) -> str:
         del call_id
-        path = placed(wish.path, folder(context.pack, context.tenant))
+        path = placed(wish.path, folder(context.facts.pack, context.facts.tenant))
         with await asyncio.to_thread(_opened, path) as file:
             found = await reader.read(file, Job(name=path.name, range=wish.range))
         return f"{_headline(path.name, found)}\n{untrusted(found.text, path.name)}"

@@ -13,55 +13,38 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import ToolFailed
-from aouo.facts.events import ChatKind, Origin
 from aouo.facts.ports import TurnView
 from aouo.facts.transcript import ToolSpec
+from aouo.facts.work import Facts
 
 Load: TypeAlias = Callable[[Sequence[str]], Awaitable[str]]
 """Brings tools or skills of these names into a turn; returns text for the model."""
 
 
-class Asker(Protocol):
-    """Puts a question to the person of this turn and waits for the answer, however long."""
-
-    async def ask(self, call_id: str, question: str, options: Sequence[str]) -> str: ...
+Ask: TypeAlias = Callable[[str, str, Sequence[str]], Awaitable[str]]
+"""Puts a question of a call, by its id, with options to the turn's person and waits for the answer,
+however long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may know of its turn; it does not change within one.
 
-    `tenant` owns the data: the person in a private chat, else the conversation. `spend`
-    takes a usage row for a service that a tool has called: scope, provider, model, milliseconds,
-    USD (None = nobody knows). `paid_for` takes the id and the tool of a call that a service
-    answered which may cost money.
-    `media` is the folder with the files that were sent here, as in `guard.action.Action`.
-    `off_record`: no word of the call, of its arguments or of its answer may be kept, also no log.
-    `address`, `chat_kind` and `person` (an id) say where the turn is and for whom, `origin` what
-    began it.
+    `spend` takes a usage row for a service that a tool has called: scope, provider, model,
+    milliseconds, USD (None = nobody knows). `paid_for` takes the id and the tool of a call that a
+    service answered which may cost money.
     """
 
+    facts: Facts
     adapter: TurnView
-    session_id: str
-    session_key: str
-    pack: str
-    asker: Asker
-    tenant: str
+    ask: Ask
     load_tools: Load
     load_skills: Load
-    turn_id: str
-    address: ConversationAddress
-    chat_kind: ChatKind
-    person: str
-    origin: Origin
     spend: Callable[[str, str, str, int, float | None], None] = (
         lambda scope, provider, model, ms, usd: None
     )
     paid_for: Callable[[str, str], None] = lambda call_id, tool: None
-    media: str = ""
-    off_record: bool = False
 
 
 class Arguments(BaseModel):

@@ -37,48 +37,44 @@ class ResultRead(Arguments):
     """how many lines"""
 
 
-class Results:
-    """Stores long results; see `guard.chain.Shelf`. A handle works only in its session and in
-    those that continue it."""
+async def keep(action: Action, text: str, *, database: Database, clock: Clock) -> str:
+    """Store the redacted text of a call and return its handle; the same call replaces it.
 
-    def __init__(self, *, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
+    A handle works only in its session and in those that continue it.
+    """
+    result = StoredResult(
+        id=f"r_{action.call_id[-6:].lower()}",
+        session_id=action.facts.session_id,
+        turn_id=action.facts.id,
+        call_id=action.call_id,
+        tool=action.tool,
+        text=text,
+    )
+    now = stamp(clock)
+    await database.transact(lambda tx: results.put(tx, result, now))
+    return await asyncio.to_thread(handle, result.id, text)
 
-    async def keep(self, action: Action, text: str) -> str:
-        """Store the redacted text of a call and return its handle; the same call replaces it."""
-        result = StoredResult(
-            id=f"r_{action.call_id[-6:].lower()}",
-            session_id=action.session_id,
-            turn_id=action.turn_id,
-            call_id=action.call_id,
-            tool=action.tool,
-            text=text,
+
+async def _text_of(database: Database, session_id: str, result_id: str) -> str:
+    """Return the whole text of a handle.
+
+    Raises:
+        ToolFailed: there is no such handle in this session.
+    """
+    wanted = result_id.strip().strip("[]").removeprefix("result ").lower()
+    text = await database.read(lambda tx: results.text_of(tx, session_id, wanted))
+    if not text:
+        raise ToolFailed(
+            f"There is no result {result_id!r} in this session. A handle looks like r_1a2b3c "
+            "and stands at the beginning of the result that was too long."
         )
-        now = stamp(self._clock)
-        await self._database.transact(lambda tx: results.put(tx, result, now))
-        return await asyncio.to_thread(handle, result.id, text)
-
-    async def text_of(self, session_id: str, result_id: str) -> str:
-        """Return the whole text of a handle.
-
-        Raises:
-            ToolFailed: there is no such handle in this session.
-        """
-        wanted = result_id.strip().strip("[]").removeprefix("result ").lower()
-        text = await self._database.read(lambda tx: results.text_of(tx, session_id, wanted))
-        if not text:
-            raise ToolFailed(
-                f"There is no result {result_id!r} in this session. A handle looks like r_1a2b3c "
-                "and stands at the beginning of the result that was too long."
-            )
-        return text
+    return text
 
 
-def result_read(kept: Results) -> Tool:
+def result_read(database: Database) -> Tool:
     async def _run(wish: ResultRead, context: ToolContext, call_id: str) -> str:
         del call_id
-        text = await kept.text_of(context.session_id, wish.result)
+        text = await _text_of(database, context.facts.session_id, wish.result)
         return still_untrusted(await asyncio.to_thread(read, text, wish), text)
 
     return tool(

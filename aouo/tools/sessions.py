@@ -22,7 +22,7 @@ def sessions(database: Database) -> Tool:
         del call_id
         if not any(character.isalnum() for character in wish.query):
             raise ToolFailed("sessions needs a query: a word or two that were said.")
-        key = context.session_key
+        key = context.facts.session_key
         while await database.transact(lambda tx: search.catch_up(tx, key)):
             pass
         found: list[search.Hit] = []

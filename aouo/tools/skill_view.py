@@ -18,7 +18,7 @@ def skill_view(library: Callable[[], Library]) -> Tool:
 
     async def _view(wish: SkillView, context: ToolContext, call_id: str) -> str:
         del call_id
-        skill = library().resolve_skill(context.pack, wish.name)
+        skill = library().resolve_skill(context.facts.pack, wish.name)
         if wish.file:
             return skill.attachment(wish.file)
         return skill.shown

@@ -78,7 +78,7 @@ def tts(
             raise ToolFailed(f"tts takes {MAX_CHARS:,} characters; these are {len(text):,}.")
         if isinstance(speaker, str):
             raise ToolFailed(_LACKS[speaker])
-        own = folder_of(context.pack, context.tenant)
+        own = folder_of(context.facts.pack, context.facts.tenant)
         await asyncio.to_thread(check_room, own, 0)  # before it costs anything
 
         spoken = False

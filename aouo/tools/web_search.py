@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
 import aiohttp
@@ -32,7 +33,6 @@ class Search(Arguments):
 
 def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock) -> Tool:
     """Make the tool; answers are cached in memory for a day."""
-    service = _Service(settings, session)
     kept = _Kept(clock)
 
     async def _search(wish: Search, context: ToolContext, call_id: str) -> str:
@@ -43,7 +43,7 @@ def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock
         key = f"{settings.backend}\n{query}\n{most}"
         found = kept.get(key)
         if found is None:
-            answer = await service.ask(query, most)
+            answer = await _ask(settings, session, query, most)
             context.paid_for(call_id, "web_search")
             found = _in_words(answer, most)
             kept.put(key, found)
@@ -60,62 +60,60 @@ def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock
     )
 
 
-class _Service:
-    """The owner's search service; its address may be anywhere, since the owner wrote it."""
+async def _ask(
+    settings: WebSearch, session: aiohttp.ClientSession, query: str, most: int
+) -> Mapping[str, Any]:
+    """Return the answer of the owner's search service as it came; its address may be anywhere,
+    since the owner wrote it.
 
-    def __init__(self, settings: WebSearch, session: aiohttp.ClientSession) -> None:
-        self._settings = settings
-        self._session = session
+    Raises:
+        ToolFailed: no key, refused, busy, unreachable or unreadable; says which.
 
-    async def ask(self, query: str, most: int) -> Mapping[str, Any]:
-        """Return the service's answer as it came.
-
-        Raises:
-            ToolFailed: no key, refused, busy, unreachable or unreadable; says which.
-
-        Source: docs.tavily.com, POST /search.
-        """
-        key = self._settings.api_key.get_secret_value()
-        if not key:
-            raise ToolFailed(f"There is no key for web search; the owner has to set {_KEY}.")
-        url = f"{self._settings.base_url.rstrip('/')}/search"
-        body = {"query": query, "max_results": most, "include_answer": True}
-        try:
-            async with (
-                asyncio.timeout(LIMIT_S),
-                self._session.post(
-                    url,
-                    json=body,
-                    headers={"Authorization": f"Bearer {key}"},
-                    allow_redirects=False,  # the key is for this host
-                ) as answer,
-            ):
-                if answer.status != 200:
-                    raise ToolFailed(_refusal(answer.status))
-                return _parsed(await _body(answer))
-        except TimeoutError as error:
-            raise ToolFailed(f"The search service did not answer in {LIMIT_S:g} s.") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise ToolFailed(
-                f"The search service could not be reached ({type(error).__name__})."
-            ) from error
+    Source: docs.tavily.com, POST /search.
+    """
+    key = settings.api_key.get_secret_value()
+    if not key:
+        raise ToolFailed(f"There is no key for web search; the owner has to set {_KEY}.")
+    url = f"{settings.base_url.rstrip('/')}/search"
+    body = {"query": query, "max_results": most, "include_answer": True}
+    try:
+        async with (
+            asyncio.timeout(LIMIT_S),
+            session.post(
+                url,
+                json=body,
+                headers={"Authorization": f"Bearer {key}"},
+                allow_redirects=False,  # the key is for this host
+            ) as answer,
+        ):
+            if answer.status != 200:
+                raise ToolFailed(_refusal(answer.status))
+            return _parsed(await _body(answer))
+    except TimeoutError as error:
+        raise ToolFailed(f"The search service did not answer in {LIMIT_S:g} s.") from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise ToolFailed(
+            f"The search service could not be reached ({type(error).__name__})."
+        ) from error
 
 
+@dataclass(slots=True, eq=False)
 class _Kept:
     """Answers by question, the newest `MAX_KEPT` of the last day."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._answers: OrderedDict[str, tuple[float, str]] = OrderedDict()
+    clock: Clock
+    _answers: OrderedDict[str, tuple[float, str]] = field(
+        init=False, default_factory=OrderedDict[str, tuple[float, str]]
+    )
 
     def get(self, key: str) -> str | None:
         at_s, text = self._answers.get(key, (0.0, ""))
-        if not text or self._clock.monotonic_s() - at_s >= KEPT_S:
+        if not text or self.clock.monotonic_s() - at_s >= KEPT_S:
             return None
         return text
 
     def put(self, key: str, text: str) -> None:
-        self._answers[key] = (self._clock.monotonic_s(), text)
+        self._answers[key] = (self.clock.monotonic_s(), text)
         self._answers.move_to_end(key)
         while len(self._answers) > MAX_KEPT:
             self._answers.popitem(last=False)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
+from typing import TypeAlias
 
 import structlog
 
@@ -39,13 +40,9 @@ FAILURES = 5
 _AT_ONCE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _By:
-    """The settings and packs that a look begins with. If they are others when it ends it counts
-    for nothing, and what it was at is still due."""
-
-    looking: Looking
-    library: Library
+_By: TypeAlias = tuple[Looking, Library]
+"""The settings and packs that a look begins with. If they are others when it ends it counts for
+nothing, and what it was at is still due."""
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +77,7 @@ class Watching:
             while True:
                 self._over.clear()
                 if by is None or not self._is_now(by):
-                    by = _By(self.looking(), self.library())
+                    by = self.looking(), self.library()
                     await self.database.transact(watches.forgive)
                 enabled = self.enabled()
                 wait_s = await self._look_around(looks, by) if enabled else self.longest_s()
@@ -88,14 +85,14 @@ class Watching:
                 await first(self.clock.sleep(wait_s), self._until_over())
 
     def _is_now(self, by: _By) -> bool:
-        return by.looking is self.looking() and by.library is self.library()
+        return by[0] is self.looking() and by[1] is self.library()
 
     async def _until_over(self) -> None:
         await self._over.wait()
 
     async def _look_around(self, looks: asyncio.TaskGroup, by: _By) -> float:
         """Let look what is due, each watch apart; return the seconds until another one is."""
-        packs = [pack for pack in by.library.packs.values() if pack.manifest.watches]
+        packs = [pack for pack in by[1].packs.values() if pack.manifest.watches]
         packs = [pack for pack in packs if pack.manifest.permissions.cron]
         if not packs and not self._looked:
             return self.longest_s()
@@ -173,7 +170,7 @@ class Watching:
         if not self._is_now(by):
             return
         try:
-            seen = await by.looking.look(
+            seen = await by[0].look(
                 one.manifest, one.watch, one.state.key.tenant, one.state.validator
             )
         except ToolFailed as error:

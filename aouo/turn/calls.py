@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from aouo.facts.accounts import AuditEntry, Spent
@@ -27,23 +27,17 @@ _REFUSED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """One call with its outcome and the milliseconds that it took."""
-
-    action: Action
-    outcome: Outcome
-    ms: int
-
-
+@dataclass(slots=True, eq=False, kw_only=True)
 class Calls:
     """Makes the calls of one turn; neighbours that are read-only run at the same time."""
 
-    def __init__(self, *, journal: Journal) -> None:
-        self.journal = journal
-        self._proposed: dict[str, AuditEntry] = {}
-        self._asked_for: Counter[tuple[str, str]] = Counter()
-        self._times: dict[str, int] = {}  # by call id: how often the turn had asked for the same
+    journal: Journal
+    _proposed: dict[str, AuditEntry] = field(init=False, default_factory=dict[str, AuditEntry])
+    _asked_for: Counter[tuple[str, str]] = field(
+        init=False, default_factory=Counter[tuple[str, str]]
+    )
+    _times: dict[str, int] = field(init=False, default_factory=dict[str, int])
+    """By call id: how often the turn had asked for the same."""
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
         """Record the model's words with their calls, then make these; results keep their order."""
@@ -62,7 +56,7 @@ class Calls:
 
     async def take_up(self, turn: TurnContext) -> None:
         """Finish the calls that a crash cut off; make again only what may run again."""
-        open_calls = await self.journal.intents(turn.facts.turn.id)
+        open_calls = await self.journal.intents(turn.facts.id)
         said = [entry for entry in turn.said if isinstance(entry, AssistantSaid)]
         for call in (call for entry in said for call in entry.calls):
             if call.id in open_calls:
@@ -94,11 +88,12 @@ class Calls:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._one(turn, action)) for action in actions]
             made = [task.result() for task in tasks]
-        for item in made:
-            await self._record(turn, item)
+        for action, (outcome, ms) in zip(actions, made, strict=True):
+            await self._record(turn, action.call, outcome, ms)
         await turn.view.show_tool_result()
 
-    async def _one(self, turn: TurnContext, action: Action) -> _Made:
+    async def _one(self, turn: TurnContext, action: Action) -> tuple[Outcome, int]:
+        """Return the call's outcome, and the milliseconds that it took."""
         begun_s = time.perf_counter()
         proposed = self._proposed.pop(action.call_id, None) is not None
         if action.mutates:
@@ -106,14 +101,13 @@ class Calls:
         outcome = await turn.call_tool(action, proposed)
         if action.mutates:
             turn.at_work.remove(action.call)
-        return _Made(action, outcome, round((time.perf_counter() - begun_s) * 1000))
+        return outcome, round((time.perf_counter() - begun_s) * 1000)
 
-    async def _record(self, turn: TurnContext, made: _Made) -> None:
-        call, outcome = made.action.call, made.outcome
+    async def _record(self, turn: TurnContext, call: ToolCall, outcome: Outcome, ms: int) -> None:
         turn.tool_calls += 1
         known = call.name if call.name in turn.toolbox.names else "unknown"
         usd = turn.paid_calls.pop(call.id, 0.0)
-        row = replace(spent_by(turn, f"tool:{known}"), duration_ms=made.ms)
+        row = replace(spent_by(turn, f"tool:{known}"), duration_ms=ms)
         turn.spend(replace(row, cost_usd=usd or 0.0, unpriced=usd is None))
         turn.thoughts.append(
             Thought(
@@ -134,15 +128,15 @@ def spent_by(turn: TurnContext, scope: str) -> Spent:
     return Spent(
         scope,
         turn.day,
-        pack=facts.pack.name,
-        session_id=facts.turn.session_id,
+        pack=facts.pack,
+        session_id=facts.session_id,
         person=facts.person.id,
-        turn_id=facts.turn.id,
+        turn_id=facts.id,
     )
 
 
 def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
-    session = turn.facts.turn.session_id
+    session = turn.facts.session_id
     return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import structlog
 
@@ -26,13 +26,14 @@ from aouo.facts.transcript import (
     ToolReturned,
     UserSaid,
 )
+from aouo.spending.quota import Quota
 from aouo.store import summaries
 from aouo.store.database import Database, Tx
 from aouo.turn import history
 from aouo.turn.calls import spent_by
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
-from aouo.turn.side_calls import Payer, SideCalls
+from aouo.turn.side_calls import SideCalls
 from aouo.turn.tokens import Estimator, Scale, reserve_tokens
 
 log = structlog.get_logger()
@@ -55,14 +56,6 @@ for the cause; a single one may be an accident."""
 _LINE_CHARS, _RESULT_CHARS = 2_000, 300
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The entries that a summary is to stand for, and those that are kept; both whole turns."""
-
-    older: tuple[HistoryEntry, ...]
-    kept: tuple[HistoryEntry, ...]
-
-
 def budget_tokens(window: int, fixed_tokens: int) -> int:
     """Return what history may take: the window less its reserve and all that is sent anyway."""
     return window - reserve_tokens(window) - fixed_tokens
@@ -74,9 +67,10 @@ def cut(
     scale: Scale,
     *,
     keep_entries: int = ENTRIES_MAX,
-) -> Cut:
-    """Keep the newest turns that fit `keep_tokens`, with at most `keep_entries` entries; the newest
-    turn may take half as many tokens again."""
+) -> tuple[Sequence[HistoryEntry], Sequence[HistoryEntry]]:
+    """Return the entries that a summary is to stand for, and those that are kept: the newest turns
+    that fit `keep_tokens`, with at most `keep_entries` entries; the newest turn may take half as
+    many tokens again."""
     starts = [
         index
         for index, entry in enumerate(entries)
@@ -90,7 +84,7 @@ def cut(
         if used > room or len(entries) - start > keep_entries:
             break
         kept_from = start
-    return Cut(tuple(entries[:kept_from]), tuple(entries[kept_from:]))
+    return entries[:kept_from], entries[kept_from:]
 
 
 def material(previous: str, older: Sequence[Message], max_tokens: int, scale: Scale) -> str:
@@ -131,51 +125,39 @@ def read_by_model(past: Past) -> list[Message]:
     return [heading(past.reach.summary), *kept] if past.reach.summary else kept
 
 
-@dataclass(frozen=True, slots=True)
-class Setbacks:
-    """What failed in sessions, by their ids: the turns that one still rests after a failure, and
-    the turns in a row that were too long. It outlives a compactor while its causes stay."""
-
-    resting: dict[str, int] = field(default_factory=dict[str, int])
-    too_long: dict[str, int] = field(default_factory=dict[str, int])
-
-
+@dataclass(slots=True, eq=False, kw_only=True)
 class Compactor:
-    """Summarises for turns and for `/compact`, and flushes facts to memory."""
+    """Summarises for turns and for `/compact`, and flushes facts to memory.
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        side_calls: SideCalls,
-        estimator: Estimator,
-        setbacks: Setbacks,
-    ) -> None:
-        self.estimator = estimator
-        self._database = database
-        self._clock = clock
-        self._side_calls = side_calls
-        self._resting, self._too_long = setbacks.resting, setbacks.too_long
+    By a session's id, `resting` are the turns that it still rests after a failure, `too_long` those
+    in a row that were too long. Both outlive a compactor while their causes stay.
+    """
+
+    database: Database
+    clock: Clock
+    quota: Quota
+    estimator: Estimator
+    resting: dict[str, int]
+    too_long: dict[str, int]
 
     def rests(self, session_id: str) -> bool:
         """Whether this turn comes too soon after a failure; it counts, so ask once a turn."""
-        left = self._resting.pop(session_id, 0)
+        left = self.resting.pop(session_id, 0)
         if left > 1:
-            self._resting[session_id] = left - 1
+            self.resting[session_id] = left - 1
         return left > 0
 
     def rest(self, session_id: str) -> None:
         """Try no compaction in the session's next `REST_TURNS` turns, because one failed."""
-        self._resting[session_id] = REST_TURNS
+        self.resting[session_id] = REST_TURNS
 
     def remember_too_long(self, session_id: str, turns: int) -> None:
         """Remember that requests passed only with less history in so many turns in a row."""
-        self._too_long[session_id] = turns
+        self.too_long[session_id] = turns
 
     def was_too_long(self, session_id: str) -> int:
         """Return and forget what `remember_too_long` was told for the last turn, 0 = nothing."""
-        return self._too_long.pop(session_id, 0)
+        return self.too_long.pop(session_id, 0)
 
     async def compact(
         self,
@@ -190,33 +172,33 @@ class Compactor:
 
         A failure of the model, or a limit, is logged and leaves the session as it was.
         """
-        session_id = ctx.facts.turn.session_id
+        session_id = ctx.facts.session_id
         found = ctx.past.reach
         if budget < LEAST_BUDGET_TOKENS:
             return False
-        entries = await self._database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
-        parts = cut(entries, keep_tokens, scale, keep_entries=keep_entries)
-        if not parts.older:
+        entries = await self.database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
+        older, kept = cut(entries, keep_tokens, scale, keep_entries=keep_entries)
+        if not older:
             return False
         try:
-            draft = await self.draft(ctx, found, parts.older, budget, scale)
+            draft = await self.draft(ctx, found, older, budget, scale)
         except (ProviderError, Refused, TimeoutError) as error:
             log.warning("compaction_failed", session=session_id, error=repr(error))
             self.rest(session_id)
             return False
-        now = stamp(self._clock)
+        now = stamp(self.clock)
         spent, ctx.spent = ctx.spent, []
 
         def write(tx: Tx) -> int:
             record_all(tx, spent, now)
             return summaries.add(tx, session_id, draft, now, behind=found.newest_id)
 
-        if not await self._database.transact(write):
+        if not await self.database.transact(write):
             return False
         log.info("compacted", session=session_id, messages=draft.messages, tokens=draft.tokens)
         ctx.past = Past(
-            await self._database.read(lambda tx: summaries.reach(tx, session_id)),
-            tuple(entry.message for entry in parts.kept),
+            await self.database.read(lambda tx: summaries.reach(tx, session_id)),
+            tuple(entry.message for entry in kept),
         )
         ctx.history = read_by_model(ctx.past)
         ctx.summarised = ctx.past.reach.summary
@@ -239,27 +221,33 @@ class Compactor:
         Raises:
             ProviderError, Refused, TimeoutError: there is no summary.
         """
-        payer = _payer(ctx)
+        asking = self._asking(ctx)
         window = min(ctx.model.context_window, budget * 2)
         previous = found.summary.text if found.summary else ""
         text = material(previous, [entry.message for entry in older], window // 2, scale)
         facts = ""
         if await ctx.toolbox.find("memory"):
             try:
-                facts = await self._side_calls.facts(payer, text)
+                facts = await asking.facts(text)
             except (ProviderError, EmptyAnswer, TimeoutError) as error:
                 log.warning("facts_failed", error=repr(error))
         words = min(SUMMARY_WORDS, max(40, int(budget * SUMMARY_SHARE / 2)))
-        said = await self._side_calls.summary(payer, text, words=words, focus=focus)
+        said = await asking.summary(text, words=words, focus=focus)
         said = shortened_to(said, int(budget * SUMMARY_SHARE), scale)
         return Draft(
-            ctx.facts.turn.session_id,
+            ctx.facts.session_id,
             older[-1].id,
             len(older) + (found.summary.messages if found.summary else 0),
             said,
             scale.text(said),
             facts,
         )
+
+    def _asking(self, ctx: TurnContext) -> SideCalls:
+        def took(ms: float) -> None:
+            ctx.provider_ms += ms
+
+        return SideCalls(self.quota, ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
 
     async def flush(self, ctx: TurnContext, summary: Summary) -> None:
         """Append a summary's facts to memory, through the guard like any other tool call.
@@ -276,20 +264,13 @@ class Compactor:
                 log.warning("memory_flush_refused", summary=summary.id, error=outcome.text)
             else:
                 ctx.publish(MemoryFlush(summary.session_id, tuple(summary.facts.splitlines())))
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> None:
             record_all(tx, spent, now)
             summaries.flushed(tx, summary.id, now)
 
-        await self._database.transact(write)
-
-
-def _payer(ctx: TurnContext) -> Payer:
-    def took(ms: float) -> None:
-        ctx.provider_ms += ms
-
-    return Payer(ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
+        await self.database.transact(write)
 
 
 def _line(entry: Message) -> str:

@@ -11,16 +11,16 @@ from typing import TypeAlias
 import structlog
 
 from aouo.facts.accounts import AuditEntry, Spent
-from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import Bound
-from aouo.facts.events import Event, LlmToken, Origin, Person, Thought
+from aouo.facts.events import Event, LlmToken, Thought
 from aouo.facts.history import Past, Summary
 from aouo.facts.ports import ChatModel, TurnView
 from aouo.facts.transcript import AssistantSaid, Image, Message, ModelRequest, ToolCall, Usage
-from aouo.facts.work import OpenTurn
+from aouo.facts.work import Facts
 from aouo.guard.action import Action, Outcome
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
+from aouo.packs.format.skills import Skill
 from aouo.turn.recording import Recording
 from aouo.turn.toolbox import Toolbox
 
@@ -53,24 +53,7 @@ class Abort:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """One more dispatch; the model reads the reason."""
-
-    reason: str
-
-
 Ending: TypeAlias = Ack | Nack | Abort
-
-
-@dataclass(frozen=True, slots=True)
-class SkillView:
-    """One skill as the prompt lists it; `body` only where the prompt holds it whole."""
-
-    name: str
-    description: str
-    triggers: tuple[str, ...] = ()
-    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +61,8 @@ class PackView:
     """What a turn knows of the active pack; "" where there is nothing, 0 = no limit.
 
     `turn_tokens_key` names what bounds one turn, "" = the pack itself. `platforms` is where it
-    answers, () = everywhere.
+    answers, () = everywhere. A skill has a `body` only where the prompt holds it whole;
+    `skill_body` is the text of the skill at hand.
     """
 
     name: str = ""
@@ -86,7 +70,7 @@ class PackView:
     description: str = ""
     soul_additions: str = ""
     rules_additions: str = ""
-    skills: tuple[SkillView, ...] = ()
+    skills: tuple[Skill, ...] = ()
     examples: tuple[Example, ...] = ()
     history_messages: int = 0
     memory_policy: MemoryPolicy = "full"
@@ -95,22 +79,7 @@ class PackView:
     turn_tokens_key: str = ""
     platforms: tuple[str, ...] = ()
     memory_targets: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is fixed when a turn starts; `onboarding`: it is part of a pack's first conversation."""
-
-    turn: OpenTurn
-    session_key: str
-    tenant: str
-    address: ConversationAddress
-    person: Person
-    origin: Origin
-    chat_kind: str
-    pack: PackView
-    skill_body: str
-    onboarding: bool = False
+    skill_body: str = ""
 
 
 @dataclass(slots=True)
@@ -156,6 +125,7 @@ class TurnContext:
     def __init__(
         self,
         facts: Facts,
+        pack: PackView,
         *,
         model: ChatModel,
         view: TurnView,
@@ -168,6 +138,7 @@ class TurnContext:
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
+        self.pack = pack
         self.model = model
         self.view = view
         self.toolbox = toolbox
@@ -222,7 +193,7 @@ class TurnContext:
     async def show(self, text: str) -> None:
         """Show more of the answer in the chat, and publish it."""
         await self.view.streaming_reply(text)
-        self.publish(LlmToken(self.facts.turn.id, self.facts.turn.session_id, text))
+        self.publish(LlmToken(self.facts.id, self.facts.session_id, text))
 
     @property
     def stopped(self) -> bool:
@@ -247,7 +218,7 @@ class DispatchContext:
         self.finish_reason = ""
         self.bounded_by: Bound = ""
         self.answered_by: tuple[str, str] = ("", "")  # provider and model
-        self.again: Retry | None = None
+        self.again: str | None = None  # why the answer is sent back
 
     def ack(self, text: str, native: str = "", *, shown: bool = False) -> None:
         """End the turn with this answer; `native` and `shown` as in `Ack`."""
@@ -263,7 +234,7 @@ class DispatchContext:
 
     def retry(self, reason: str) -> None:
         """Send the answer back; the model reads `reason`."""
-        self.again = Retry(reason)
+        self.again = reason
 
     @property
     def stopped(self) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from aouo.facts.ports import Clock
 from aouo.spending.quota import Quota
 from aouo.store.database import Database
-from aouo.turn.caps import TurnCaps
 from aouo.turn.compaction import Compactor
 from aouo.turn.past import Pasts
 from aouo.turn.pipelines import Pipelines
@@ -50,7 +49,7 @@ def default(
             ),
         ),
         dispatch_input=(
-            dispatch.loop_policy(max_dispatches, TurnCaps(session_tokens_max)),
+            dispatch.loop_policy(max_dispatches, session_tokens_max),
             dispatch.listen(),
             dispatch.fit_to_window(max_tokens, context_window, compactor.estimator),
             dispatch.ordering_repair(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aouo.facts.errors import ProviderError
 from aouo.facts.events import Thought
@@ -23,7 +23,7 @@ from aouo.facts.transcript import (
 from aouo.spending.money import LEAST_ANSWER_TOKENS
 from aouo.spending.quota import Quota
 from aouo.turn.calls import Calls, spent_by
-from aouo.turn.caps import TurnCaps
+from aouo.turn.caps import refuse_over
 from aouo.turn.context import DispatchContext
 from aouo.turn.tokens import Estimator, estimate, reserve_tokens
 
@@ -46,25 +46,16 @@ def _is_whole(arguments: str) -> bool:
         return False
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Executor:
     """Carries out the dispatches of turns."""
 
-    def __init__(
-        self,
-        *,
-        quota: Quota,
-        estimator: Estimator,
-        max_tokens: int,
-        temperature: float | None,
-        effort: str,
-        caps: TurnCaps,
-    ) -> None:
-        self._quota = quota
-        self._estimator = estimator
-        self._max_tokens = max_tokens
-        self._temperature = temperature
-        self._effort = effort
-        self._caps = caps
+    quota: Quota
+    estimator: Estimator
+    max_tokens: int
+    temperature: float | None
+    effort: str
+    session_tokens_max: int
 
     async def dispatch(self, ctx: DispatchContext, calls: Calls) -> None:
         """Ask the model; let `calls` make what it asks for; leave the answer in the context.
@@ -83,22 +74,22 @@ class Executor:
             messages=tuple(ctx.messages),
             tools=turn.toolbox.shown,
             context=turn.changing,
-            temperature=self._temperature,
-            effort=self._effort,
+            temperature=self.temperature,
+            effort=self.effort,
             past=ctx.past,
             may_shrink=bool(turn.make_room) and any(type(m) is UserSaid for m in turn.history),
         )
         room = self._room(ctx, request)
-        ctx.request = replace(request, max_tokens=min(self._max_tokens, room))
+        ctx.request = replace(request, max_tokens=min(self.max_tokens, room))
         if not turn.dispatches:
             to = turn.model
-            turn.recording.sent(ctx.request, self._estimator, to.provider, to.model)
+            turn.recording.sent(ctx.request, self.estimator, to.provider, to.model)
         finished = await self._ask(ctx, ctx.request)
         more = min(2 * ctx.request.max_tokens, room)
         had = ctx.request.max_tokens
         if is_cut_off(finished) and more > had and finished.bounded_by != "service":
             turn.total += finished.usage  # paid for, and no dispatch
-            self._caps.refuse_over(turn)
+            refuse_over(turn, self.session_tokens_max)
             if finished.said.text.strip() and not ctx.holds_text:
                 await turn.view.start_over()
             ctx.request = replace(ctx.request, max_tokens=more)
@@ -106,7 +97,7 @@ class Executor:
         asked = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
         ctx.said = replace(finished.said, calls=asked)
         ctx.usage, ctx.finish_reason = finished.usage, finished.reason
-        within_window = room < 2 * self._max_tokens
+        within_window = room < 2 * self.max_tokens
         ctx.bounded_by = finished.bounded_by or ("window" if within_window else "setting")
         model = turn.model
         ctx.answered_by = (finished.provider or model.provider, finished.model or model.model)
@@ -120,11 +111,11 @@ class Executor:
         """Return the tokens that the window leaves for thoughts and answer, at least its reserve:
         the history was cut to leave that, and estimates err."""
         model = ctx.turn.model
-        scale = self._estimator.scale(model.provider, model.model)
-        fixed = self._estimator.tools(request.tools) + estimate(request.system + request.context)
+        scale = self.estimator.scale(model.provider, model.model)
+        fixed = self.estimator.tools(request.tools) + estimate(request.system + request.context)
         prompt = scale.tokens(fixed) + scale.at_most(request.messages)
-        if model.context_window - prompt < 2 * self._max_tokens:
-            prompt = scale.tokens(self._estimator.request(request, scale.model)) * (1 + MARGIN)
+        if model.context_window - prompt < 2 * self.max_tokens:
+            prompt = scale.tokens(self.estimator.request(request, scale.model)) * (1 + MARGIN)
         return max(reserve_tokens(model.context_window), int(model.context_window - prompt))
 
     async def _ask(
@@ -135,7 +126,7 @@ class Executor:
         finished: Finished | None = None
         row = spent_by(turn, "llm")
         try:
-            events = self._quota.stream(
+            events = self.quota.stream(
                 turn.model, request, row, turn.spend, least_tokens=least_tokens
             )
             async with aclosing(events):

@@ -7,6 +7,7 @@ another one has resumed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from aouo.facts.accounts import AuditEntry, Spent
 from aouo.facts.ports import Clock, stamp
@@ -17,13 +18,13 @@ from aouo.store.database import Database, Tx
 from aouo.turn.context import TurnContext
 
 
+@dataclass(slots=True, eq=False)
 class Journal:
     """Writes the rows of one turn."""
 
-    def __init__(self, *, database: Database, clock: Clock, job: Job) -> None:
-        self._database = database
-        self._clock = clock
-        self._job = job
+    database: Database
+    clock: Clock
+    job: Job
 
     async def calls(
         self,
@@ -36,7 +37,7 @@ class Journal:
         they are on disk before any call is judged."""
 
         def write(tx: Tx, now: str) -> None:
-            turns.record_calls(tx, ctx.facts.turn, said, idempotent, now)
+            turns.record_calls(tx, ctx.facts, said, idempotent, now)
             for entry in proposed:
                 audit.append(tx, entry, now)
 
@@ -49,7 +50,7 @@ class Journal:
         """Write a call's result; wait for the disk if the call changed something."""
         await self._write(
             ctx,
-            lambda tx, now: turns.record_result(tx, ctx.facts.turn, result, state, effect, now),
+            lambda tx, now: turns.record_result(tx, ctx.facts, result, state, effect, now),
             durable=effect,
         )
         ctx.said.append(result)
@@ -57,25 +58,25 @@ class Journal:
     async def nudge(self, ctx: TurnContext, answer: str, reason: str) -> None:
         """Write an answer that was sent back, and why."""
         await self._write(
-            ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts.turn, answer, reason, now)
+            ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts, answer, reason, now)
         )
 
     async def intents(self, turn_id: str) -> dict[str, bool]:
         """Return the calls that a crash cut off: call id → whether it may run again."""
-        return await self._database.read(lambda tx: turns.intents(tx, turn_id), once=True)
+        return await self.database.read(lambda tx: turns.intents(tx, turn_id), once=True)
 
     async def _write(
         self, ctx: TurnContext, work: Callable[[Tx, str], None], *, durable: bool = False
     ) -> None:
-        now = stamp(self._clock)
+        now = stamp(self.clock)
         spent, ctx.spent = ctx.spent, []
 
         def write(tx: Tx) -> None:
-            jobs.check_claim(tx, self._job)
+            jobs.check_claim(tx, self.job)
             record_all(tx, spent, now)
             work(tx, now)
 
-        await self._database.transact(write, durable=durable, brief=True)
+        await self.database.transact(write, durable=durable, brief=True)
 
 
 def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:

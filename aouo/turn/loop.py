@@ -19,7 +19,7 @@ async def run_turn(ctx: TurnContext, steps: Pipelines, executor: Executor, calls
     try:
         await pipelines.run("turn_input", steps.turn_input, ctx)
         if not ctx.stopped:
-            if ctx.facts.turn.resumes:
+            if ctx.facts.resumes:
                 await calls.take_up(ctx)
             await _dispatch(ctx, steps, executor, calls)
     except Exception as error:  # noqa: BLE001 - a turn that fails has an ending too
@@ -66,13 +66,13 @@ async def _dispatch(ctx: TurnContext, steps: Pipelines, executor: Executor, call
             if dispatch.answered_by == (ctx.model.provider, ctx.model.model):
                 ctx.was_too_long()
         await pipelines.run("dispatch_output", steps.dispatch_output, dispatch)
-        if dispatch.holds_text and dispatch.said.text and not dispatch.again:
+        if dispatch.holds_text and dispatch.said.text and dispatch.again is None:
             await ctx.show(dispatch.said.text)
         if ctx.stopped:
             return
         iteration += 1  # a refused request does not count
-        if dispatch.again:
-            await calls.journal.nudge(ctx, dispatch.said.text, dispatch.again.reason)
+        if dispatch.again is not None:
+            await calls.journal.nudge(ctx, dispatch.said.text, dispatch.again)
             if dispatch.said.text:
                 ctx.said.append(AssistantSaid(dispatch.said.text))
-            ctx.said.append(UserSaid(dispatch.again.reason))
+            ctx.said.append(UserSaid(dispatch.again))

@@ -8,24 +8,16 @@ pack's own rules, the list of its skills and the active skill always stay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aouo.packs.format.manifest import MemoryPolicy
-from aouo.turn.context import PackView, SkillView
+from aouo.packs.format.skills import Skill
+from aouo.turn.context import PackView
 from aouo.turn.tokens import Scale
 
 _TRIGGERS_MAX = 3
 _TRIGGER_CHARS = 40
 _MEMORY_GOES = ("MEMORY.md", "STATE.md", "SOUL.md", "USER.md")
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A pack and its memory as far as they fit, and the names of what was left out."""
-
-    pack: PackView
-    memory: Mapping[str, str]
-    left_out: tuple[str, ...] = ()
 
 
 def allowed_memory(memory: Mapping[str, str], policy: MemoryPolicy) -> Mapping[str, str]:
@@ -39,14 +31,17 @@ def allowed_memory(memory: Mapping[str, str], policy: MemoryPolicy) -> Mapping[s
             return memory
 
 
-def fit(pack: PackView, memory: Mapping[str, str], skill_body: str, scale: Scale) -> Fitted:
-    """Leave out what does not fit `context.max_tokens`, 0 = everything fits."""
+def fit(
+    pack: PackView, memory: Mapping[str, str], scale: Scale
+) -> tuple[PackView, Mapping[str, str], tuple[str, ...]]:
+    """Leave out what does not fit `context.max_tokens`, 0 = everything fits; return the rest of
+    the pack and of its memory, and the names of what was left out."""
     if not pack.prompt_tokens_max:
-        return Fitted(pack, memory)
+        return pack, memory, ()
     kept, remembered, gone = list(pack.skills), dict(memory), list[str]()
 
     def over() -> bool:
-        texts = [pack.soul_additions, pack.rules_additions, skill_body, *remembered.values()]
+        texts = [pack.soul_additions, pack.rules_additions, pack.skill_body, *remembered.values()]
         texts += [index_line(skill) + skill.body for skill in kept]
         return scale.text("\n".join(texts)) > pack.prompt_tokens_max
 
@@ -58,7 +53,7 @@ def fit(pack: PackView, memory: Mapping[str, str], skill_body: str, scale: Scale
         if remembered.get(name) and over():
             gone.append(name)
             del remembered[name]
-    return Fitted(replace(pack, skills=tuple(kept)), remembered, tuple(gone))
+    return replace(pack, skills=tuple(kept)), remembered, tuple(gone)
 
 
 def skills(pack: PackView) -> tuple[str, str]:
@@ -75,7 +70,7 @@ def skills(pack: PackView) -> tuple[str, str]:
     return how, "\n\n".join(filter(None, ("\n".join(listed), *whole)))
 
 
-def index_line(skill: SkillView) -> str:
+def index_line(skill: Skill) -> str:
     """Return a skill's line in the list: its name, description and first triggers."""
     shown = [f'"{_short(trigger)}"' for trigger in skill.triggers[:_TRIGGERS_MAX]]
     when = f" (when: {', '.join(shown)})" if shown else ""

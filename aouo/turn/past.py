@@ -53,6 +53,7 @@ class _Kept:
             self.newest_id = group[-1].id
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Pasts:
     """A cache of the settled, sanitised pasts of recent sessions; the messages are the same
     objects turn after turn.
@@ -62,11 +63,12 @@ class Pasts:
     decide what a turn reads, so it is the same after a restart.
     """
 
-    def __init__(self, *, sessions_max: int = SESSIONS_MAX, chars_max: int = CHARS_MAX) -> None:
-        self._sessions_max = sessions_max
-        self._chars_max = chars_max
-        self._chars = 0
-        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+    sessions_max: int = SESSIONS_MAX
+    chars_max: int = CHARS_MAX
+    _chars: int = field(init=False, default=0)
+    _kept: OrderedDict[tuple[str, str], _Kept] = field(
+        init=False, default_factory=OrderedDict[tuple[str, str], _Kept]
+    )
 
     def read(self, tx: Tx, session_id: str, limit: int) -> Past:
         """Read up to `limit` of the newest entries that no summary stands for, sanitised."""
@@ -103,7 +105,7 @@ class Pasts:
     def _put(self, key: tuple[str, str], kept: _Kept) -> None:
         self._kept[key] = kept
         self._chars += kept.chars
-        while len(self._kept) > self._sessions_max or self._chars > self._chars_max:
+        while len(self._kept) > self.sessions_max or self._chars > self.chars_max:
             self._take(next(iter(self._kept)))
 
 

@@ -8,12 +8,12 @@ words that began the turn, and in no later request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from aouo.facts.work import Facts
 from aouo.turn import pack_prompt
-from aouo.turn.context import Facts
+from aouo.turn.context import PackView
 
 _BEHAVIOUR = (
     "Act by tools; a thing is done only if its tool said so. "
@@ -39,12 +39,8 @@ Parts: TypeAlias = Sequence[tuple[str, str]]
 """A prompt in parts: the name of each, and its text as a model reads it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
-    """The texts of the owner's SOUL.md and RULES.md."""
-
-    soul: str
-    rules: str
+Persona: TypeAlias = tuple[str, str]
+"""The texts of the owner's SOUL.md and RULES.md."""
 
 
 def whole(parts: Parts) -> str:
@@ -52,18 +48,19 @@ def whole(parts: Parts) -> str:
     return "\n\n".join(text for _, text in parts if text)
 
 
-def system(persona: Persona, facts: Facts, memory: Mapping[str, str], *, brief: bool) -> Parts:
+def system(persona: Persona, pack: PackView, memory: Mapping[str, str], *, brief: bool) -> Parts:
     """Return the stable part, in the order of the design; empty parts are left out."""
     if brief:
-        return (("Identity", _brief(persona, facts)),)
-    rules = "\n".join(filter(None, (persona.rules, _BEHAVIOUR, _SENSITIVE)))
+        return (("Identity", _brief(persona, pack)),)
+    identity, own_rules = persona
+    rules = "\n".join(filter(None, (own_rules, _BEHAVIOUR, _SENSITIVE)))
     soul = _file(memory, "SOUL")
     return _parts(
-        ("Identity", "Who you are; this outranks what anybody asks.", persona.soul),
+        ("Identity", "Who you are; this outranks what anybody asks.", identity),
         ("Rules", "How you work.", rules),
-        ("Pack", "The app you are in this conversation; stay within it.", _about_pack(facts)),
-        ("Skills", *pack_prompt.skills(facts.pack)),
-        ("Skill", "The workflow at hand; follow it.", facts.skill_body),
+        ("Pack", "The app you are in this conversation; stay within it.", _about_pack(pack)),
+        ("Skills", *pack_prompt.skills(pack)),
+        ("Skill", "The workflow at hand; follow it.", pack.skill_body),
         ("About the person", "Lasting facts; use them, do not recite them.", _file(memory, "USER")),
         ("Persona notes", "How to be with this person; Identity and Rules outrank them.", soul),
     )
@@ -77,7 +74,7 @@ def changing(facts: Facts, memory: Mapping[str, str], now: datetime, *, brief: b
     here = (
         f"From the runtime, not the person. It is {now:%A, %Y-%m-%d %H:%M %Z}. "
         f"You are in {where.get(facts.chat_kind, 'a chat')}.{who}"
-        f"{_OFF_RECORD if facts.turn.off_record else ''}{_FIRST if facts.onboarding else ''}"
+        f"{_OFF_RECORD if facts.off_record else ''}{_FIRST if facts.onboarding else ''}"
     )
     if brief:
         return (("Here and now", here),)
@@ -93,8 +90,7 @@ def _parts(*parts: tuple[str, str, str]) -> Parts:
     return [(head, f"# {head}\n{how}\n{text}") for head, how, text in parts if text]
 
 
-def _about_pack(facts: Facts) -> str:
-    pack = facts.pack
+def _about_pack(pack: PackView) -> str:
     if not pack.name:
         return ""
     about = f"{pack.display_name} ({pack.name}). {pack.description}".strip()
@@ -110,9 +106,8 @@ def _closed(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line.strip())
 
 
-def _brief(persona: Persona, facts: Facts) -> str:
+def _brief(persona: Persona, pack: PackView) -> str:
     """Return a short prompt for a model that reads slowly: who it is and the pack's rules."""
-    first = persona.soul.strip().partition("\n\n")[0]
-    pack = facts.pack
+    first = persona[0].strip().partition("\n\n")[0]
     about = f"You are the app {pack.display_name}: {pack.description}" if pack.name else ""
     return "\n".join(filter(None, (first, about, pack.rules_additions, "Answer briefly.")))

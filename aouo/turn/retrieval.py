@@ -10,8 +10,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from aouo.facts.history import JournalLine
 from aouo.store.search import NEWEST_OF_WORD, STEM_CHARS, Candidate, Hit, is_unspaced
@@ -39,13 +39,8 @@ _WORD = re.compile(r"[^\W_]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """A line that shares words with what is said now, and where it stands."""
-
-    where: str
-    text: str
-    shared: int
+Noted: TypeAlias = tuple[str, str]
+"""Where a line stands that shares words with what is said now, and the line."""
 
 
 def useful_words(said: str) -> list[str]:
@@ -126,12 +121,13 @@ def journal_with(words: Sequence[str], lines: Iterable[JournalLine]) -> list[Not
 
 def _sharing(words: Sequence[str], lines: Iterable[tuple[str, str]]) -> list[Noted]:
     stems = [_folded(word)[:STEM_CHARS] for word in words]
-    found: list[Noted] = []
+    found: list[tuple[int, Noted]] = []
     for where, line in lines:
         low = _folded(line)
         if shared := sum(stem in low for stem in stems):
-            found.append(Noted(where, line, shared))
-    return sorted(found, key=lambda noted: noted.shared, reverse=True)[:NOTES_MAX]
+            found.append((shared, (where, line)))
+    found.sort(key=lambda each: each[0], reverse=True)
+    return [noted for _, noted in found[:NOTES_MAX]]
 
 
 def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scale) -> str:
@@ -140,8 +136,8 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
     What says the same twice, or just what is said now, is left out.
     """
     told: dict[str, str] = {_folded(said): ""}
-    for noted in notes:
-        told.setdefault(_folded(noted.text), f"- {noted.where}: {noted.text[:_NOTE_CHARS]}")
+    for where, line in notes:
+        told.setdefault(_folded(line), f"- {where}: {line[:_NOTE_CHARS]}")
     for hit in hits:
         told.setdefault(_folded(hit.snippet), line_of(hit))
     part = _HEAD

@@ -50,38 +50,32 @@ _TITLE = (
 _BULLET = re.compile(r"^\s*[-*•]\s+(.+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
-    """Who pays for a side call of `model`: `row` is the usage row to fill, for no session.
-
-    `spend` gets the row once it is known, `took_ms` the milliseconds that the call took.
-    """
-
-    model: ChatModel
-    row: Spent
-    spend: Callable[[Spent], None]
-    took_ms: Callable[[float], None]
-
-
 def is_side_call(request: ModelRequest) -> bool:
     """Whether this is a side call of the runtime, not a turn's request."""
     return request.system.endswith(_MATERIAL)
 
 
+@dataclass(frozen=True, slots=True)
 class SideCalls:
-    """Asks a model on the runtime's behalf."""
+    """Asks a model on the runtime's behalf: `row` is the usage row to fill, for no session.
 
-    def __init__(self, *, quota: Quota) -> None:
-        self._quota = quota
+    `spend` gets the row once it is known, `took_ms` the milliseconds that a call took.
+    """
 
-    async def facts(self, payer: Payer, material: str) -> str:
+    quota: Quota
+    model: ChatModel
+    row: Spent
+    spend: Callable[[Spent], None]
+    took_ms: Callable[[float], None] = lambda ms: None
+
+    async def facts(self, material: str) -> str:
         """Return lines for memory, each beginning with "- ", "" = there is nothing to keep; raises
         as `summary`."""
-        answer = await self._ask(payer, "summary", _FACTS, material)
+        answer = await self._ask("summary", _FACTS, material)
         found = [match[1].strip() for line in answer.splitlines() if (match := _BULLET.match(line))]
         return "\n".join(f"- {fact[:FACT_CHARS]}" for fact in found[:FACTS_MAX])
 
-    async def summary(self, payer: Payer, material: str, *, words: int, focus: str = "") -> str:
+    async def summary(self, material: str, *, words: int, focus: str = "") -> str:
         """Return a summary of about that many words.
 
         Raises:
@@ -93,37 +87,37 @@ class SideCalls:
         wish = _SUMMARY.format(words=words)
         if focus:
             wish += f" The person asked to keep in view: {focus}"
-        return await self._ask(payer, "summary", wish, material)
+        return await self._ask("summary", wish, material)
 
-    async def title(self, payer: Payer, material: str) -> str:
+    async def title(self, material: str) -> str:
         """Return a title: a few words on one line; raises as `summary`."""
-        answer = await self._ask(payer, "title", _TITLE, material)
+        answer = await self._ask("title", _TITLE, material)
         line = " ".join(answer.splitlines()[0].split()).strip("\"'“”„«»`*#. ")
         if not line:
             raise EmptyAnswer("a title without words")
         return line[:TITLE_CHARS].rstrip()
 
-    async def _ask(self, payer: Payer, scope: str, wish: str, material: str) -> str:
+    async def _ask(self, scope: str, wish: str, material: str) -> str:
         mark = ulid()
         request = ModelRequest(
             system=f"{wish}\n{_MATERIAL}",
             messages=(UserSaid(f"<<{mark}>>\n{material}\n<<{mark}>>"),),
             tools=(),
-            max_tokens=min(ANSWER_TOKENS, payer.model.context_window // 4),
+            max_tokens=min(ANSWER_TOKENS, self.model.context_window // 4),
         )
-        row = replace(payer.row, scope=scope, session_id="")
+        row = replace(self.row, scope=scope, session_id="")
         begun_s = time.perf_counter()
         said = ""
         try:
             async with (
                 asyncio.timeout(WITHIN_S),
-                aclosing(self._quota.stream(payer.model, request, row, payer.spend)) as events,
+                aclosing(self.quota.stream(self.model, request, row, self.spend)) as events,
             ):
                 async for event in events:
                     if isinstance(event, Finished):
                         said = event.said.text
         finally:
-            payer.took_ms((time.perf_counter() - begun_s) * 1000)
+            self.took_ms((time.perf_counter() - begun_s) * 1000)
         text = said.strip()
         if not text:
             raise EmptyAnswer(f"no {scope} in the answer")

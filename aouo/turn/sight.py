@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from typing import TypeAlias
 
 from aouo.facts.accounts import Spent
 from aouo.facts.errors import EmptyAnswer
@@ -22,40 +23,42 @@ _WISH = (
 )
 
 
-class Sight:
-    """Asks one model that can see, within the same limits as every call."""
+Describe: TypeAlias = Callable[[Image, str, Spent, Callable[[Spent], None]], Awaitable[str]]
 
-    def __init__(self, *, quota: Quota, model: ChatModel) -> None:
-        self._quota = quota
-        self._model = model
 
-    async def describe(
-        self, image: Image, caption: str, row: Spent, spend: Callable[[Spent], None]
-    ) -> str:
-        """Return a description of the picture; `caption` is what its sender wrote under it.
+async def describe(
+    quota: Quota,
+    model: ChatModel,
+    image: Image,
+    caption: str,
+    row: Spent,
+    spend: Callable[[Spent], None],
+) -> str:
+    """Return a model's description of the picture, within the same limits as every call;
+    `caption` is what its sender wrote under it.
 
-        Raises:
-            EmptyAnswer: the model said nothing.
-            Refused: a limit is reached.
-            ProviderError: the model gave no answer.
-            TimeoutError: it took too long.
-        """
-        words = f"Its sender wrote: {caption}" if caption else "Its sender wrote nothing."
-        request = ModelRequest(
-            system=_WISH,
-            messages=(UserSaid(words, (image,)),),
-            tools=(),
-            max_tokens=min(ANSWER_TOKENS, self._model.context_window // 4),
-        )
-        said = ""
-        async with (
-            asyncio.timeout(WITHIN_S),
-            aclosing(self._quota.stream(self._model, request, row, spend)) as events,
-        ):
-            async for event in events:
-                if isinstance(event, Finished):
-                    said = event.said.text
-        text = said.strip()
-        if not text:
-            raise EmptyAnswer("a picture without a description")
-        return text[:DESCRIPTION_CHARS]
+    Raises:
+        EmptyAnswer: the model said nothing.
+        Refused: a limit is reached.
+        ProviderError: the model gave no answer.
+        TimeoutError: it took too long.
+    """
+    words = f"Its sender wrote: {caption}" if caption else "Its sender wrote nothing."
+    request = ModelRequest(
+        system=_WISH,
+        messages=(UserSaid(words, (image,)),),
+        tools=(),
+        max_tokens=min(ANSWER_TOKENS, model.context_window // 4),
+    )
+    said = ""
+    async with (
+        asyncio.timeout(WITHIN_S),
+        aclosing(quota.stream(model, request, row, spend)) as events,
+    ):
+        async for event in events:
+            if isinstance(event, Finished):
+                said = event.said.text
+    text = said.strip()
+    if not text:
+        raise EmptyAnswer("a picture without a description")
+    return text[:DESCRIPTION_CHARS]

@@ -47,7 +47,7 @@ def approval(gate_id: str, action: Action, ask: Ask, waiting: Inbound | None) ->
         "questions.approval",
         buttons[:2],
         *([button] for button in buttons[2:]),
-        pack=action.pack,
+        pack=action.facts.pack,
         wish=wish,
         subject=one_line(ask.subject),
         tool=action.tool,

@@ -17,7 +17,7 @@ from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, Event
 from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Outcome, Touched, Verdict, digest
-from aouo.guard.approval import UNATTENDED, Approver
+from aouo.guard.approval import UNATTENDED, Approve, by_nobody
 from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
 from aouo.store import audit, opening
 from aouo.store.database import Database
@@ -25,6 +25,7 @@ from aouo.tools.prepare import prepare
 from aouo.tools.registry import Arguments, Registry, Tool, ToolContext
 from aouo.turn.toolbox import Toolbox
 from tests.fakes.clock import FastClock
+from tests.fakes.turn_facts import facts_of
 
 TERMINAL = {"EXECUTED", "FAILED", "BLOCKED"}
 
@@ -136,22 +137,22 @@ class Door:
         arguments: str = '{"a": 1}',
         *,
         name: str = "tool",
-        approver: Approver | None = None,
+        approve: Approve = by_nobody,
     ) -> Outcome:
         guard = Guard(
             database=self.database,
             clock=FastClock(),
             bind=self.bind,
             judges=self.judges,
-            shelf=self.shelf,
+            keep=self.shelf.keep,
             redact=lambda text: text.replace("hunter2", "***"),
             hidden=lambda action, text: text,
             publish=self.told.append,
         )
         box = box_of(runner, name)
         call = ToolCall("c", name, arguments)
-        action = prepare(call, box.named(name), origin="chat", pack="notes", turn_id="t")
-        return await guard.call(action, box.runner(name, NOWHERE), approver)
+        action = prepare(call, box.named(name), facts_of())
+        return await guard.call(action, box.runner(name, NOWHERE), approve)
 
     async def stages(self) -> list[str]:
         rows = await self.database.read(lambda tx: tx.all("SELECT stage FROM audit ORDER BY id"))
@@ -363,7 +364,7 @@ async def test_where_a_judge_asks_the_owner_decides_and_nobody_overrules_a_no(
 ) -> None:
     door.judges = judges
     owner, runner = Owner(answer), Runner()
-    outcome = await door.call(runner, approver=owner)
+    outcome = await door.call(runner, approve=owner.approve)
 
     assert text in outcome.text
     assert await door.stages() == ["PROPOSED", "EVALUATED", last]
@@ -376,7 +377,7 @@ async def test_the_owner_sees_no_secret_and_is_asked_before_the_call_is_evaluate
 ) -> None:
     door.judges = [judge_that_asks]
     owner = Owner(Allowed("said yes"))
-    await door.call(Runner(), approver=owner)
+    await door.call(Runner(), approve=owner.approve)
     rows = await door.database.read(lambda tx: tx.all("SELECT reason FROM audit ORDER BY id"))
 
     assert [ask.subject for _, ask in owner.asked] == ["/far/***"]
@@ -403,7 +404,7 @@ async def test_the_tools_time_does_not_run_while_the_owner_is_asked(door: Door) 
 
     async with asyncio.TaskGroup() as group:
         call = group.create_task(
-            door.call(Runner(timeout_s=0.01), approver=Slow(Allowed("said yes")))
+            door.call(Runner(timeout_s=0.01), approve=Slow(Allowed("said yes")).approve)
         )
         loop = asyncio.get_running_loop()
         loop.call_later(0.05, answered.set)
@@ -418,7 +419,7 @@ async def test_a_path_that_leads_elsewhere_when_the_call_begins_is_refused(door:
     door.bind = lambda action: replace(action, paths=(Touched("path", Path(leads_to[-1])),))
     runner = Runner()
     owner = Owner(Allowed(), meanwhile=lambda: leads_to.append("/secret"))
-    outcome = await door.call(runner, approver=owner)
+    outcome = await door.call(runner, approve=owner.approve)
 
     assert "changed after it was checked" in outcome.text
     assert (runner.ran, await door.stages()) == ([], ["PROPOSED", "EVALUATED", "FAILED"])
@@ -436,7 +437,7 @@ async def test_where_paths_lead_is_looked_up_when_judged_and_again_when_the_call
 
     door.bind, door.judges = bind, [judge_that_asks]
     owner, runner = Owner(Allowed()), Runner()
-    await door.call(runner, '{"path": "a"}', approver=owner)
+    await door.call(runner, '{"path": "a"}', approve=owner.approve)
 
     [(approved, _)] = owner.asked
     assert looked_up == [approved.digest] * 2 == [digest("tool", {"path": "a"})] * 2
@@ -516,7 +517,7 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
         clock=FastClock(),
         bind=unbound,
         judges=[],
-        shelf=Shelf(),
+        keep=Shelf().keep,
         redact=str,
         hidden=lambda action, text: text,
         publish=door.told.append,
@@ -524,7 +525,7 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
     runner = Runner()
     box = box_of(runner, "shell", permitted="other")
     call = ToolCall("c", "shell", "{}")
-    action = prepare(call, box.named("shell"), origin="chat", pack="notes", turn_id="t")
+    action = prepare(call, box.named("shell"), facts_of())
     outcome = await guard.call(action, lambda arguments, id_: runner.run(arguments, NOWHERE, id_))
 
     assert (box.runner("shell", NOWHERE), outcome.failed, runner.ran) == (None, True, [])

@@ -15,6 +15,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
 from aouo.guard.fence import Area, Fence, Mode
+from tests.fakes.turn_facts import facts_of
 
 
 @dataclass
@@ -45,7 +46,7 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yard:
 
 
 def action(tool: str, **payload: Any) -> Action:
-    return Action(ToolCall("c", tool, ""), tool, payload, "chat", "notes", "t", "digest")
+    return Action(ToolCall("c", tool, ""), tool, payload, facts_of(), "digest")
 
 
 def judged(fence: Fence, path: str, tool: str = "read_file") -> Verdict:

@@ -6,6 +6,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,15 +15,10 @@ from aouo.facts.errors import ToolFailed
 from aouo.tools import files
 from aouo.tools.files import MAX_BYTES, list_dir, read_file, write_file
 from aouo.tools.registry import ToolContext
+from tests.fakes.turn_facts import facts_of
 
-
-@dataclass(frozen=True)
-class Here:
-    """As much of a turn as these tools look at."""
-
-    pack: str = "notes"
-    tenant: str = "tg_1"
-    media: str = ""
+HERE = cast("ToolContext", SimpleNamespace(facts=facts_of(tenant="tg_1")))
+"""As much of a turn as these tools look at."""
 
 
 @dataclass
@@ -43,7 +39,7 @@ class Desk:
             "list_dir": list_dir(folder_of),
         }
         found = made[tool]
-        return await found.handler(found.parse(payload), cast("ToolContext", Here()), "call")
+        return await found.handler(found.parse(payload), HERE, "call")
 
     async def refused(self, tool: str, **payload: Any) -> str:
         with pytest.raises(ToolFailed) as failed:

@@ -13,7 +13,7 @@ import pytest
 
 from aouo.guard.fence import Fence, Mode
 from aouo.guard.protection import Protection
-from aouo.guard.reach import Reach
+from aouo.guard.reach import reached
 
 FOLDERS = ("both", "asked", "opened", "neither")
 
@@ -49,8 +49,11 @@ def given(me: Path, named: object, files: Sequence[str], mode: Mode = "ask") -> 
         files_of=lambda pack: [file.format(me=me) for file in files],
         folder_of=folder_of,
     )
-    reach = Reach(fence, Protection(home=me.parent / "home", folder_of=folder_of))
-    return [os.path.relpath(path, me) for path in reach.paths("desk", "tg_1", {"path": named})]
+    protection = Protection(home=me.parent / "home", folder_of=folder_of)
+    return [
+        os.path.relpath(path, me)
+        for path in reached(fence, protection, "desk", "tg_1", {"path": named})
+    ]
 
 
 ASKED = ("{me}/both", "{me}/asked")

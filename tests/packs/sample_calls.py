@@ -24,6 +24,7 @@ from aouo.tools.msg import msg
 from aouo.tools.onboarding import OnboardingDone
 from aouo.tools.persist import persist
 from aouo.tools.registry import Arguments, Tool, ToolContext
+from tests.fakes.turn_facts import facts_of
 
 NOW = "2026-01-31T12:00:00Z"
 _TOOLS = "persist|db|memory|msg|clarify|write_file|read_file|list_dir|fetch|onboarding_done"
@@ -125,7 +126,7 @@ async def make(pack: Pack, shown: Shown, folder: Path, clock: Clock) -> str:
             "clarify": clarify(),
         }
         context = SimpleNamespace(
-            pack=pack.name, tenant="tg_1", session_key="s", adapter=_Chat(), asker=_Person()
+            facts=facts_of(pack.name, tenant="tg_1"), adapter=_Chat(), ask=_first
         )
         tool = tools[shown.tool]
         wish = tool.parse(json.loads(json.dumps(shown.arguments)))
@@ -138,7 +139,6 @@ class _Chat:
         return SimpleNamespace(ok=bool(payload.text), message_id="1", note="", unknown=False)
 
 
-class _Person:
-    async def ask(self, call_id: str, question: str, options: Sequence[str]) -> str:
-        del call_id, question
-        return options[0]
+async def _first(call_id: str, question: str, options: Sequence[str]) -> str:
+    del call_id, question
+    return options[0]

@@ -13,8 +13,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Arrival, Button, ChatKind, Inbound, Person, Text
 from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
-from aouo.routing.bypass import LanePolicy
-from aouo.routing.installed import Installed
+from aouo.routing.bypass import concerns_us, lane_of
 from aouo.store.database import Database, Tx
 from aouo.store.opening import make_tables
 from tests.fakes.clock import FastClock
@@ -51,7 +50,8 @@ async def inbox_in(folder: Path) -> AsyncGenerator[tuple[Inbox, Breaking, list[s
     inbox = Inbox(
         database=database,
         clock=clock,
-        policy=lambda: LanePolicy(Installed()),
+        concerns_us=lambda inbound, pack: concerns_us(inbound, pack, ()),
+        lane_of=lane_of,
         burst_s=lambda: 0.0,
         ready=woken.append,
         redactor=Redactor,

@@ -30,7 +30,7 @@ from aouo.facts.work import Job
 from aouo.outbound.flood_control import CALM_S, Bucket, Pace
 from aouo.queue import bursts
 from aouo.queue.edited import Said, rewritten, words_of
-from aouo.queue.lanes import Bell, Lanes, Slot, Slots
+from aouo.queue.lanes import Bell, Lanes, Slots
 from aouo.queue.running import Running, StopReason
 from tests.fakes.clock import FastClock
 from tests.interleaving import virtual
@@ -62,7 +62,7 @@ def said(text: str) -> Inbound:
 
 
 async def running(
-    table: Table, handle: Callable[[Job, Slot], Awaitable[None]], concurrency: int, *lanes: str
+    table: Table, handle: Callable[[Job, Slots], Awaitable[None]], concurrency: int, *lanes: str
 ) -> None:
     """Run until everything that was ready at the beginning, or became so, is done."""
     bell = Bell()
@@ -81,7 +81,7 @@ async def test_a_lane_keeps_its_order_and_no_more_run_at_once_than_allowed() -> 
     for lane in "abcdef":
         table.add(lane, 1, 2, 3)
 
-    async def handle(job: Job, slot: Slot) -> None:
+    async def handle(job: Job, slot: Slots) -> None:
         now[0] += 1
         most[0] = max(most[0], now[0])
         for _ in range(job.id):
@@ -101,7 +101,7 @@ async def test_a_lane_that_bypasses_the_others_needs_no_place() -> None:
     table.add("a", 1)
     table.add(Lane("a").bypass, 2)
 
-    async def handle(job: Job, slot: Slot) -> None:
+    async def handle(job: Job, slot: Slots) -> None:
         if job.lane == "a":
             begun.set()
             await stopped.wait()
@@ -124,7 +124,7 @@ async def test_a_parked_job_gives_its_place_away_and_takes_it_back() -> None:
     table.add("a", 1)
     table.add("b", 2)
 
-    async def handle(job: Job, slot: Slot) -> None:
+    async def handle(job: Job, slot: Slots) -> None:
         if job.lane == "a":
             async with slot.parked():
                 await answered.wait()
@@ -145,7 +145,7 @@ async def test_a_cancelled_parked_job_leaves_the_limit_as_it_was() -> None:
     async def wait() -> None:
         await free.acquire()
         try:
-            async with Slot(free).parked():
+            async with free.parked():
                 parked.set()
                 await asyncio.Event().wait()
         finally:
@@ -164,7 +164,7 @@ async def test_ten_thousand_lanes_that_wait_for_a_place_keep_their_order_and_are
     table, begun, go_on, order = Table(), asyncio.Event(), asyncio.Event(), list[str]()
     names = [f"cron:{number}" for number in range(10_000)]
 
-    async def handle(job: Job, slot: Slot) -> None:
+    async def handle(job: Job, slot: Slots) -> None:
         order.append(job.lane)
         begun.set()
         await go_on.wait()
@@ -196,7 +196,7 @@ async def test_ten_thousand_lanes_that_wait_for_a_place_keep_their_order_and_are
 async def test_lanes_that_are_cancelled_begin_nothing_that_waits() -> None:
     table, begun = Table(), list[str]()
 
-    async def handle(job: Job, slot: Slot) -> None:
+    async def handle(job: Job, slot: Slots) -> None:
         begun.append(job.lane)
         await asyncio.Event().wait()
 
@@ -220,7 +220,7 @@ async def test_cancelling_the_lanes_leaves_no_task_behind() -> None:
     table.add("a", 1)
     ended = list[str]()
 
-    async def handle(job: Job, slot: Slot) -> None:
+    async def handle(job: Job, slot: Slots) -> None:
         begun.set()
         try:
             await asyncio.Event().wait()
@@ -248,7 +248,7 @@ async def forever() -> str:
 
 async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
     turns = Running()
-    with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
+    with turns.beginning(1, Lane("a"), Slots(lambda: 0)):
         turns.stop(1, StopReason.PERSON)
         ended = await turns.run(1, 5, forever)
 
@@ -257,11 +257,11 @@ async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
 
 async def test_a_stop_that_met_no_turn_does_not_reach_the_next_one() -> None:
     turns = Running()
-    with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
+    with turns.beginning(1, Lane("a"), Slots(lambda: 0)):
         turns.stop(1, StopReason.PERSON)
     turns.stop(1, StopReason.PERSON)
     for job in (1, 2):
-        with turns.beginning(job, Lane("a"), Slot(Slots(lambda: 0))):
+        with turns.beginning(job, Lane("a"), Slots(lambda: 0)):
             ended = await turns.run(job, 5, lambda: asyncio.sleep(0, "done"))
 
         assert ended == "done"
@@ -278,7 +278,7 @@ def test_a_turn_ends_at_its_limit_but_not_while_it_is_parked() -> None:
 
         time_s = asyncio.get_running_loop().time
         begun_s = time_s()
-        with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
+        with turns.beginning(1, Lane("a"), Slots(lambda: 0)):
             reason = await turns.run(1, 20, turn)
         return reason, time_s() - begun_s
 
@@ -301,7 +301,7 @@ def test_the_clock_of_a_turn_stands_still_until_the_last_of_its_questions_is_ans
                 await asyncio.sleep(500)
             return not locked and free.left <= 0
 
-        with turns.beginning(1, Lane("a"), Slot(free)):
+        with turns.beginning(1, Lane("a"), free):
             return await turns.run(1, 20, turn)
 
     assert virtual.run(ended) is True
@@ -313,7 +313,7 @@ async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
     async def broken() -> str:
         raise ValueError("broken")
 
-    with turns.beginning(1, Lane("a"), Slot(Slots(lambda: 0))):
+    with turns.beginning(1, Lane("a"), Slots(lambda: 0)):
         with pytest.raises(ExceptionGroup):
             await turns.run(1, 5, broken)
         turns.stop(1, StopReason.PERSON)  # there is nothing to cancel any more

@@ -6,10 +6,10 @@ import asyncio
 from contextlib import ExitStack
 
 from aouo.facts.address import Lane
-from aouo.queue.lanes import Slot, Slots
+from aouo.queue.lanes import Slots
 from aouo.queue.running import Running, StopReason
 
-SLOT = Slot(Slots(lambda: 0))
+SLOT = Slots(lambda: 0)
 
 
 async def instantly() -> str:

@@ -20,10 +20,10 @@ from aouo.facts.transcript import (
 from aouo.spending.money import (
     FREE,
     IMAGE_TOKENS,
-    Bounds,
     Price,
     Prices,
     affordable,
+    bounds_of,
     cheapest_that_fits,
     cost_usd,
     most_usd,
@@ -175,7 +175,7 @@ def test_the_bound_is_never_below_the_bytes_that_are_sent(
         if isinstance(message, AssistantSaid):
             sent += len((message.native + "".join(c.arguments for c in message.calls)).encode())
 
-    most = Bounds().of(request)
+    most = bounds_of(request, {})
 
     assert most.input_tokens >= sent
     assert most.output_tokens == 7
@@ -184,13 +184,13 @@ def test_the_bound_is_never_below_the_bytes_that_are_sent(
 def test_letters_of_several_bytes_count_with_each() -> None:
     said = "汉字🙂" * 100
 
-    assert Bounds().of(ModelRequest(said, (), ())).input_tokens >= len(said.encode())
+    assert bounds_of(ModelRequest(said, (), ()), {}).input_tokens >= len(said.encode())
 
 
 def test_a_picture_counts_with_the_dearest_way_to_bill_it() -> None:
-    plain = Bounds().of(ModelRequest("x" * 400, (UserSaid("hello"),), ()))
+    plain = bounds_of(ModelRequest("x" * 400, (UserSaid("hello"),), ()), {})
     picture = UserSaid("hello", (Image("image/jpeg", b"x"),))
-    seeing = Bounds().of(ModelRequest("x" * 400, (picture,), ()))
+    seeing = bounds_of(ModelRequest("x" * 400, (picture,), ()), {})
 
     assert seeing.input_tokens - plain.input_tokens == IMAGE_TOKENS
 

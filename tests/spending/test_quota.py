@@ -39,7 +39,7 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.plumbing.redact import Redactor
-from aouo.spending.money import Bounds, Budget, Price, Prices, cost_usd, most_usd
+from aouo.spending.money import Budget, Price, Prices, bounds_of, cost_usd, most_usd
 from aouo.spending.quota import Quota
 from aouo.spending.reservations import Reservations
 from aouo.store import budgets, usage, usage_days
@@ -300,7 +300,7 @@ async def test_a_call_that_was_cut_off_costs_its_worst_case(
     with pytest.raises(ProviderError):
         await ask(quota, database, Priced(events=events, fails=[error]), asking())
 
-    worst = most_usd(DEAR, Bounds().of(asking()))
+    worst = most_usd(DEAR, bounds_of(asking(), {}))
     assert await facts(database) == (pytest.approx(worst), 1, 0)
 
 
@@ -315,7 +315,7 @@ async def test_each_attempt_that_may_have_cost_something_is_paid(
     model = Priced(events=events)
     rows = await ask(quota, database, model, asking("10,0,5"))
 
-    worst = most_usd(DEAR, Bounds().of(asking()))
+    worst = most_usd(DEAR, bounds_of(asking(), {}))
     assert [row.cost_usd for row in rows] == [
         pytest.approx(worst),
         pytest.approx(cost_usd(DEAR, Usage(10, 0, 5))),
@@ -328,7 +328,7 @@ async def test_a_call_without_usage_costs_its_worst_case_under_a_budget(
     quota = quota_of(database, Budget(daily_usd=1.0, prices=Prices({"dear": DEAR})))
     rows = await ask(quota, database, Priced(), asking("0,0,0"))
 
-    assert rows[0].cost_usd == pytest.approx(most_usd(DEAR, Bounds().of(asking("0,0,0"))))
+    assert rows[0].cost_usd == pytest.approx(most_usd(DEAR, bounds_of(asking("0,0,0"), {})))
 
 
 async def test_what_a_dead_process_had_not_settled_counts_as_spent(database: Database) -> None:
@@ -525,7 +525,7 @@ def _of(wishes: list[Wish], numbers: list[int]) -> list[Wish]:
 
 async def test_a_call_that_fits_when_another_has_ended_waits_for_it(database: Database) -> None:
     """Two at once would not fit at their worst case; one after the other they do."""
-    worst = most_usd(DEAR, Bounds().of(asking()))
+    worst = most_usd(DEAR, bounds_of(asking(), {}))
     quota = quota_of(database, Budget(daily_usd=worst * 1.5, prices=Prices({"dear": DEAR})))
     release = asyncio.Event()
     begun: list[str] = []
@@ -545,7 +545,7 @@ async def test_a_call_that_fits_when_another_has_ended_waits_for_it(database: Da
 
 
 async def test_a_waiting_call_that_is_stopped_leaves_nothing_behind(database: Database) -> None:
-    worst = most_usd(DEAR, Bounds().of(asking()))
+    worst = most_usd(DEAR, bounds_of(asking(), {}))
     quota = quota_of(database, Budget(daily_usd=worst * 1.5, prices=Prices({"dear": DEAR})))
     release = asyncio.Event()
 
@@ -568,7 +568,7 @@ async def test_a_waiting_call_that_is_stopped_leaves_nothing_behind(database: Da
 async def test_a_call_that_is_stopped_at_work_counts_and_makes_room_again(
     database: Database,
 ) -> None:
-    worst = most_usd(DEAR, Bounds().of(asking()))
+    worst = most_usd(DEAR, bounds_of(asking(), {}))
     quota = quota_of(database, Budget(daily_usd=worst * 2.5, prices=Prices({"dear": DEAR})))
     begun, never = asyncio.Event(), asyncio.Event()
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from aouo.tools.registry import Tool, ToolContext
+from tests.fakes.turn_facts import facts_of
 
 
 async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
@@ -16,7 +17,7 @@ async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
     """
     context = cast(
         "ToolContext",
-        SimpleNamespace(pack=pack, tenant="tg_1", paid_for=_paid_for),
+        SimpleNamespace(facts=facts_of(pack, tenant="tg_1"), paid_for=_paid_for),
     )
     return await tool.handler(tool.parse(arguments), context, "call")
 

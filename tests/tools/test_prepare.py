@@ -14,6 +14,7 @@ from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Blocked
 from aouo.tools.prepare import prepare
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from tests.fakes.turn_facts import facts_of
 
 NOT_HERE = Blocked("There is no tool 'diary_of_ada' here. Tools: wish.", rule="no such tool")
 JSON = st.recursive(
@@ -40,10 +41,7 @@ def prepared(arguments: str, found: Tool | Blocked, *, off_record: bool = False)
     return prepare(
         ToolCall("c", "wish" if isinstance(found, Tool) else "diary_of_ada", arguments),
         found,
-        origin="chat",
-        pack="notes",
-        turn_id="t",
-        off_record=off_record,
+        facts_of(off_record=off_record),
     )
 
 

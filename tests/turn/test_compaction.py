@@ -52,32 +52,32 @@ def summary(text: str, upto: int) -> Summary:
 def test_what_is_read_after_a_compaction_is_under_the_limit_and_nothing_is_done_twice(
     messages: list[Message], budget: int, said_by_model: str
 ) -> None:
-    parts = cut(rows(messages), int(budget * KEPT_SHARE), SCALE)
+    older, kept = cut(rows(messages), int(budget * KEPT_SHARE), SCALE)
     words = shortened_to(said_by_model, int(budget * SUMMARY_SHARE), SCALE)
-    kept = tuple(entry.message for entry in parts.kept)
-    read = read_by_model(Past(Reach(summary(words, len(parts.older))), kept))
+    stays = tuple(entry.message for entry in kept)
+    read = read_by_model(Past(Reach(summary(words, len(older))), stays))
 
     assert SCALE.entries(read) <= 0.7 * budget + SCALE.entries([heading(summary("", 0))])
-    assert cut(parts.kept, int(budget * KEPT_SHARE), SCALE).older == ()
+    assert not cut(kept, int(budget * KEPT_SHARE), SCALE)[0]
 
 
 @given(turns(), st.integers(0, 300))
 def test_a_cut_loses_nothing_and_keeps_turns_whole(messages: list[Message], keep: int) -> None:
     entries = rows(messages)
-    parts = cut(entries, keep, SCALE)
+    older, kept = cut(entries, keep, SCALE)
 
-    assert [*parts.older, *parts.kept] == entries
-    assert not {e.turn_id for e in parts.older} & {e.turn_id for e in parts.kept}
-    assert paired([entry.message for entry in parts.older])
-    assert paired([entry.message for entry in parts.kept])
+    assert [*older, *kept] == entries
+    assert not {e.turn_id for e in older} & {e.turn_id for e in kept}
+    assert paired([entry.message for entry in older])
+    assert paired([entry.message for entry in kept])
 
 
 def test_the_newest_turn_is_kept_though_it_is_a_little_too_large() -> None:
     messages = [UserSaid("old " * 40), AssistantSaid("yes"), UserSaid("new " * 60)]
     tokens = SCALE.entries(messages[2:])
 
-    assert len(cut(rows(messages), tokens * 3 // 4, SCALE).kept) == 1
-    assert len(cut(rows(messages), tokens * 3 // 5, SCALE).kept) == 0
+    assert len(cut(rows(messages), tokens * 3 // 4, SCALE)[1]) == 1
+    assert len(cut(rows(messages), tokens * 3 // 5, SCALE)[1]) == 0
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,13 @@ from dataclasses import dataclass, field
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import StepError
-from aouo.facts.events import Person
-from aouo.facts.work import OpenTurn
 from aouo.tools.registry import Registry
 from aouo.turn import pipelines as pipelines_module
 from aouo.turn.context import (
     Abort,
     Ack,
     DispatchContext,
-    Facts,
     Meter,
     Nack,
     PackView,
@@ -36,6 +32,7 @@ from aouo.turn.pipelines import (
     settle,
 )
 from aouo.turn.toolbox import Toolbox
+from tests.fakes.turn_facts import facts_of
 
 
 @dataclass
@@ -128,20 +125,10 @@ async def test_output_steps_always_have_their_say() -> None:
 
 
 def turn() -> TurnContext:
-    facts = Facts(
-        turn=OpenTurn("t", "s", "notes", "", 0),
-        session_key="k",
-        address=ConversationAddress("tg", "1"),
-        person=Person("1"),
-        tenant="1",
-        origin="chat",
-        chat_kind="private",
-        pack=PackView(),
-        skill_body="",
-    )
     unused = object()
     return TurnContext(
-        facts,
+        facts_of(),
+        PackView(),
         model=unused,  # pyright: ignore[reportArgumentType]
         view=unused,  # pyright: ignore[reportArgumentType]
         toolbox=Toolbox(Registry([]), permitted=()),

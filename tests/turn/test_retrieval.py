@@ -16,7 +16,6 @@ from aouo.turn.retrieval import (
     NOTES_MAX,
     TOKENS_MAX,
     WORDS_MAX,
-    Noted,
     best,
     notes_with,
     ranked,
@@ -102,7 +101,7 @@ def test_lines_of_a_file_are_found_whatever_their_accents_and_endings() -> None:
     text = "# Notes\n- die Rechnung von Müller\n- tea\n" + "- boiler\n" * 20
 
     assert notes_with(["muller", "rechnungen"], "MEMORY.md", text) == [
-        Noted("MEMORY.md", "- die Rechnung von Müller", 2)
+        ("MEMORY.md", "- die Rechnung von Müller")
     ]
     assert len(notes_with(["boiler"], "MEMORY.md", text)) == NOTES_MAX
 
@@ -123,7 +122,7 @@ def test_a_reminder_is_never_too_long_and_ends_no_paragraph(
     said: list[str], noted: list[str]
 ) -> None:
     hits = [hit(text) for text in said]
-    notes = [Noted("MEMORY.md", " ".join(text.split()), 1) for text in noted]
+    notes = [("MEMORY.md", " ".join(text.split())) for text in noted]
     told = reminder(notes, hits, "", Scale())
 
     assert Scale().text(told) <= TOKENS_MAX

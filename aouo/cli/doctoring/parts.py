@@ -114,7 +114,7 @@ def mcp_servers(settings: Settings) -> list[Check]:
             supervised(settings.mcp.servers, SystemClock(), session) as servers,
         ):
             async with asyncio.TaskGroup() as group:
-                asked = [group.create_task(_mcp(server)) for server in servers.sources]
+                asked = [group.create_task(_mcp(server)) for server in servers]
             return [task.result() for task in asked]
 
     return quietly(settings, look())

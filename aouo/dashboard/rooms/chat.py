@@ -25,10 +25,10 @@ from aouo.dashboard.endpoints import (
 )
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
-from aouo.facts.errors import FileNotFetched, FileTooBig, ToolFailed
+from aouo.facts.errors import FileNotFetched, FileTooBig, Refused, ToolFailed
 from aouo.facts.ports import Media
 from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
-from aouo.flow.web_chat import NotSaid, WebChat
+from aouo.flow.web_chat import WebChat
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
 from aouo.outbound.clean import without_secrets
@@ -163,7 +163,7 @@ class _Room:
         ids = [one for one in files.split(",") if one]
         try:
             number = await self._chat.say(self._address(chat), text, key, ids)
-        except NotSaid as error:
+        except Refused as error:
             raise NotShown(str(error)) from error
         return {"id": number}
 

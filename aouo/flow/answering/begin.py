@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import cast
 
 from aouo.facts.commands import Carried, TurnHints
@@ -10,7 +10,7 @@ from aouo.facts.errors import ChosenBefore, NothingToRetry
 from aouo.facts.events import Button, Triggered
 from aouo.facts.ids import SessionKind
 from aouo.facts.origins import TRIGGERS
-from aouo.facts.work import Delivery, Job, OpenTurn
+from aouo.facts.work import Delivery, Facts, Job, OpenTurn
 from aouo.flow.handlers import reacting
 from aouo.flow.handlers.onboarding import chosen, skill_of
 from aouo.outbound import choices
@@ -30,15 +30,11 @@ class Begun:
     `resumed` is the line that tells of a restart, `live` the messages a former process was
     filling, `behind` those that other messages of the turn stand below; all only if the turn was
     taken up. `stale_key` is what the route pointed to wrongly. `chosen` is the edit that shows
-    which button began the turn. `tenant` is whose data it works on, `onboarding`: it belongs to
-    the pack's first conversation with them. `carried` is what it has from the command of the turn
-    that it tries again.
+    which button began the turn. `carried` is what it has from the command of the turn that it
+    tries again.
     """
 
-    turn: OpenTurn
-    session_key: str
-    tenant: str
-    onboarding: bool = False
+    facts: Facts
     stale_key: str = ""
     resumed: Delivery | None = None
     live: tuple[Delivery, ...] = ()
@@ -73,21 +69,33 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     if turn is None:
         return None
     if job.isolated:
-        return Begun(turn, turn.session_id, tenant_of(tx, job.inbound))
+        return Begun(facts_of(tx, job, turn, turn.session_id))
     said = say("turns.resumed")
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )
     live, newest = deliveries.live_of(tx, turn.id), deliveries.newest_said(tx, turn.id)
-    tenant = tenant_of(tx, job.inbound)
+    facts = facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id))
+    first = turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, facts.tenant)
     return Begun(
-        turn,
-        sessions.key_of(tx, turn.session_id),
-        tenant,
-        turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, tenant),
+        replace(facts, onboarding=first),
         resumed=row if row.state == "queued" else None,
         live=tuple(row for row in live if row.id > newest),
         behind=tuple(row for row in live if row.id < newest),
+    )
+
+
+def facts_of(tx: Tx, job: Job, turn: OpenTurn, session_key: str) -> Facts:
+    """Return what is fixed of a turn that has begun."""
+    inbound = job.inbound
+    return Facts(
+        *astuple(turn),
+        session_key=session_key,
+        tenant=tenant_of(tx, inbound),
+        address=inbound.address,
+        person=inbound.person,
+        origin=inbound.origin,
+        chat_kind=inbound.chat_kind,
     )
 
 
@@ -136,9 +144,8 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
-    return Begun(
-        turn, session.key, tenant, first, session.stale_key, chosen=tapped, carried=carried
-    )
+    facts = replace(facts_of(tx, job, turn, session.key), onboarding=first)
+    return Begun(facts, session.stale_key, chosen=tapped, carried=carried)
 
 
 def _carried_on(tx: Tx, job: Job, turn_id: str) -> Carried | None:
@@ -159,7 +166,7 @@ def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     wished = asked.session if isinstance(asked, Triggered) else ""
     session_id = sessions.create_isolated(tx, kind, job.inbound.address, now, wanted=wished)
     turn = turns.open_turn(tx, job.id, session_id, wanted.pack, wanted.skill, wanted.said, now)
-    return Begun(turn, session_id, tenant_of(tx, job.inbound))
+    return Begun(facts_of(tx, job, turn, session_id))
 
 
 def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:

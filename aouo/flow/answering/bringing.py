@@ -8,7 +8,8 @@ and queues its messages.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import tzinfo
 from typing import Literal
 
 from aouo.facts.address import Lane
@@ -18,7 +19,7 @@ from aouo.facts.origins import PROFILES
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow import ending
-from aouo.flow.attention import Attention
+from aouo.flow.attention import holds
 from aouo.flow.generation import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.answers import is_among, messages_of_answer, with_tail
@@ -30,28 +31,19 @@ from aouo.triggers.runs import RunEnd, Settle
 from aouo.words import sentences
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Bringing:
     """Settles runs and brings in reports; `settles` says how, by the origin of a run.
 
     `now` is the generation of now; `wake` is told the lane that a report waits in.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        replies: Replies,
-        settles: Mapping[Origin, Settle],
-        now: Callable[[], Generation],
-        attention: Attention,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._replies = replies
-        self._settles = settles
-        self._now = now
-        self._attention = attention
+    database: Database
+    clock: Clock
+    replies: Replies
+    settles: Mapping[Origin, Settle]
+    now: Callable[[], Generation]
+    zone: Callable[[], tzinfo]
 
     def settle(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
         """Settle the run of a turn that ends; return the lane where its report is filed, None =
@@ -59,7 +51,7 @@ class Bringing:
         asked = job.inbound.content
         assert isinstance(asked, Triggered)
         origin = job.inbound.origin
-        settle = self._settles.get(origin)
+        settle = self.settles.get(origin)
         report = settle(tx, job, asked, end, now) if settle else None
         if report is None or PROFILES[origin].goes == "nowhere":
             report_parts.drop(tx, end.turn_id)
@@ -69,13 +61,13 @@ class Bringing:
     def wake(self, lane: Lane | None) -> None:
         """Have a filed report handled, once its transaction is committed."""
         if lane:
-            self._replies.wake(lane)
+            self.replies.wake(lane)
 
     async def give_up(
         self, job: Job, said: str, status: Literal["failed", "stopped"] = "failed"
     ) -> None:
         """End a run whose turn cannot be had, or go on; `said` is the sentence that says why."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> Lane | None:
             jobs.check_claim(tx, job)
@@ -85,17 +77,27 @@ class Bringing:
             jobs.settle(tx, job, "done", said, now)
             return lane
 
-        self.wake(await self._database.transact(write))
+        self.wake(await self.database.transact(write))
 
     async def bring_in(self, job: Job, report: Report) -> None:
         """Make a report history and send it, in one transaction, or only send it now, when the
         conversation's turn waits for a person; then it becomes history after that turn."""
-        generation = self._now()
+        generation = self.now()
         job = replace(job, off_record=False)  # what runs by itself is on the record
 
         def work(tx: Tx, now: str) -> list[Rendered]:
             said = [] if report.sent else self._messages(tx, job.inbound, report, generation)
-            if self._attention.holds(tx, job.inbound, report, said, now):
+            rules, library = generation.attention, generation.library
+            if holds(
+                tx,
+                job.inbound,
+                report,
+                said,
+                now,
+                rules=rules,
+                zone=self.zone(),
+                library=library,
+            ):
                 said = []
             if job.lane.bypasses:
                 later = replace(job.inbound, content=replace(report, sent=True))
@@ -106,7 +108,7 @@ class Bringing:
             jobs.rewrite(tx, job.id, replace(job.inbound, content=report.wordless))
             return said
 
-        await self._replies.settle(
+        await self.replies.settle(
             job,
             work,
             outcome="brought in",
@@ -115,7 +117,7 @@ class Bringing:
             unless_stopped=False,
         )
         if job.lane.bypasses:
-            self._replies.wake(job.lane.bypassed)
+            self.replies.wake(job.lane.bypassed)
 
     def _messages(
         self, tx: Tx, inbound: Inbound, report: Report, generation: Generation
@@ -126,7 +128,7 @@ class Bringing:
             report.name, report.pack if several else "", by_command=by_command
         )
         text = sentences.run_failed(report.text) if report.failed else report.text
-        max_parts = generation.showing.max_parts if inbound.address.platform == "tg" else 0
+        max_parts = generation.telegram.max_parts if inbound.address.platform == "tg" else 0
         parts = report_parts.take(tx, report.turn_id)
         if not text or _is_said(text, parts):
             return with_tail(parts, tail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -21,7 +21,7 @@ from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
 from aouo.flow.answering.turns import Turn
 from aouo.flow.generation import Generation
-from aouo.flow.handlers.budget_refusals import Asking, BudgetRefusals, refusal_by
+from aouo.flow.handlers.budget_refusals import Ask, BudgetRefusals, refusal_by
 from aouo.flow.handlers.editing import offer_untold
 from aouo.flow.questions import settled_cards
 from aouo.outbound.answers import is_among, messages_of_answer
@@ -59,31 +59,19 @@ _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Commit:
     """Ends turns. `forget` removes the files of a job that was off the record."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        bus: Bus,
-        budget_refusals: BudgetRefusals,
-        otr_memory: OtrMemory,
-        forget: Callable[[Job], None],
-        post_actions: PostActions,
-        bringing: Bringing,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._bus = bus
-        self._budget_refusals = budget_refusals
-        self._otr_memory = otr_memory
-        self._forget = forget
-        self._post_actions = post_actions
-        self._bringing = bringing
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    bus: Bus
+    budget_refusals: BudgetRefusals
+    otr_memory: OtrMemory
+    forget: Callable[[Job], None]
+    post_actions: PostActions
+    bringing: Bringing
 
     async def end(
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
@@ -98,12 +86,12 @@ class Commit:
         except PostActionFailed as error:  # nothing of the answer is kept
             ended = Nack(error)
             shown = await self._write(turn, ended, filled)
-        self._forget(turn.job)
+        self.forget(turn.job)
         if isinstance(ended, Ack):
-            self._otr_memory.add(turn.ctx.facts, said_by_person(turn.ctx), ended.text)
+            self.otr_memory.add(turn.ctx.facts, said_by_person(turn.ctx), ended.text)
         ms = (time.perf_counter() - begun_s) * 1000
-        command, now = turn.plan.slash_name, stamp(self._clock)
-        tell(self._bus, turn.ctx, ended, command=command, shown=shown, ms=ms, now=now)
+        command, now = turn.plan.slash_name, stamp(self.clock)
+        tell(self.bus, turn.ctx, ended, command=command, shown=shown, ms=ms, now=now)
         await settle(turn.generation.pipelines.settled, turn.ctx, status_of(ended))
 
     async def _write(self, turn: Turn, ended: Ending | StopReason, filled: Filled) -> int:
@@ -128,7 +116,7 @@ class Commit:
 
     async def _end_run(self, turn: Turn, ended: Ending | StopReason) -> int:
         """End a triggered turn: its run is settled, and its report filed."""
-        ctx, row, lanes = turn.ctx, turn.ctx.facts.turn, list[Lane]()
+        ctx, row, lanes = turn.ctx, turn.ctx.facts, list[Lane]()
         if isinstance(ended, Nack):
             log_failure(ended.error, ctx)
 
@@ -146,13 +134,13 @@ class Commit:
                 turns.close_without_answer(tx, row, _status_of(ended), line, now)
             spoke = report_parts.any_of(tx, row.id)
             end = _run_end(turn, ended, spoke=spoke)
-            if lane := self._bringing.settle(tx, turn.job, end, now):
+            if lane := self.bringing.settle(tx, turn.job, end, now):
                 lanes.append(lane)
             return rows
 
         await self._settle(turn, write, unless_stopped=ended is not StopReason.PERSON)
         for lane in lanes:
-            self._bringing.wake(lane)
+            self.bringing.wake(lane)
         return len(lanes)
 
     async def _answer(self, turn: Turn, answer: Ack, filled: Filled) -> int:
@@ -160,22 +148,22 @@ class Commit:
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
         tail = sentences.badge(badge) if badge else ""
-        max_parts = generation.showing.max_parts if facts.address.platform == "tg" else 0
+        max_parts = generation.telegram.max_parts if facts.address.platform == "tg" else 0
         shown = len(filled.ids)
         messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
         messages = _clean(messages, generation)
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             said = AssistantSaid(text, native=answer.native)
-            turns.close_ack(tx, facts.turn, said, turn.ctx.thoughts, now)
-            sessions.want_title(tx, facts.turn.session_id)
+            turns.close_ack(tx, facts, said, turn.ctx.thoughts, now)
+            sessions.want_title(tx, facts.session_id)
             if _is_noted(turn):
-                due = iso(self._clock.now() + GAP)
-                journal.wish(tx, facts.turn.session_id, facts.turn.id, due)
+                due = iso(self.clock.now() + GAP)
+                journal.wish(tx, facts.session_id, facts.id, due)
             rows = self._also(tx, turn, text, now)
-            if answer.shown or _said_already(tx, facts.turn.id, text):
+            if answer.shown or _said_already(tx, facts.id, text):
                 return [*_queued(tx, turn, (), filled, now), *rows]
-            skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
+            skips = facts.onboarding and onboarding.offer(tx, facts.pack, facts.tenant)
             buttons = menus.skip_introduction() if skips else ()
             return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
@@ -187,20 +175,20 @@ class Commit:
         if carried is None or carried.post_action is None:
             return []
         said: Rendered | None = say("commands.not-done-off-record")
-        if not facts.turn.off_record:
+        if not facts.off_record:
             action = jobs.take_post_action(tx, turn.job)
             answered = answered_in(turn.ctx, now, text)
-            said = self._post_actions.do(tx, action, answered) if action else None
+            said = self.post_actions.do(tx, action, answered) if action else None
         if said is None:
             return []
-        turn_id = facts.turn.id
+        turn_id = facts.id
         key = f"post_action:{turn_id}"
         return [deliveries.add(tx, facts.address, "notice", said, now, turn_id=turn_id, key=key)]
 
     async def _fail(self, turn: Turn, error: Exception, filled: Filled) -> int:
         """Say what happened; history keeps the person's words and one line."""
-        job, turn_id, generation = turn.job, turn.ctx.facts.turn.id, turn.generation
-        asking = await self._budget_refusals.asking(job, error, turn_id, generation)
+        job, turn_id, generation = turn.job, turn.ctx.facts.id, turn.generation
+        asking = await self.budget_refusals.asking(job, error, turn_id, generation)
         for_owner = generation.owner.is_owner(job.inbound)
         said = sentences.failure(error, turn_id, for_owner=for_owner)
         said += f" {text('taps.asks-owner')}" if asking else ""
@@ -239,10 +227,10 @@ class Commit:
         filled: Filled,
         *,
         refusal: Refusal | None = None,
-        asking: Asking | None = None,
+        asking: Ask | None = None,
         asked: bool = False,
     ) -> int:
-        ctx, row = turn.ctx, turn.ctx.facts.turn
+        ctx, row = turn.ctx, turn.ctx.facts
         shown = "\n\n".join(filter(None, (_seen(filled), said)))
         messages = _clean(messages_of_answer(shown, tail="") if said else (), turn.generation)
         last = filled.cut_short()
@@ -262,13 +250,13 @@ class Commit:
                 budgets.refuse(tx, refusal, now)
             kind = "ending" if asked else "reply"
             rows = _queued(tx, turn, messages, last, now, buttons, kind=kind)
-            return [*rows, asking.add(tx, now)] if asking else rows
+            return [*rows, asking(tx, now)] if asking else rows
 
         return await self._settle(turn, write, unless_stopped=not asked)
 
     async def _settle(self, turn: Turn, work: _Work, *, unless_stopped: bool) -> int:
-        now, job, ctx = stamp(self._clock), turn.job, turn.ctx
-        row = ctx.facts.turn
+        now, job, ctx = stamp(self.clock), turn.job, turn.ctx
+        row = ctx.facts
         kept = ctx.recording.prompts() if not row.off_record else dict[str, str]()
 
         def write(tx: Tx) -> list[Delivery]:
@@ -290,8 +278,8 @@ class Commit:
             return rows
 
         # A post-action may take its time, and not on the event loop's thread.
-        rows = await self._database.transact(write, brief=job.carried is None)
-        self._outbox.put(*rows)
+        rows = await self.database.transact(write, brief=job.carried is None)
+        self.outbox.put(*rows)
         return len(rows)
 
 
@@ -301,8 +289,8 @@ def _is_noted(turn: Turn) -> bool:
     return (
         turn.generation.memory.journal
         and turn.plan.mode == "current"
-        and not facts.turn.off_record
-        and facts.pack.memory_policy == "full"
+        and not facts.off_record
+        and turn.ctx.pack.memory_policy == "full"
     )
 
 
@@ -322,7 +310,7 @@ def _status_of(ended: Nack | Abort | StopReason) -> Status:
 
 def _run_end(turn: Turn, ended: Ending | StopReason, *, spoke: bool) -> RunEnd:
     """What a triggered turn ended with, for whoever settles its run."""
-    turn_id = turn.ctx.facts.turn.id
+    turn_id = turn.ctx.facts.id
     match ended:
         case Ack(answer):
             return RunEnd(turn_id, "done", answer, spoke=spoke)
@@ -350,7 +338,7 @@ def _queued(
 ) -> list[Delivery]:
     """The texts replace the live messages one by one; what is more are new messages, and
     messages that no text is for are taken away; `buttons` stand under the last message."""
-    inbound, turn_id = turn.job.inbound, turn.ctx.facts.turn.id
+    inbound, turn_id = turn.job.inbound, turn.ctx.facts.id
     deliveries.end_live(tx, turn_id, now)
     first_reply = inbound.message_id if inbound.chat_kind == "group" else 0
     rows: list[Delivery] = []
@@ -380,7 +368,7 @@ def _badge(facts: Facts, generation: Generation) -> str:
     """The pack's name where a person could wonder who answered, "" = nowhere else."""
     several = len(generation.library.names) > 1
     private = facts.chat_kind == "private" and not facts.address.thread_id
-    return facts.pack.name if several and private and facts.address.platform == "tg" else ""
+    return facts.pack if several and private and facts.address.platform == "tg" else ""
 
 
 def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
@@ -391,9 +379,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
     said = summaries.made_room(summary.messages, summary.id)
     key = f"summary:{summary.id}"
     return [
-        deliveries.add(
-            tx, job.inbound.address, "notice", said, now, turn_id=ctx.facts.turn.id, key=key
-        )
+        deliveries.add(tx, job.inbound.address, "notice", said, now, turn_id=ctx.facts.id, key=key)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
 import structlog
 
@@ -20,8 +21,8 @@ from aouo.facts.errors import (
 from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, Rendered
-from aouo.facts.work import Job, OpenTurn
-from aouo.flow.answering.begin import Begun
+from aouo.facts.work import Facts, Job, OpenTurn
+from aouo.flow.answering.begin import facts_of
 from aouo.flow.answering.turns import Turns
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
@@ -31,7 +32,6 @@ from aouo.outbound.outbox import Outbox
 from aouo.queue.running import Running, StopReason
 from aouo.store import routes, sessions, summaries
 from aouo.store.database import Database, Tx
-from aouo.store.tenants import tenant_of
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
@@ -43,75 +43,60 @@ FEWEST_MESSAGES = 4
 """Two exchanges: less than that is no shorter as a summary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A session that there is something to summarise of."""
-
-    begun: Begun
-    reach: Reach
-    entries: tuple[HistoryEntry, ...]
+Plan: TypeAlias = tuple[Facts, Reach, tuple[HistoryEntry, ...]]
+"""A session that there is something to summarise of: a turn in it, how far its summary reaches, and
+what stands after that."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Compacting:
     """Runs the one command that needs a model; until its last transaction nothing is changed."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        replies: Replies,
-        turns: Turns,
-        running: Running,
-        generations: Generations,
-        post_actions: PostActions,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._replies = replies
-        self._turns = turns
-        self._running = running
-        self._generations = generations
-        self._post_actions = post_actions
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    turns: Turns
+    running: Running
+    generations: Generations
+    post_actions: PostActions
 
     async def run(self, job: Job, focus: str) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
         try:
-            async with self._generations.turn(job.active_pack, job.id) as generation:
+            async with self.generations.turn(job.active_pack, job.id) as generation:
                 await self._run(job, focus, generation)
         except RouteRequiredError as error:
-            await self._replies.park(job, error.requested)
+            await self.replies.park(job, error.requested)
 
     async def _run(self, job: Job, focus: str, generation: Generation) -> None:
         if job.off_record:
-            await self._replies.answer(job, say("summaries.off-record"))
+            await self.replies.answer(job, say("summaries.off-record"))
             return
-        plan = await self._database.read(lambda tx: plan_of(tx, job))
+        plan = await self.database.read(lambda tx: plan_of(tx, job))
         if plan is None:
-            await self._replies.command(job, nothing_to_compact)
+            await self.replies.command(job, nothing_to_compact)
             return
         if generation.model.brief:
-            await self._replies.answer(job, say("summaries.too-small"))
+            await self.replies.answer(job, say("summaries.too-small"))
             return
-        ctx = self._turns.open(job, plan.begun, generation, generation.model).ctx
+        ctx = self.turns.open(job, plan[0], generation, generation.model).ctx
 
         async def work() -> Draft | Exception:
             try:
-                async with typing(self._outbox.action, self._clock, job.inbound.address):
+                async with typing(self.outbox.action, self.clock, job.inbound.address):
                     return await _draft(ctx, plan, generation, focus)
             except (ProviderError, Refused, TimeoutError) as error:
                 return error
 
         try:
-            ended = await self._running.run(job.id, generation.limits.turn_timeout_s, work)
+            ended = await self.running.run(job.id, generation.advanced.turn_timeout_s, work)
         except asyncio.CancelledError:
-            await self._replies.give_back(job, ctx.spent)
+            await self.replies.give_back(job, ctx.spent)
             raise
         if ended is StopReason.SHUTDOWN:
-            await self._replies.give_back(job, ctx.spent)
+            await self.replies.give_back(job, ctx.spent)
             return
         try:
             if isinstance(ended, Draft):
@@ -130,21 +115,21 @@ class Compacting:
 
         def write(tx: Tx, now: str) -> list[Rendered]:
             record_all(tx, ctx.spent, now)
-            said = self._post_actions.do(tx, action, answered_in(ctx, now))
+            said = self.post_actions.do(tx, action, answered_in(ctx, now))
             route = routes.find(tx, job.inbound.address)
             fresh[:] = [route.session_id] if route else []
             return [said] if said else []
 
-        await self._replies.settle(job, write)
+        await self.replies.settle(job, write)
         ctx.spent = []
         log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
-        reach = await self._database.read(lambda tx: summaries.reach(tx, fresh[0]))
+        reach = await self.database.read(lambda tx: summaries.reach(tx, fresh[0]))
         if reach.summary and reach.summary.facts:
             await made.compactor.flush(ctx, reach.summary)
 
     async def _leave(self, job: Job, ctx: TurnContext, why: Exception | StopReason) -> None:
         """Nothing is changed; what was spent is spent."""
-        log.warning("compaction_failed", session=ctx.facts.turn.session_id, error=repr(why))
+        log.warning("compaction_failed", session=ctx.facts.session_id, error=repr(why))
 
         def write(tx: Tx, now: str) -> list[Rendered]:
             record_all(tx, ctx.spent, now)
@@ -152,7 +137,7 @@ class Compacting:
                 return []
             return [words.not_compacted(why, f"job {job.id}")]
 
-        await self._replies.settle(job, write, unless_stopped=why is not StopReason.PERSON)
+        await self.replies.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 
 
 def answered_in(ctx: TurnContext, now: str, text: str = "") -> Answered:
@@ -162,9 +147,9 @@ def answered_in(ctx: TurnContext, now: str, text: str = "") -> Answered:
         facts.address,
         facts.chat_kind,
         facts.person,
-        facts.turn.session_id,
-        facts.pack.name,
-        facts.turn.skill,
+        facts.session_id,
+        facts.pack,
+        facts.skill,
         text,
         now,
     )
@@ -172,9 +157,10 @@ def answered_in(ctx: TurnContext, now: str, text: str = "") -> Answered:
 
 async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: str) -> Draft:
     compactor, model = generation.compactor, ctx.model
+    _, reach, entries = plan
     scale = compactor.estimator.scale(model.provider, model.model)
-    budget = budget_tokens(generation.limits.context_window or model.context_window, 0)
-    return await compactor.draft(ctx, plan.reach, plan.entries, budget, scale, focus=focus)
+    budget = budget_tokens(generation.advanced.context_window or model.context_window, 0)
+    return await compactor.draft(ctx, reach, entries, budget, scale, focus=focus)
 
 
 def plan_of(tx: Tx, job: Job) -> Plan | None:
@@ -191,5 +177,5 @@ def plan_of(tx: Tx, job: Job) -> Plan | None:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
-    begun = Begun(turn, address.session_key(route.active_pack), tenant_of(tx, job.inbound))
-    return Plan(begun, reach, tuple(entries))
+    facts = facts_of(tx, job, turn, address.session_key(route.active_pack))
+    return facts, reach, tuple(entries)

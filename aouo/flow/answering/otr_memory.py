@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
-from aouo.turn.context import Facts
+from aouo.facts.work import Facts
 
 MESSAGES_MAX = 40
 
@@ -17,13 +17,13 @@ class OtrMemory:
         self._said: dict[str, list[Message]] = {}
 
     def of(self, facts: Facts) -> Sequence[Message]:
-        if not facts.turn.off_record:
-            self._said.pop(facts.turn.session_id, None)
-        return tuple(self._said.get(facts.turn.session_id, ()))
+        if not facts.off_record:
+            self._said.pop(facts.session_id, None)
+        return tuple(self._said.get(facts.session_id, ()))
 
     def add(self, facts: Facts, said: str, answer: str) -> None:
         """Remember one answered turn, if it was off the record."""
-        if facts.turn.off_record:
-            kept = self._said.setdefault(facts.turn.session_id, [])
+        if facts.off_record:
+            kept = self._said.setdefault(facts.session_id, [])
             kept += (UserSaid(said), AssistantSaid(answer))
             del kept[:-MESSAGES_MAX]

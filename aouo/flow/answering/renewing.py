@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -31,25 +31,16 @@ LEAST_TURNS = 20
 """What goes along word for word takes so small a share of the fresh session, each turn anew."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Renewing:
     """Compacts the older part of a session into a fresh one; the newest messages go along."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        replies: Replies,
-        turns: Turns,
-        running: Running,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._replies = replies
-        self._turns = turns
-        self._running = running
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    turns: Turns
+    running: Running
 
     async def goes_on(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -65,28 +56,29 @@ class Renewing:
         plan = await self._plan(job, wanted, generation, model)
         if plan is None:
             return True
-        turn = self._turns.open(job, plan.begun, generation, model)
+        facts = plan[0]
+        turn = self.turns.open(job, facts, generation, model)
         draft = await self._drafted(turn, plan)
         if isinstance(draft, Draft):
             try:
-                row = await self._database.transact(lambda tx: self._write(tx, turn, draft))
+                row = await self.database.transact(lambda tx: self._write(tx, turn, draft))
             except StopAsked:
                 await self._pay(turn)
                 raise
-            self._outbox.put(row)
-            log.info("session_renewed", was=plan.begun.turn.session_id, messages=draft.messages)
+            self.outbox.put(row)
+            log.info("session_renewed", was=facts.session_id, messages=draft.messages)
             return True
-        generation.compactor.rest(plan.begun.turn.session_id)
+        generation.compactor.rest(facts.session_id)
         await self._pay(turn)
         if draft is None or draft is StopReason.TIMEOUT:
             return True
-        await self._replies.end_early(job, draft)
+        await self.replies.end_early(job, draft)
         return False
 
     async def _pay(self, turn: Turn) -> None:
         """What was spent is spent, whatever came of it."""
-        now = stamp(self._clock)
-        await self._database.transact(lambda tx: record_all(tx, turn.ctx.spent, now))
+        now = stamp(self.clock)
+        await self.database.transact(lambda tx: record_all(tx, turn.ctx.spent, now))
 
     async def _plan(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -102,47 +94,47 @@ class Renewing:
                 "" if begun or not route or route.active_pack != wanted.pack else route.session_id
             )
 
-        session_id = await self._database.read(session_of)
+        session_id = await self.database.read(session_of)
         if not session_id or not await generation.quota.is_near_its_cap(session_id):
             return None
         if generation.compactor.rests(session_id):
             return None
-        return await self._database.read(lambda tx: plan_of(tx, job))
+        return await self.database.read(lambda tx: plan_of(tx, job))
 
     async def _drafted(self, turn: Turn, plan: Plan) -> Draft | StopReason | None:
         """None = there is no summary."""
         ctx, job, generation = turn.ctx, turn.job, turn.generation
-        limits, compactor = generation.limits, generation.compactor
+        limits, compactor = generation.advanced, generation.compactor
+        facts, reach, entries = plan
         scale = compactor.estimator.scale(ctx.model.provider, ctx.model.model)
         keep = min(
-            scale.entries([entry.message for entry in plan.entries]) * KEPT_SHARE,
+            scale.entries([entry.message for entry in entries]) * KEPT_SHARE,
             limits.session_tokens_max / LEAST_TURNS,
         )
-        parts = cut(plan.entries, int(keep), scale)
+        older, _ = cut(entries, int(keep), scale)
         budget = budget_tokens(limits.context_window or ctx.model.context_window, 0)
 
         async def work() -> Draft | None:
-            if not parts.older:
+            if not older:
                 return None
             try:
-                async with typing(self._outbox.action, self._clock, job.inbound.address):
-                    return await compactor.draft(ctx, plan.reach, parts.older, budget, scale)
+                async with typing(self.outbox.action, self.clock, job.inbound.address):
+                    return await compactor.draft(ctx, reach, older, budget, scale)
             except (ProviderError, Refused, TimeoutError) as error:
-                session_id = plan.begun.turn.session_id
-                log.warning("session_not_renewed", session=session_id, error=repr(error))
+                log.warning("session_not_renewed", session=facts.session_id, error=repr(error))
                 return None
 
         try:
-            draft = await self._running.run(job.id, limits.turn_timeout_s, work)
+            draft = await self.running.run(job.id, limits.turn_timeout_s, work)
         except asyncio.CancelledError:
-            await self._replies.give_back(job, ctx.spent)
+            await self.replies.give_back(job, ctx.spent)
             raise
         if isinstance(draft, Draft):
-            return replace(draft, through_message_id=plan.entries[-1].id)
+            return replace(draft, through_message_id=entries[-1].id)
         return draft
 
     def _write(self, tx: Tx, turn: Turn, draft: Draft) -> Delivery:
-        job, now = turn.job, stamp(self._clock)
+        job, now = turn.job, stamp(self.clock)
         jobs.check_claim(tx, job, unless_stopped=True)
         record_all(tx, turn.ctx.spent, now)
         _, summary = go_on_afresh(tx, answered_in(turn.ctx, now), draft)

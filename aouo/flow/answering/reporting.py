@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from types import TracebackType
+from collections.abc import Awaitable
 
 import structlog
 
@@ -19,6 +18,7 @@ from aouo.facts.events import (
 )
 from aouo.facts.ids import SessionId
 from aouo.facts.transcript import UserSaid
+from aouo.facts.work import Facts
 from aouo.plumbing.bus import Bus
 from aouo.queue.running import StopReason
 from aouo.turn.context import Abort, Ack, Ending, Nack, TurnContext
@@ -27,44 +27,29 @@ from aouo.turn.pipelines import failed_in
 log = structlog.get_logger()
 
 
-class Stream:
-    """Publishes where the words of a turn begin to come and where they end, if the chat sees them
-    come (`streams`).
-
-    The end is published however the block is left; `ended` is set once the turn has ended.
-    """
-
-    def __init__(self, bus: Bus, ctx: TurnContext, hints: Hints, *, streams: bool) -> None:
-        self._bus = bus
-        self._facts = ctx.facts
-        self._hints = hints
-        self._streams = streams
-        self.ended: Ending | StopReason = StopReason.SHUTDOWN
-
-    def __enter__(self) -> Stream:
-        if self._streams:
-            turn = self._facts.turn
-            self._bus.publish(StreamBegin(turn.id, turn.session_id, self._hints))
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        del kind, traceback
-        if not self._streams:
-            return
-        if error is None or isinstance(error, asyncio.CancelledError):
-            error = self.ended.error if isinstance(self.ended, Nack) else None
-        turn, address = self._facts.turn, self._facts.address
-        name = type(error).__name__ if error else _stopped_by(self.ended)
-        self._bus.publish(StreamEnd(turn.id, turn.session_id, name))
-        if error:
-            self._bus.publish(
-                StreamFailed(turn.id, turn.session_id, address.platform, address.chat_id, name)
+async def streamed(
+    bus: Bus, facts: Facts, hints: Hints, work: Awaitable[Ending | StopReason]
+) -> Ending | StopReason:
+    """Await the work of a turn whose words the chat sees come; publish where they begin to come,
+    and where they end, however that is."""
+    bus.publish(StreamBegin(facts.id, facts.session_id, hints))
+    ended: Ending | StopReason = StopReason.SHUTDOWN
+    failed: Exception | None = None
+    try:
+        ended = await work
+        failed = ended.error if isinstance(ended, Nack) else None
+    except Exception as error:
+        failed = error
+        raise
+    finally:
+        name = type(failed).__name__ if failed else _stopped_by(ended)
+        bus.publish(StreamEnd(facts.id, facts.session_id, name))
+        if failed:
+            address = facts.address
+            bus.publish(
+                StreamFailed(facts.id, facts.session_id, address.platform, address.chat_id, name)
             )
+    return ended
 
 
 def _stopped_by(ended: Ending | StopReason) -> str:
@@ -91,13 +76,13 @@ def tell(
 
     `command` is the name of the command that began it, "" = none did.
     """
-    facts, total, turn = ctx.facts, ctx.total, ctx.facts.turn
+    facts, total = ctx.facts, ctx.total
     log.info(
         "turn_done",
-        turn_id=turn.id,
-        pack=facts.pack.name,
+        turn_id=facts.id,
+        pack=facts.pack,
         origin=facts.origin,
-        **({"command": command} if command and not turn.off_record else {}),
+        **({"command": command} if command and not facts.off_record else {}),
         status=status_of(ended),
         duration_ms=round(ms),
         provider_ms=round(ctx.provider_ms),
@@ -109,17 +94,17 @@ def tell(
         cost_usd=round(ctx.cost_usd, 9),
         deliveries=shown,
     )
-    bus.publish(TurnSettled(turn.id, turn.session_id, status_of(ended)))
+    bus.publish(TurnSettled(facts.id, facts.session_id, status_of(ended)))
     if not isinstance(ended, Ack):
         return
-    bus.publish(ResponseComplete(turn.id, turn.session_id, ended.text, tuple(ctx.thoughts)))
-    if turn.off_record or not SessionId.parse(turn.session_id).is_current:
+    bus.publish(ResponseComplete(facts.id, facts.session_id, ended.text, tuple(ctx.thoughts)))
+    if facts.off_record or not SessionId.parse(facts.session_id).is_current:
         return
     bus.publish(
         TurnCompleted(
             said_by_person(ctx),
             ended.text,
-            turn.session_id,
+            facts.session_id,
             facts.address.platform,
             facts.address.chat_id,
             now,
@@ -133,7 +118,7 @@ def said_by_person(ctx: TurnContext) -> str:
 
 def log_failure(error: Exception, ctx: TurnContext) -> None:
     """A refusal is a fact, a provider's failure a warning, anything else has a traceback."""
-    turn_id = ctx.facts.turn.id
+    turn_id = ctx.facts.id
     match error:
         case QuotaExceededError(scope=scope, used_tokens=used, cap_tokens=cap):
             log.info("quota_exceeded", turn_id=turn_id, scope=scope, used=used, cap=cap)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -11,8 +11,8 @@ from aouo.facts.address import Lane
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Origin, TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
-from aouo.facts.work import Job
-from aouo.flow.answering.begin import Begun, begin
+from aouo.facts.work import Delivery, Facts, Job
+from aouo.flow.answering.begin import begin
 from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.onboarding import may_begin, skill_of
@@ -35,7 +35,7 @@ from aouo.tools.prepare import prepare
 from aouo.tools.registry import ToolContext
 from aouo.tools.results import NAME as RESULT_READ
 from aouo.turn.calls import Calls, spent_by
-from aouo.turn.context import Facts, PackView, SkillView, TurnContext
+from aouo.turn.context import PackView, TurnContext
 from aouo.turn.journal import Journal
 from aouo.turn.toolbox import Toolbox
 
@@ -56,36 +56,23 @@ class Turn:
     plan: Plan
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Turns:
     """Makes turns; `listen` tells one what its person has changed of their words meanwhile.
 
     `wake` is told the lanes that need not wait for a turn that waits for a person.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        bus: Bus,
-        waiting: Waiting,
-        running: Running,
-        capabilities: Mapping[str, Capabilities],
-        otr_memory: OtrMemory,
-        listen: Callable[[TurnContext, Job], Awaitable[None]],
-        wake: Callable[[Lane], None],
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._bus = bus
-        self._waiting = waiting
-        self._running = running
-        self._capabilities = capabilities
-        self._otr_memory = otr_memory
-        self._listen = listen
-        self._wake = wake
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    bus: Bus
+    waiting: Waiting
+    running: Running
+    capabilities: Mapping[str, Capabilities]
+    otr_memory: OtrMemory
+    listen: Callable[[TurnContext, Job], Awaitable[None]]
+    wake: Callable[[Lane], None]
 
     async def begin(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -97,59 +84,69 @@ class Turns:
             RouteRequiredError: as `open`.
         """
         onboards = may_begin(wanted.pack, model, generation)
-        now = stamp(self._clock)
-        begun = await begin(self._database, job, wanted, now, onboards=onboards)
+        now = stamp(self.clock)
+        begun = await begin(self.database, job, wanted, now, onboards=onboards)
+        facts = begun.facts
         if begun.resumed:
-            log.info("turn_resumed", turn_id=begun.turn.id)
-            self._outbox.put(begun.resumed)
+            log.info("turn_resumed", turn_id=facts.id)
+            self.outbox.put(begun.resumed)
         if begun.chosen:
-            self._outbox.put(begun.chosen)
+            self.outbox.put(begun.chosen)
         if begun.stale_key:
             log.warning(
-                "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key
+                "tg_route_session_stale", stored=begun.stale_key, computed=facts.session_key
             )
-        self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id, job.id))
+        self.bus.publish(TurnStarted(facts.id, facts.session_id, job.id))
         if begun.carried:
             job = replace(job, carried=begun.carried)
-        turn = self.open(job, begun, generation, model)
+        turn = self.open(job, facts, generation, model, live=begun.live, behind=begun.behind)
         turn.ctx.recording.stale_route = bool(begun.stale_key)
-        turn.ctx.recording.taken_up_at = now if begun.turn.resumes else ""
+        turn.ctx.recording.taken_up_at = now if facts.resumes else ""
         if turn.plan.mode == "current":
-            turn.ctx.listen = lambda: self._listen(turn.ctx, job)
+            turn.ctx.listen = lambda: self.listen(turn.ctx, job)
         return turn
 
-    def open(self, job: Job, begun: Begun, generation: Generation, model: ChatModel) -> Turn:
-        """Build what the turn that has begun stands on.
+    def open(
+        self,
+        job: Job,
+        facts: Facts,
+        generation: Generation,
+        model: ChatModel,
+        *,
+        live: Sequence[Delivery] = (),
+        behind: Sequence[Delivery] = (),
+    ) -> Turn:
+        """Build what the turn that has begun stands on; `live` and `behind` as in `Begun`.
 
         Raises:
             RouteRequiredError: the turn's pack is not loaded any more.
         """
         planned = self._plan(job, generation)
-        facts = _facts_of(job, begun, generation, planned)
+        pack = _pack_of(facts, generation, planned)
         toolbox = Toolbox(
             generation.registry,
-            permitted=generation.permitted(facts.pack.name),
+            permitted=generation.permitted(facts.pack),
             enabled=generation.enabled,
-            skills=tuple(skill.name for skill in facts.pack.skills),
-            skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
-            off_record=facts.turn.off_record,
-            pack=facts.pack.name,
-            onboarding=facts.turn.skill == skill_of(facts.pack.name),
-            memory_targets=facts.pack.memory_targets,
+            skills=tuple(skill.name for skill in pack.skills),
+            skill=lambda name: generation.library.resolve_skill(facts.pack, name).shown,
+            off_record=facts.off_record,
+            pack=facts.pack,
+            onboarding=facts.skill == skill_of(facts.pack),
+            memory_targets=pack.memory_targets,
             only=planned.tools,
             without=planned.without,
         )
-        view = self._view(job, begun, generation, planned)
+        view = self._view(job, facts, generation, planned, live=live, behind=behind)
         person_wait = PersonWait(
-            database=self._database,
-            clock=self._clock,
-            outbox=self._outbox,
-            waiting=self._waiting,
-            running=self._running,
+            database=self.database,
+            clock=self.clock,
+            outbox=self.outbox,
+            waiting=self.waiting,
+            running=self.running,
             job=job,
-            turn_id=facts.turn.id,
+            turn_id=facts.id,
             view=view,
-            wake=self._wake,
+            wake=self.wake,
         )
         owner = generation.owner
         approving = Approving(
@@ -160,21 +157,11 @@ class Turns:
             limits=generation.approvals,
         )
         tool_context = ToolContext(
+            facts=facts,
             adapter=view,
-            session_id=facts.turn.session_id,
-            session_key=facts.session_key,
-            pack=facts.pack.name,
-            asker=person_wait,
-            tenant=facts.tenant,
+            ask=person_wait.ask,
             load_tools=toolbox.load_tools,
             load_skills=toolbox.load_skills,
-            turn_id=facts.turn.id,
-            address=facts.address,
-            chat_kind=job.inbound.chat_kind,
-            person=facts.person.id,
-            origin=facts.origin,
-            media=facts.address.folder,
-            off_record=facts.turn.off_record,
             spend=lambda scope, provider, model, ms, usd: ctx.spend(
                 replace(
                     spent_by(ctx, scope),
@@ -192,102 +179,87 @@ class Turns:
 
         async def call_tool(action: Action, proposed: bool) -> Outcome:
             run = toolbox.runner(action.call.name, tool_context)
-            outcome = await generation.guard.call(action, run, approving, proposed=proposed)
+            outcome = await generation.guard.call(action, run, approving.approve, proposed=proposed)
             if outcome.kept:
                 toolbox.reveal((RESULT_READ,))
             return outcome
 
         ctx = TurnContext(
             facts,
+            pack,
             model=model,
             view=view,
             toolbox=toolbox,
-            prepare=lambda call: prepare(
-                call,
-                toolbox.named(call.name),
-                origin=facts.origin,
-                pack=facts.pack.name,
-                turn_id=facts.turn.id,
-                tenant=facts.tenant,
-                session_id=facts.turn.session_id,
-                off_record=facts.turn.off_record,
-                media=facts.address.folder,
-            ),
+            prepare=lambda call: prepare(call, toolbox.named(call.name), facts),
             propose=generation.guard.propose,
             call_tool=call_tool,
             day=generation.quota.day(),
-            recalled=self._otr_memory.of(facts),
-            publish=self._bus.publish,
+            recalled=self.otr_memory.of(facts),
+            publish=self.bus.publish,
         )
-        journal = Journal(database=self._database, clock=self._clock, job=job)
+        journal = Journal(database=self.database, clock=self.clock, job=job)
         return Turn(job, generation, ctx, view, Calls(journal=journal), planned)
 
     def _plan(self, job: Job, generation: Generation) -> Plan:
         inbound = job.inbound
-        here, showing = inbound.address.platform, generation.showing
-        streams = here == "web" or (here == "tg" and showing.streaming != "off")
+        here, telegram = inbound.address.platform, generation.telegram
+        streams = here == "web" or (here == "tg" and telegram.streaming != "off")
         return plan(inbound.origin, inbound.content, streams=streams, message_id=inbound.message_id)
 
     def _view(
-        self, job: Job, begun: Begun, generation: Generation, planned: Plan
+        self,
+        job: Job,
+        facts: Facts,
+        generation: Generation,
+        planned: Plan,
+        *,
+        live: Sequence[Delivery],
+        behind: Sequence[Delivery],
     ) -> LiveView | SilentView:
         """What the turn shows in its conversation while it runs."""
-        address, showing = job.inbound.address, generation.showing
-        capabilities = self._capabilities.get(address.platform, frozenset())
+        address, telegram = job.inbound.address, generation.telegram
+        capabilities = self.capabilities.get(address.platform, Capabilities())
         if planned.mode == "isolated":
             return SilentView(
-                database=self._database,
-                turn_id=begun.turn.id,
+                database=self.database,
+                turn_id=facts.id,
                 capabilities=capabilities,
                 redactor=generation.redactor,
             )
         return LiveView(
-            outbox=self._outbox,
-            database=self._database,
-            clock=self._clock,
+            outbox=self.outbox,
+            database=self.database,
+            clock=self.clock,
             address=address,
-            turn_id=begun.turn.id,
+            turn_id=facts.id,
             streaming=planned.stream,
-            drafts=showing.streaming == "draft"
+            drafts=telegram.streaming == "draft"
             and address.platform == "tg"
             and job.inbound.chat_kind == "private"
             and not address.thread_id,
-            max_parts=showing.max_parts if address.platform == "tg" else _ALL_PARTS,
+            max_parts=telegram.max_parts if address.platform == "tg" else _ALL_PARTS,
             capabilities=capabilities,
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
-            live=begun.live,
-            behind=begun.behind,
+            live=live,
+            behind=behind,
             redactor=generation.redactor,
             for_owner=generation.owner.is_owner(job.inbound),
-            names_tools=showing.names_tools,
+            names_tools=generation.ui.show_tool_calls,
         )
 
 
-def _facts_of(job: Job, begun: Begun, generation: Generation, planned: Plan) -> Facts:
-    """The turn's facts; the pack is the one it began with, whatever happens meanwhile.
+def _pack_of(facts: Facts, generation: Generation, planned: Plan) -> PackView:
+    """The pack that the turn began with, whatever happens meanwhile.
 
     Raises:
         RouteRequiredError: that pack is not loaded any more.
     """
-    inbound, turn = job.inbound, begun.turn
-    pack = generation.library.get(turn.pack)
-    if turn.pack and pack is None:
-        raise RouteRequiredError(generation.library.names, turn.pack)
-    return Facts(
-        turn=turn,
-        session_key=begun.session_key,
-        tenant=begun.tenant,
-        onboarding=begun.onboarding,
-        address=inbound.address,
-        person=inbound.person,
-        origin=inbound.origin,
-        chat_kind=inbound.chat_kind,
-        pack=_bounded(
-            _view_of(pack, turn.skill) if pack else PackView(), planned.tokens_max, inbound.origin
-        ),
-        skill_body=_skill_body(begun, generation),
-    )
+    pack = generation.library.get(facts.pack)
+    if facts.pack and pack is None:
+        raise RouteRequiredError(generation.library.names, facts.pack)
+    view = _view_of(pack, facts.skill, generation) if pack else PackView()
+    return _bounded(view, planned.tokens_max, facts.origin)
 
 
 def _bounded(pack: PackView, tokens_max: int, origin: Origin) -> PackView:
@@ -298,7 +270,7 @@ def _bounded(pack: PackView, tokens_max: int, origin: Origin) -> PackView:
     return replace(pack, turn_tokens_max=tokens_max, turn_tokens_key=whose)
 
 
-def _view_of(pack: Pack, active_skill: str) -> PackView:
+def _view_of(pack: Pack, active_skill: str, generation: Generation) -> PackView:
     """The pack as a turn sees it; the active skill is elsewhere in the prompt."""
     manifest = pack.manifest
     context = manifest.context
@@ -310,7 +282,7 @@ def _view_of(pack: Pack, active_skill: str) -> PackView:
         soul_additions=pack.soul_additions,
         rules_additions=pack.rules_additions,
         skills=tuple(
-            SkillView(skill.name, skill.description, skill.triggers, skill.body if eager else "")
+            skill if eager else replace(skill, body="")
             for skill in pack.skills.values()
             if skill.qualified != active_skill
         ),
@@ -323,15 +295,16 @@ def _view_of(pack: Pack, active_skill: str) -> PackView:
             "tg" if name == "telegram" else name for name in manifest.permissions.platforms
         ),
         memory_targets=targets_of(pack),
+        skill_body=_skill_body(pack.name, active_skill, generation),
     )
 
 
-def _skill_body(begun: Begun, generation: Generation) -> str:
+def _skill_body(pack: str, active_skill: str, generation: Generation) -> str:
     """The active skill's text; a skill that is gone, or of another pack, is no skill."""
-    if not begun.turn.skill:
+    if not active_skill:
         return ""
     try:
-        skill = generation.library.resolve_skill(begun.turn.pack, begun.turn.skill)
+        skill = generation.library.resolve_skill(pack, active_skill)
     except ToolFailed:
         return ""
     return f"{skill.display_name}\n{skill.body}"

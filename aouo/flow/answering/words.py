@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aouo.facts.ports import ChatModel, Rendered
 from aouo.facts.work import Job
@@ -20,16 +20,14 @@ _MISSED = "a file could not be taken in"
 _READS_NO_SKILLS = "the model reads no skills"
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Words:
     """Takes in what turns are to answer."""
 
-    def __init__(
-        self, *, replies: Replies, running: Running, intake: Intake, bringing: Bringing
-    ) -> None:
-        self._bringing = bringing
-        self._replies = replies
-        self._running = running
-        self._intake = intake
+    replies: Replies
+    running: Running
+    intake: Intake
+    bringing: Bringing
 
     async def taken_in(
         self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
@@ -44,7 +42,7 @@ class Words:
         if not wanted.said.strip() and not wanted.again:
             if job.isolated:
                 return await self._give_up(job, say("turns.empty-message"), "")
-            await self._replies.answer(job, say("turns.empty-message"))
+            await self.replies.answer(job, say("turns.empty-message"))
             return None
         return wanted
 
@@ -54,14 +52,14 @@ class Words:
         permitted = generation.permitted(wanted.pack)
         allowed = generation.registry.allowed(permitted, generation.enabled, wanted.pack)
         openers = openers_of(allowed, off_record=job.off_record or wanted.off_record)
-        audience = Audience(model, wanted.pack, openers, generation.senses, generation.quota)
-        limit_s = generation.limits.turn_timeout_s
+        audience = Audience(model, wanted.pack, openers, generation)
+        limit_s = generation.advanced.turn_timeout_s
         try:
-            taken = await self._running.run(
-                job.id, limit_s, lambda: self._intake.take_in(job, wanted.said, audience)
+            taken = await self.running.run(
+                job.id, limit_s, lambda: self.intake.take_in(job, wanted.said, audience)
             )
         except asyncio.CancelledError:
-            await self._replies.give_back(job)
+            await self.replies.give_back(job)
             raise
         match taken:
             case str():
@@ -69,16 +67,16 @@ class Words:
             case StopReason.TIMEOUT:
                 return await self._give_up(job, say("media.took-too-long"), _MISSED)
             case StopReason():
-                await self._replies.end_early(job, taken)
+                await self.replies.end_early(job, taken)
                 if taken is not StopReason.SHUTDOWN:
-                    self._intake.forget(job)
+                    self.intake.forget(job)
                 return None
             case said:
                 return await self._give_up(job, said, _MISSED)
 
     async def _give_up(self, job: Job, said: Rendered, why: str) -> None:
         if job.isolated:
-            await self._bringing.give_up(job, said.text)
+            await self.bringing.give_up(job, said.text)
             return
-        await self._replies.give_up(job, said, state="done", why=why)
-        self._intake.forget(job)
+        await self.replies.give_up(job, said, state="done", why=why)
+        self.intake.forget(job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -20,19 +21,21 @@ log = structlog.get_logger()
 AGAIN_S = 86_400.0
 
 
+@dataclass(slots=True, eq=False)
 class KnownModels:
     """Asks when a model is new, after its first answer, and once a day, while it is configured.
 
     At first the catalogue stays closed: it costs memory, and the table of names was made from it.
     """
 
-    def __init__(self, generations: Generations, clock: Clock, owner_notices: OwnerNotices) -> None:
-        self._generations = generations
-        self._clock = clock
-        self._owner_notices = owner_notices
-        self._concerns: dict[str, tuple[Concern, ...]] = {}
-        self._asked: set[tuple[str, str]] = set()
-        self._unpriced: tuple[Paid, ...] = ()
+    generations: Generations
+    clock: Clock
+    owner_notices: OwnerNotices
+    _concerns: dict[str, tuple[Concern, ...]] = field(
+        init=False, default_factory=dict[str, tuple[Concern, ...]]
+    )
+    _asked: set[tuple[str, str]] = field(init=False, default_factory=set[tuple[str, str]])
+    _unpriced: tuple[Paid, ...] = field(init=False, default=())
 
     @property
     def told(self) -> list[str]:
@@ -43,7 +46,7 @@ class KnownModels:
 
     async def run(self) -> None:
         following: dict[tuple[str, KnownModel], asyncio.Task[None]] = {}
-        now = self._generations.now
+        now = self.generations.now
         async with asyncio.TaskGroup() as group:
             while True:
                 wanted = [
@@ -58,7 +61,7 @@ class KnownModels:
                     if one not in following:
                         following[one] = group.create_task(self._follow(*one))
                 await self._look_for_prices()
-                now = await self._generations.after(now)
+                now = await self.generations.after(now)
 
     async def _follow(self, key: str, model: KnownModel) -> None:
         try:
@@ -71,11 +74,11 @@ class KnownModels:
         await model.answered.wait()
         while True:
             await self._tell(model, key, await learn(model))
-            await self._clock.sleep(AGAIN_S)
+            await self.clock.sleep(AGAIN_S)
 
     async def _tell(self, model: KnownModel, key: str, said: Inquiry) -> None:
-        today = self._clock.now().date()
-        window_set = bool(self._generations.now.limits.context_window)
+        today = self.clock.now().date()
+        window_set = bool(self.generations.now.advanced.context_window)
         found = tuple(concerns(model, said, key, today, window_set=window_set))
         self._concerns[key] = found
         log.info(
@@ -91,14 +94,14 @@ class KnownModels:
             if not one.urgent:
                 continue
             told = sentences.model_concern(one.what, one.fix)
-            await self._owner_notices.tell(told, daily=False)
+            await self.owner_notices.tell(told, daily=False)
         self._asked.add((model.provider, model.model))
         await self._look_for_prices()
 
     async def _look_for_prices(self) -> None:
         """Tell the owner what has no price, if a budget is set: once for what is set, and not
         before a server that may say the price was asked."""
-        now = self._generations.now
+        now = self.generations.now
         if not now.quota.budgeted:
             self._unpriced = ()
             return
@@ -110,4 +113,4 @@ class KnownModels:
         self._unpriced = tuple(one for one in found if (one.provider, one.name) not in unasked)
         for one in self._unpriced:
             told, about = sentences.model_concern(*one.concern), str(now.quota.limits.budgets)
-            await self._owner_notices.tell(told, daily=False, about=about)
+            await self.owner_notices.tell(told, daily=False, about=about)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -34,33 +35,31 @@ log = structlog.get_logger()
 _DAY_S = 24 * 3600.0
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Tidying:
     """Deletes what is older than `days` say; 0 days keeps everything of a kind.
 
     `folder` is where files lie that people sent.
     """
 
-    def __init__(
-        self, *, database: Database, clock: Clock, folder: Path, days: Callable[[], Retention]
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._folder = folder
-        self._days = days
+    database: Database
+    clock: Clock
+    folder: Path
+    days: Callable[[], Retention]
 
     async def run(self) -> None:
         """Prune for ever."""
         while True:
-            await self._clock.sleep(60.0)  # not while everybody waits for the start
+            await self.clock.sleep(60.0)  # not while everybody waits for the start
             try:
                 await self.prune()
             except Exception as error:  # what cannot be pruned today stays until tomorrow
                 log.exception("not_pruned", error=repr(error))
-            await self._clock.sleep(_DAY_S)
+            await self.clock.sleep(_DAY_S)
 
     async def prune(self) -> None:
         """Delete what is too old now, some rows at a time, and give their space back."""
-        days, now = self._days(), self._clock.now()
+        days, now = self.days(), self.clock.now()
         gone: dict[str, int] = {}
         if days.updates_days:
             before = iso(now - timedelta(days=days.updates_days))
@@ -78,13 +77,13 @@ class Tidying:
         gone["media"] = await self._prune_media(days.media_days)
         if any(gone.values()):
             log.info("pruned", **gone)
-        while await self._database.transact(Tx.give_back):
+        while await self.database.transact(Tx.give_back):
             pass
 
     async def _in_parts(self, prune: Callable[[Tx, str], int], before: str) -> int:
         """Run `prune` until nothing is left, each time in a transaction; return how many rows."""
         gone = 0
-        while some := await self._database.transact(lambda tx: prune(tx, before)):
+        while some := await self.database.transact(lambda tx: prune(tx, before)):
             gone += some
         return gone
 
@@ -92,7 +91,7 @@ class Tidying:
         """Run `forget` over all rows, each time in a transaction; return how many it forgot."""
         many, after = 0, 0
         while True:
-            part = await self._database.transact(lambda tx, after=after: forget(tx, before, after))
+            part = await self.database.transact(lambda tx, after=after: forget(tx, before, after))
             many += part.many
             if not (after := part.upto):
                 return many
@@ -119,16 +118,16 @@ class Tidying:
 
     async def _forget_traces(self) -> None:
         """Take the words that are gone out of the search index and the write-ahead log as well."""
-        transact, begins = self._database.transact, True
+        transact, begins = self.database.transact, True
         while await transact(lambda tx, begins=begins: search.purge(tx, begins=begins)):
             begins = False
         await transact(Tx.forget)
 
     async def _prune_media(self, days: int) -> int:
         """By age and by size together; 0 days keeps what fits."""
-        before_s = (self._clock.now() - timedelta(days=days)).timestamp() if days else 0.0
+        before_s = (self.clock.now() - timedelta(days=days)).timestamp() if days else 0.0
         try:
-            paths = await asyncio.to_thread(media_files.prune, self._folder, before_s)
+            paths = await asyncio.to_thread(media_files.prune, self.folder, before_s)
         except OSError as error:
             log.warning("media_not_pruned", error=str(error))
             return 0
@@ -139,5 +138,5 @@ class Tidying:
 
         for first in range(0, len(paths), PRUNED_AT_ONCE):
             some = paths[first : first + PRUNED_AT_ONCE]
-            await self._database.transact(lambda tx, some=some: forget(tx, some))
+            await self.database.transact(lambda tx, some=some: forget(tx, some))
         return len(paths)

@@ -42,25 +42,20 @@ def subscribers_of_packages() -> Mapping[str, Subscriber]:
     return found
 
 
-class Subscribers:
-    """Runs them; one that raises or never ends changes nothing for anybody else."""
+async def serve(bus: Bus, subscribers: Mapping[str, Subscriber]) -> None:
+    """Let them hear, for ever; one that raises or never ends changes nothing for anybody else."""
+    async with asyncio.TaskGroup() as group:
+        for name, one in subscribers.items():
+            group.create_task(_serve(bus, name, one), name=name, context=Context())
 
-    def __init__(self, bus: Bus, subscribers: Mapping[str, Subscriber]) -> None:
-        self._bus = bus
-        self._subscribers = subscribers
 
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for name, one in self._subscribers.items():
-                group.create_task(self._serve(name, one), name=name, context=Context())
-
-    async def _serve(self, name: str, subscriber: Subscriber) -> None:
-        events, leave = self._bus.subscribe(*subscriber.kinds)
-        try:
-            async for event in events:
-                try:
-                    await subscriber.hear(event)
-                except Exception as error:
-                    log.exception("subscriber_failed", subscriber=name, error=repr(error))
-        finally:
-            leave()
+async def _serve(bus: Bus, name: str, subscriber: Subscriber) -> None:
+    events, leave = bus.subscribe(*subscriber.kinds)
+    try:
+        async for event in events:
+            try:
+                await subscriber.hear(event)
+            except Exception as error:
+                log.exception("subscriber_failed", subscriber=name, error=repr(error))
+    finally:
+        leave()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import structlog
 
 from aouo.facts.accounts import Spent
@@ -14,7 +16,7 @@ from aouo.plumbing.bus import Bus
 from aouo.store import sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
-from aouo.turn.side_calls import Payer
+from aouo.turn.side_calls import SideCalls
 
 log = structlog.get_logger()
 QUIET_S = 20.0
@@ -22,6 +24,7 @@ QUIET_S = 20.0
 _MESSAGES, _MESSAGE_CHARS = 8, 300
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Titles:
     """Gives each session that wants one a title, once, with at most three tries.
 
@@ -29,26 +32,18 @@ class Titles:
     brief prompts cannot name anything; the first words stay the title then.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        bus: Bus,
-        generations: Generations,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._bus = bus
-        self._generations = generations
+    database: Database
+    clock: Clock
+    bus: Bus
+    generations: Generations
 
     async def run(self) -> None:
         """For ever: what a former process left, then after each turn what it left."""
         while True:
-            await self._clock.sleep(QUIET_S)
-            events, leave = self._bus.subscribe(TurnSettled)
+            await self.clock.sleep(QUIET_S)
+            events, leave = self.bus.subscribe(TurnSettled)
             try:
-                if not self._generations.now.model.brief:
+                if not self.generations.now.model.brief:
                     await self.give()
                 async for _ in events:
                     break
@@ -57,35 +52,35 @@ class Titles:
 
     async def give(self) -> None:
         """Give all titles that are wanted now."""
-        for wanting in await self._database.read(sessions.wanting_titles):
+        for wanting in await self.database.read(sessions.wanting_titles):
             try:
                 await self._give(wanting)
             except Exception as error:  # a session that cannot be read does without
                 log.exception("title_failed", session=wanting.session_id, error=repr(error))
-                await self._database.transact(
+                await self.database.transact(
                     lambda tx, one=wanting: sessions.settle_title(tx, one.session_id, "")
                 )
 
     async def _give(self, wanting: Wanting) -> None:
-        said = await self._database.transact(lambda tx: _begin(tx, wanting))
+        said = await self.database.transact(lambda tx: _begin(tx, wanting))
         spent: list[Spent] = []
         pack, person, turn_id = wanting.pack, wanting.person, wanting.turn_id
         title = ""
-        async with self._generations.using() as now:
+        async with self.generations.using() as now:
             row = Spent("title", now.quota.day(), pack=pack, person=person, turn_id=turn_id)
-            payer = Payer(now.model, row, spent.append, lambda ms: None)
+            asking = SideCalls(now.quota, now.model, row, spent.append)
             try:
-                title = await now.side_calls.title(payer, _lines(said))
+                title = await asking.title(_lines(said))
             except (ProviderError, Refused, TimeoutError) as error:
                 log.warning("title_failed", session=wanting.session_id, error=repr(error))
 
         def end(tx: Tx) -> None:
-            at = stamp(self._clock)
+            at = stamp(self.clock)
             for item in spent:
                 usage.record(tx, item, at)
             sessions.settle_title(tx, wanting.session_id, title)
 
-        await self._database.transact(end)
+        await self.database.transact(end)
 
 
 def _begin(tx: Tx, wanting: Wanting) -> list[Message]:

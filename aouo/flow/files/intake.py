@@ -8,7 +8,7 @@ before the next thing is done, so a process that is started again does nothing t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -45,15 +45,15 @@ from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile
 from aouo.flow.files import media_files
 from aouo.flow.files.activity import typing
-from aouo.flow.files.media_reach import Openers, Reach, reach_of
+from aouo.flow.files.media_reach import Reach, reach_of
 from aouo.flow.files.media_words import words_of
-from aouo.flow.generation import Senses
+from aouo.flow.generation import Generation
 from aouo.plumbing.backoff import pause_s
 from aouo.speech.services import Heard, TermsAsked
-from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
 from aouo.store.off_record import is_once
+from aouo.tools.registry import Tool
 from aouo.words import media as words
 from aouo.words import sentences
 from aouo.words.catalogue import message, text
@@ -74,16 +74,12 @@ class _Missed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who will read the words: a model in a pack, with what it may open files with.
-
-    `senses` understand files for it, within the limits of `quota`.
-    """
+    """Who will read the words: a model in a pack, with the tools that it may open files with."""
 
     model: ChatModel
     pack: str
-    openers: Openers
-    senses: Senses
-    quota: Quota
+    openers: Sequence[Tool]
+    generation: Generation
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -183,7 +179,9 @@ class Intake:
         self, job: Job, item: Attachment, kept: KeptFile, audience: Audience
     ) -> KeptFile:
         """Hear or look at a file that is here, and write down what it says."""
-        row = Spent("", audience.quota.day(), pack=audience.pack, person=job.inbound.person.id)
+        row = Spent(
+            "", audience.generation.quota.day(), pack=audience.pack, person=job.inbound.person.id
+        )
         spent: list[Spent] = []
         text = ""
         try:
@@ -201,10 +199,10 @@ class Intake:
     async def _hear(
         self, item: Attachment, kept: KeptFile, audience: Audience, row: Spent, spent: list[Spent]
     ) -> str:
-        ears, file = audience.senses.ears, self.folder / kept.path
+        ears, file = audience.generation.ears, self.folder / kept.path
         assert not isinstance(ears, str)
         try:
-            await audience.quota.check()
+            await audience.generation.quota.check()
             heard: Heard = await self._patiently(lambda: ears.transcribe(file, item.duration_s))
         except Refused as error:
             raise _Missed(sentences.failure(error, "")) from error
@@ -231,16 +229,14 @@ class Intake:
     async def _look(
         self, item: Attachment, kept: KeptFile, audience: Audience, row: Spent, spent: list[Spent]
     ) -> str:
-        eyes = audience.senses.eyes
+        eyes = audience.generation.eyes
         assert eyes is not None
         images = await asyncio.to_thread(self._load, {0: kept})
         if not images:
             raise _Missed(text("media.gone", what=item.in_words))
         row = replace(row, scope="vision")
         try:
-            return await self._patiently(
-                lambda: eyes.describe(images[0], item.caption, row, spent.append)
-            )
+            return await self._patiently(lambda: eyes(images[0], item.caption, row, spent.append))
         except EmptyAnswer as error:
             raise _Missed(words.not_seen("silent")) from error
         except Refused as error:
@@ -290,9 +286,9 @@ def has_files(job: Job) -> bool:
 
 def _refuse_early(item: Attachment, audience: Audience) -> None:
     """What is not set up needs no download."""
-    if item.is_heard and isinstance(audience.senses.ears, str):
-        raise _Missed(words.no_ears(item.in_words, audience.senses.ears))
-    if item.kind == "photo" and not audience.model.sees and audience.senses.eyes is None:
+    if item.is_heard and isinstance(audience.generation.ears, str):
+        raise _Missed(words.no_ears(item.in_words, audience.generation.ears))
+    if item.kind == "photo" and not audience.model.sees and audience.generation.eyes is None:
         raise _Missed(text("media.no-eyes"))
 
 

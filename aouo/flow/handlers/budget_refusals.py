@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TypeAlias
 
 import structlog
 
@@ -12,7 +14,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import RETRY, Carried, TurnHints
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Album, Attached, Command, Inbound, Text
-from aouo.facts.ports import ChatModel, Clock, Rendered, iso
+from aouo.facts.ports import ChatModel, Clock, iso
 from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
@@ -36,56 +38,45 @@ def refusal_by(error: Exception, turn_id: str) -> Refusal | None:
     return Refusal(turn_id, error.day, error.kind, error.name, error.raise_usd, provider, model)
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """The owner is to be asked, in their `chat`, about the budget that stopped a turn."""
-
-    chat: ConversationAddress
-    card: Rendered
-    turn_id: str
-
-    def add(self, tx: Tx, now: str) -> Delivery:
-        """Queue the card. It is of no turn: it keeps no word of one that is off the record."""
-        key = deliveries.raise_key(self.turn_id)
-        return deliveries.add(tx, self.chat, "notice", self.card, now, key=key)
+Ask: TypeAlias = Callable[[Tx, str], Delivery]
+"""Queues the card that asks the owner about the budget that stopped a turn. It is of no turn: it
+keeps no word of one that is off the record."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class BudgetRefusals:
     """Decides refusals as their buttons are tapped, each once, and runs the refused words again.
 
     Only the owner may raise a budget: they are asked in their private chat.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        generations: Generations,
-        replies: Replies,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._generations = generations
-        self._replies = replies
+    database: Database
+    clock: Clock
+    generations: Generations
+    replies: Replies
 
     async def asking(
         self, job: Job, error: Exception, turn_id: str, generation: Generation
-    ) -> Asking | None:
+    ) -> Ask | None:
         """The card with which the owner is asked to raise the budget that stopped a turn, None =
         it was something else, or they read it in this very chat, or they are not asked."""
         inbound = job.inbound
         chat = generation.owner.chat_apart(inbound.address)
         if not isinstance(error, BudgetExceeded) or chat is None:
             return None
-        hour_ago = iso(self._clock.now() - _HOUR)
+        hour_ago = iso(self.clock.now() - _HOUR)
 
         def may(tx: Tx) -> bool:
             asked = deliveries.raises_asked_since(tx, hour_ago)
             return asked < generation.approvals.per_hour and not gone.is_closed(tx, chat)
 
         card = questions.raising(error, turn_id, inbound)
-        return Asking(chat, card, turn_id) if await self._database.read(may) else None
+        key = deliveries.raise_key(turn_id)
+
+        def ask(tx: Tx, now: str) -> Delivery:
+            return deliveries.add(tx, chat, "notice", card, now, key=key)
+
+        return ask if await self.database.read(may) else None
 
     async def model_for(self, address: ConversationAddress, generation: Generation) -> ChatModel:
         """The model that was chosen here for today, or the usual one."""
@@ -98,7 +89,7 @@ class BudgetRefusals:
             route = routes.find(tx, address)
             return budgets.chosen_model(tx, route.id, day) if route else None
 
-        choice = await self._database.read(chosen)
+        choice = await self.database.read(chosen)
         if choice is None or choice == (usual.provider, usual.model):
             return usual
         try:
@@ -110,7 +101,7 @@ class BudgetRefusals:
     async def tap(self, job: Job, tap: Tap) -> None:
         """Decide a refusal, or explain why not."""
         inbound, turn_id = job.inbound, tap.values[0]
-        day = self._generations.now.quota.day()
+        day = self.generations.now.quota.day()
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
             refusal = budgets.refusal_of(tx, turn_id)
@@ -122,20 +113,20 @@ class BudgetRefusals:
             decided = self._decide(tx, tap.name, refusal, asked, day, now)
             return _shown(tx, turn_id, *decided, inbound, asked.address, now)
 
-        await self._replies.answer_tap(job, work, "a budget's button", wakes=True)
+        await self.replies.answer_tap(job, work, "a budget's button", wakes=True)
 
     def _belongs(self, tapped: Inbound, asked_at: ConversationAddress) -> bool:
         """Whether the button can have been in this chat."""
         if tapped.address == asked_at:
             return True
-        owner = self._generations.now.owner
+        owner = self.generations.now.owner
         return owner.is_owner(tapped) and tapped.address == owner.chat_apart(asked_at)
 
     def _objection(self, tap: str, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
         if refusal.state != "open":
             return text("taps.expired")
-        is_owner = self._generations.now.owner.is_owner(tapped)
+        is_owner = self.generations.now.owner.is_owner(tapped)
         if tap == "budget_raise":
             return "" if is_owner else text("taps.for-the-owner")
         if tap == "budget_cheaper" and not refusal.model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -25,21 +25,19 @@ from aouo.words.catalogue import say, text
 log = structlog.get_logger()
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Editing:
     """Applies edits, each in one transaction with the job that brought it."""
 
-    def __init__(
-        self, *, database: Database, clock: Clock, outbox: Outbox, replies: Replies
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._replies = replies
-        self._fresh: set[int] = set()
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    _fresh: set[int] = field(init=False, default_factory=set[int])
 
     async def apply(self, job: Job) -> None:
         """Do with an edit what its message's job still allows."""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> tuple[str, int, Delivery | None]:
             jobs.check_claim(tx, job)
@@ -50,30 +48,30 @@ class Editing:
                 tx.forget()
             return outcome, job_id, shown
 
-        outcome, job_id, shown = await self._database.transact(write, durable=True)
+        outcome, job_id, shown = await self.database.transact(write, durable=True)
         log.info("message_edited", message_id=job.inbound.message_id, outcome=outcome)
         if outcome == _TOLD:
             self._fresh.add(job_id)
         if shown:
-            self._outbox.put(shown)
+            self.outbox.put(shown)
 
     async def tell(self, ctx: TurnContext, job: Job) -> None:
         """What the person changed since the last dispatch becomes a line that the model reads."""
-        taken_up = ctx.facts.turn.resumes and not ctx.dispatches
+        taken_up = ctx.facts.resumes and not ctx.dispatches
         if job.id not in self._fresh and not taken_up:
             return
         self._fresh.discard(job.id)
-        now = stamp(self._clock)
+        now = stamp(self.clock)
 
         def write(tx: Tx) -> list[str]:
             jobs.check_claim(tx, job)
             lines = [heard.edited(said) for said, _ in edits.untold(tx, job.id)]
             for line in lines:
-                turns.record_line(tx, ctx.facts.turn, line, now)
+                turns.record_line(tx, ctx.facts, line, now)
             edits.forget_untold(tx, job.id)
             return lines
 
-        ctx.said += map(UserSaid, await self._database.transact(write))
+        ctx.said += map(UserSaid, await self.database.transact(write))
 
     async def tap(self, job: Job, tap: Tap) -> None:
         """Answer the new words, because the person wants it; or explain why not."""
@@ -85,7 +83,7 @@ class Editing:
             said = say("edits.answering")
             return [deliveries.add(tx, address, "notice", said, now, edits=edits)]
 
-        await self._replies.answer_tap(job, work, "answers an edited message", wakes=True)
+        await self.replies.answer_tap(job, work, "answers an edited message", wakes=True)
 
 
 def offer_untold(tx: Tx, job: Job, now: str) -> list[Delivery]:

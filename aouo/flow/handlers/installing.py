@@ -69,7 +69,7 @@ class Installing:
             wanted = rest.strip()
             source = await self._source(job, wanted)
             if not source:
-                there = self.replies.library.names
+                there = self.replies.library().names
                 bundled = [name for name in self.bundled() if name not in there]
                 await self.replies.answer(job, words.usage(bundled))
                 return

@@ -30,17 +30,6 @@ _COLUMN = re.compile(r"\{([^{}]*)\}")
 _CELL_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a menu was asked for: the pack that answers (None = none is chosen), whose data it
-    shows, the pack of the tapped message ("" = unknown), the message a page takes the place of."""
-
-    pack: str | None
-    tenant: str
-    tapped: str = ""
-    edits: int = 0
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Menus:
     """Shows pages in the person's language; starts no session and asks no model."""
@@ -58,46 +47,48 @@ class Menus:
         content = job.inbound.content
         if job.lane.bypasses:
             await self.replies.begin_tap(job)
-        library = self.replies.library
-        place = await self._place(job)
-        if place.tapped and place.pack is not None and place.tapped != place.pack:
-            said = say("menus.of-other-pack", pack=place.tapped, current=place.pack)
+        library = self.replies.library()
+        here, tenant, tapped, edits = await self._place(job)
+        if tapped and here is not None and tapped != here:
+            said = say("menus.of-other-pack", pack=tapped, current=here)
             await self.replies.answer(job, said)
             return
-        if place.pack is None:
+        if here is None:
             await self.replies.command(job, lambda tx, call: pick(tx, call, library))
             return
-        pack = library.get(place.pack)
+        pack = library.get(here)
         if pack is None or not pack.menu:
             gone = isinstance(content, Button)
-            said = say("turns.unknown-button") if gone else menus.none(place.pack)
+            said = say("turns.unknown-button") if gone else menus.none(here)
             await self.replies.answer(job, said)
             return
         page = next((one for one in pack.menu if not page_id or one.id == page_id), None)
-        said = await self._page(pack, page or pack.menu[0], place.tenant, job, gone=page is None)
+        said = await self._page(pack, page or pack.menu[0], tenant, job, gone=page is None)
         await self.replies.settle(
             job,
             lambda tx, now: [said],
-            in_place=lambda message: place.edits,
-            key=deliveries.menu_key(place.pack),
+            in_place=lambda message: edits,
+            key=deliveries.menu_key(here),
         )
 
-    async def _place(self, job: Job) -> _Place:
+    async def _place(self, job: Job) -> tuple[str | None, str, str, int]:
+        """Return the pack that answers (None = none is chosen), whose data it shows, the pack of
+        the tapped message ("" = unknown), and the message that a page takes the place of."""
         inbound = job.inbound
         now = stamp(self.clock)
 
-        def look(tx: Tx) -> _Place:
+        def look(tx: Tx) -> tuple[str | None, str, str, int]:
             call = CommandCall(inbound, "", now, job.id)
-            here = pack_here(tx, call, self.replies.library), tenant_of(tx, inbound)
+            here = pack_here(tx, call, self.replies.library()), tenant_of(tx, inbound)
             if not isinstance(inbound.content, Button) or not inbound.message_id:
-                return _Place(*here)
+                return *here, "", 0
             pack = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
             row = deliveries.of_message(tx, inbound.address, inbound.message_id)
             if pack or row is None:
-                return _Place(*here, pack, inbound.message_id if pack else 0)
+                return *here, pack, inbound.message_id if pack else 0
             edits = row.kind == "msg" and row.message.media is None
             by = turns.pack_of(tx, row.turn_id)
-            return _Place(*here, by, inbound.message_id if edits else 0)
+            return *here, by, inbound.message_id if edits else 0
 
         return await self.database.read(look)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 import structlog
@@ -31,6 +32,7 @@ Obeys: TypeAlias = Callable[[Job, ObeyCommand], Awaitable[None]]
 """Carries out a command with calls of its own, and settles its job itself."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Obeying:
     """Obeys commands by their handlers in `commands`, or by `calling`; `limit_s` is how long the
     owner's own may take.
@@ -39,27 +41,17 @@ class Obeying:
         ValueError: a command has no handler, or a handler no command; raised at start.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        replies: Replies,
-        running: Running,
-        commands: Commands,
-        calling: Mapping[str, Obeys],
-        limit_s: Callable[[], float],
-    ) -> None:
-        check_handled({*commands.handlers, *commands.lookups, *calling})
-        self._database = database
-        self._clock = clock
-        self._outbox = outbox
-        self._replies = replies
-        self._running = running
-        self._commands = commands
-        self._calling = calling
-        self._limit_s = limit_s
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    running: Running
+    commands: Commands
+    calling: Mapping[str, Obeys]
+    limit_s: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        check_handled({*self.commands.handlers, *self.commands.lookups, *self.calling})
 
     async def obey(self, job: Job, said: ObeyCommand) -> None:
         """Carry out a command in the transaction that settles it, or run before that what looks
@@ -67,54 +59,54 @@ class Obeying:
         if job.carried:
             left = Result(hints=job.carried.hints, post_action=job.carried.post_action)
             await self._carry_out(job, said, left)
-        elif obeys := self._calling.get(said.name):
+        elif obeys := self.calling.get(said.name):
             await obeys(job, said)
         elif handler := self._handler(said):
-            library = self._replies.library
-            await self._replies.command(job, lambda tx, call: handler(tx, call, library), said)
-        elif look := self._commands.lookups.get(said.name):
+            library = self.replies.library()
+            await self.replies.command(job, lambda tx, call: handler(tx, call, library), said)
+        elif look := self.commands.lookups.get(said.name):
             result = await self._looked_up(job, look, said)
-            await self._replies.command(job, lambda tx, call: result, said)
-        elif added := self._commands.added().get(said.name):
+            await self.replies.command(job, lambda tx, call: result, said)
+        elif added := self.commands.added().get(said.name):
             await self._obey_added(job, said, added)
         else:  # its file was taken away a moment ago
-            await self._replies.answer(job, say("commands.unknown", name=said.name))
+            await self.replies.answer(job, say("commands.unknown", name=said.name))
 
     def _handler(self, said: ObeyCommand) -> Handler | None:
         """Return what obeys a command in one transaction, None = it is another kind."""
-        if said.name in self._commands.lookups and not said.rest.strip():
+        if said.name in self.commands.lookups and not said.rest.strip():
             return None
-        return self._commands.handlers.get(said.name)
+        return self.commands.handlers.get(said.name)
 
     async def _obey_added(self, job: Job, said: ObeyCommand, added: AddedCommand) -> None:
         call, _ = await self._called(job, said)
         try:
-            async with typing(self._outbox.action, self._clock, job.inbound.address):
-                ended = await self._running.run(
-                    job.id, self._limit_s(), lambda: _guarded(said.name, added, call)
+            async with typing(self.outbox.action, self.clock, job.inbound.address):
+                ended = await self.running.run(
+                    job.id, self.limit_s(), lambda: _guarded(said.name, added, call)
                 )
         except asyncio.CancelledError:
-            await self._replies.give_back(job)
+            await self.replies.give_back(job)
             raise
         if isinstance(ended, Result):
             await self._carry_out(job, said, ended)
         elif isinstance(ended, Exception):
             await self._failed(job, said, ended)
         elif ended is StopReason.TIMEOUT:
-            await self._replies.answer(job, say("commands.took-too-long", name=said.name))
+            await self.replies.answer(job, say("commands.took-too-long", name=said.name))
         else:
-            await self._replies.end_early(job, ended)
+            await self.replies.end_early(job, ended)
 
     async def _carry_out(self, job: Job, said: ObeyCommand, result: Result) -> None:
         try:
-            await self._replies.command(job, lambda tx, call: result, said)
+            await self.replies.command(job, lambda tx, call: result, said)
         except (PostActionFailed, TypeError, ValueError) as error:
             await self._failed(job, said, error)
 
     async def _failed(self, job: Job, said: ObeyCommand, error: Exception) -> None:
         log.error("command_failed", command=said.name, error=repr(error))
         failed = say("commands.failed", name=said.name, reference=f"job {job.id}")
-        await self._replies.answer(job, failed)
+        await self.replies.answer(job, failed)
 
     async def refuse(self, job: Job, why: RefuseCommand) -> None:
         """Say that nobody knows the command, or which pack's it is, or what is wrong with it."""
@@ -124,27 +116,27 @@ class Obeying:
             said = say("commands.of-other-pack", name=why.name, pack=why.pack)
         else:
             said = say("commands.unknown", name=why.name)
-        await self._replies.answer(job, said)
+        await self.replies.answer(job, said)
 
     async def stop_draft(self, job: Job, stopped: DraftStopped) -> None:
         """Do as /stop does, if the answer that was growing as this draft still is; one that is
         over says enough by being there, and what is at work since is another one."""
-        stop = self._commands.handlers[STOP.name]
+        stop = self.commands.handlers[STOP.name]
 
         def handler(tx: Tx, call: CommandCall) -> Result:
             if stopped.draft_id not in map(draft_id, turns.open_in(tx, call.inbound.address.lane)):
                 raise DraftOver(f"draft {stopped.draft_id}")
-            return stop(tx, call, self._replies.library)
+            return stop(tx, call, self.replies.library())
 
         try:
-            await self._replies.command(job, handler)
+            await self.replies.command(job, handler)
         except DraftOver:
-            await self._replies.done(job, "the draft is over")
+            await self.replies.done(job, "the draft is over")
 
     async def _looked_up(self, job: Job, look: Look, said: ObeyCommand) -> Result:
         call, route = await self._called(job, said)
         try:
-            async with self._database.snapshot() as snapshot:
+            async with self.database.snapshot() as snapshot:
                 return await look(snapshot, call, route)
         except TooMuchToRead as error:
             log.warning("too_much_to_read", error=str(error))
@@ -152,9 +144,9 @@ class Obeying:
 
     async def _called(self, job: Job, said: ObeyCommand) -> tuple[CommandCall, Route | None]:
         """The call of a command that runs before its transaction, and where it was sent."""
-        route = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
+        route = await self.database.read(lambda tx: routes.find(tx, job.inbound.address))
         session_id = route.session_id if route else ""
-        now = stamp(self._clock)
+        now = stamp(self.clock)
         call = CommandCall(job.inbound, said.rest, now, job.id, said.words, session_id, said.name)
         return call, route
 

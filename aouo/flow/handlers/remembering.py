@@ -109,7 +109,7 @@ class Remembering:
     async def _where(self, job: Job, *, changes: bool = False) -> tuple[str, str] | None:
         """Return the pack here, and whose memory of it is meant; None = there is none to show or,
         off the record, to change, and the job is settled."""
-        now, library = stamp(self.clock), self.replies.library
+        now, library = stamp(self.clock), self.replies.library()
 
         def look(tx: Tx) -> tuple[str | None, str]:
             call = CommandCall(job.inbound, "", now, job.id)

@@ -70,7 +70,7 @@ class SettingUp:
             await self.replies.answer(job, words.none_here("elsewhere"))
             return
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
-            report = await self._set_up(job, self.platform, self.replies.library.names)
+            report = await self._set_up(job, self.platform, self.replies.library().names)
         if report.none_here:
             await self.replies.answer(job, words.none_here(report.none_here))
             return

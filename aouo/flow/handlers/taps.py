@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from aouo.facts.events import Inbound
@@ -35,7 +36,6 @@ def taps_of(
     menus: Menus,
 ) -> Taps:
     """The table of taps; those that wait in a lane were answered when they came in."""
-    own = _Taps(replies, database)
     taps: Taps = {
         "choice": answer_gate,
         "approval": answer_gate,
@@ -46,64 +46,59 @@ def taps_of(
         "install_offer": installing.offer,
         "install_yes": installing.decide,
         "install_no": installing.decide,
-        "again": own.show_again,
-        "digest": own.show_kept,
+        "again": partial(_show_again, replies, database),
+        "digest": partial(_show_kept, replies),
         "onboarding_skip": lambda job, tap: onboarding.skip(replies, job),
         "page": lambda job, tap: menus.open(job, tap.values[0]),
-        **dict.fromkeys(("command", "kept", "old"), own.explain),
+        **dict.fromkeys(("command", "kept", "old"), partial(_explain, replies)),
     }
     if wrong := (FORMS.keys() - {"pack", "text"}) ^ taps.keys():
         raise ValueError(f"taps without a handler, or handlers without a tap: {sorted(wrong)}")
     return taps
 
 
-class _Taps:
-    """Obeys the taps that no other part obeys."""
+async def _show_again(replies: Replies, database: Database, job: Job, tap: Tap) -> None:
+    """Show a delivery of this conversation once more, and only once."""
+    inbound = job.inbound
+    delivery_id = int(tap.values[0])
+    row = await database.read(lambda tx: _shown_before(tx, delivery_id, inbound))
+    if row is None:
+        await replies.begin_tap(job)
+        await replies.answer(job, say("turns.unknown-button"))
+        return
 
-    def __init__(self, replies: Replies, database: Database) -> None:
-        self._replies = replies
-        self._database = database
+    def work(tx: Tx, now: str) -> str | list[Delivery]:
+        key = f"again:{row.id}:asked"
+        if deliveries.has_key(tx, key):
+            return text("taps.shown")
+        shown = deliveries.add(
+            tx, inbound.address, "reply", row.message, now, turn_id=row.turn_id, key=key
+        )
+        deliveries.hush_as(tx, shown.id, row.id)
+        return [shown]
 
-    async def show_again(self, job: Job, tap: Tap) -> None:
-        """Show a delivery of this conversation once more, and only once."""
-        inbound = job.inbound
-        delivery_id = int(tap.values[0])
-        row = await self._database.read(lambda tx: _shown_before(tx, delivery_id, inbound))
-        if row is None:
-            await self._replies.begin_tap(job)
-            await self._replies.answer(job, say("turns.unknown-button"))
-            return
+    await replies.answer_tap(job, work, "answered")
 
-        def work(tx: Tx, now: str) -> str | list[Delivery]:
-            key = f"again:{row.id}:asked"
-            if deliveries.has_key(tx, key):
-                return text("taps.shown")
-            shown = deliveries.add(
-                tx, inbound.address, "reply", row.message, now, turn_id=row.turn_id, key=key
-            )
-            deliveries.hush_as(tx, shown.id, row.id)
-            return [shown]
 
-        await self._replies.answer_tap(job, work, "answered")
+async def _show_kept(replies: Replies, job: Job, tap: Tap) -> None:
+    """Send all that a digest of this conversation told, once."""
+    inbound, digest_id = job.inbound, int(tap.values[0])
 
-    async def show_kept(self, job: Job, tap: Tap) -> None:
-        """Send all that a digest of this conversation told, once."""
-        inbound, digest_id = job.inbound, int(tap.values[0])
+    def work(tx: Tx, now: str) -> str | list[Delivery]:
+        kept = kept_reports.of_digest(tx, digest_id, inbound.address)
+        if not kept:
+            return text("digest.forgotten")
+        if deliveries.has_key(tx, kept_reports.key_of(kept[0], 0)):
+            return text("taps.shown")
+        return [row for one in kept for row in kept_reports.send(tx, one, now)]
 
-        def work(tx: Tx, now: str) -> str | list[Delivery]:
-            kept = kept_reports.of_digest(tx, digest_id, inbound.address)
-            if not kept:
-                return text("digest.forgotten")
-            if deliveries.has_key(tx, kept_reports.key_of(kept[0], 0)):
-                return text("taps.shown")
-            return [row for one in kept for row in kept_reports.send(tx, one, now)]
+    await replies.answer_tap(job, work, "answered")
 
-        await self._replies.answer_tap(job, work, "answered")
 
-    async def explain(self, job: Job, tap: Tap) -> None:
-        """Say that the button means nothing any more."""
-        del tap
-        await self._replies.answer(job, say("turns.unknown-button"))
+async def _explain(replies: Replies, job: Job, tap: Tap) -> None:
+    """Say that the button means nothing any more."""
+    del tap
+    await replies.answer(job, say("turns.unknown-button"))
 
 
 def _shown_before(tx: Tx, delivery_id: int, inbound: Inbound) -> Delivery | None:

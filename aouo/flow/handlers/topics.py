@@ -44,7 +44,7 @@ class TopicEvents:
             if not named.pack or route.active_pack == named.pack:
                 return []
             bound.append(named.pack)
-            call, library = CommandCall(inbound, "", now), self.replies.library
+            call, library = CommandCall(inbound, "", now), self.replies.library()
             said = builtin.bind(tx, call, library, named.pack).output
             return [said] if isinstance(said, Rendered) else []
 
@@ -67,7 +67,7 @@ class TopicEvents:
             jobs.check_claim(tx, job)
             route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
             title = route.title or inbound.title
-            pack = route.active_pack or pack_of(title, self.replies.library.names)
+            pack = route.active_pack or pack_of(title, self.replies.library().names)
             if pack and not route.active_pack:
                 routes.set_pack(tx, route, pack, now)
                 log.info("tg_topic_auto_bound", pack=pack)

@@ -45,7 +45,7 @@ _Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
 
 @dataclass(frozen=True, slots=True)
 class Approving:
-    """One turn's way to ask the owner; see `guard.approval.Approver`.
+    """One turn's way to ask the owner; see `guard.approval.Approve`.
 
     `owner` is their id, `chat` their private one if the turn is elsewhere, `asks_for` whose turn it
     is.
@@ -63,7 +63,7 @@ class Approving:
 
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
         """Wait for the owner's word; silence, and nobody being there, is a no."""
-        if not is_attended(action.origin):
+        if not is_attended(action.facts.origin):
             return Blocked(UNATTENDED, judge="nobody")
         opened = await self.person_wait.database.transact(
             lambda tx: self._open(tx, action, ask), durable=True
@@ -82,7 +82,7 @@ class Approving:
         if gate.state == "answered":
             return await self._act(action, ask, gate)
         if gate.answer == gates.NOT_REACHED:
-            log.warning("owner_not_reached", tool=action.tool, pack=action.pack)
+            log.warning("owner_not_reached", tool=action.tool, pack=action.facts.pack)
             return Blocked(_NOT_REACHED, judge="nobody")
         return Blocked(_NO_ANSWER.format(f"{self.limits.wait_s:g}"), judge="nobody")
 
@@ -92,7 +92,7 @@ class Approving:
         if known and known.digest != action.binding:
             return Blocked(_CHANGED)
         if not known:
-            if ask.folder and grants.covers(tx, action.pack, action.tool, ask.folder):
+            if ask.folder and grants.covers(tx, action.facts.pack, action.tool, ask.folder):
                 return Allowed(FOR_GOOD, "grant")
             hour_ago = iso(self.person_wait.clock.now() - _HOUR)
             asked = gates.opened_since(tx, KIND, hour_ago)
@@ -114,7 +114,7 @@ class Approving:
         def write(tx: Tx) -> None:
             gates.use(tx, gate.id)
             if gate.answer == ALWAYS and ask.folder:
-                grants.add(tx, action.pack, action.tool, ask.folder, gate.person, now)
+                grants.add(tx, action.facts.pack, action.tool, ask.folder, gate.person, now)
 
         await self.person_wait.database.transact(write, durable=True)
         return Allowed(said, "owner")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -32,37 +32,24 @@ Tells: TypeAlias = Callable[[bool], Rendered]
 """What is told where the turn is: the card that asks has arrived elsewhere, or never will."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class PersonWait:
     """One turn's way to ask and to wait; several of its calls may wait beside each other.
 
     The question is a row before it is shown, so after a crash the same call finds it again,
-    answered or not. See `tools.registry.Asker`.
+    answered or not. See `tools.registry.Ask`.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        clock: Clock,
-        outbox: Outbox,
-        waiting: Waiting,
-        running: Running,
-        job: Job,
-        turn_id: str,
-        view: LiveView | SilentView,
-        wake: Callable[[Lane], None],
-    ) -> None:
-        self.database = database
-        self.clock = clock
-        self._outbox = outbox
-        self._waiting = waiting
-        self._running = running
-        self._job = job
-        self._address = job.inbound.address
-        self._turn_id = turn_id
-        self._view = view
-        self._wake = wake
-        self._waiters = 0
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    waiting: Waiting
+    running: Running
+    job: Job
+    turn_id: str
+    view: LiveView | SilentView
+    wake: Callable[[Lane], None]
+    _waiters: int = field(init=False, default=0)
 
     async def ask(self, call_id: str, question: str, options: Sequence[str]) -> str:
         """Ask the turn's person; returns the chosen option or their own words.
@@ -70,7 +57,7 @@ class PersonWait:
         Raises:
             ToolFailed: nobody answered in time, the question was closed, or it cannot be shown.
         """
-        gate = self.gate("clarify", self._job.inbound.person.id, call_id, EXPIRES_AFTER)
+        gate = self.gate("clarify", self.job.inbound.person.id, call_id, EXPIRES_AFTER)
         gate = replace(gate, question=question, options=tuple(options))
         card = _card(gate)
         gate, row = await self.database.transact(lambda tx: self.open(tx, gate, card), durable=True)
@@ -85,9 +72,9 @@ class PersonWait:
         return Gate(
             id=gates.new_id(),
             kind=kind,
-            address=self._address,
+            address=self.job.inbound.address,
             person=person,
-            turn_id=self._turn_id,
+            turn_id=self.turn_id,
             call_id=call_id,
             question="",
             options=(),
@@ -107,15 +94,15 @@ class PersonWait:
         now = iso(self.clock.now())
         gate = gates.open_gate(tx, gate, now)
         if gate.state == "open":
-            jobs.waits_for_a_person(tx, self._turn_id)
-            reports.hurry(tx, self._address)
+            jobs.waits_for_a_person(tx, self.turn_id)
+            reports.hurry(tx, self.job.inbound.address)
         row = deliveries.add(
             tx,
-            to or self._address,
+            to or self.job.inbound.address,
             "msg",
             card,
             now,
-            turn_id=self._turn_id,
+            turn_id=self.turn_id,
             key=f"{gate.call_id}:question",
         )
         gates.show(tx, gate.id, row.id)
@@ -123,7 +110,7 @@ class PersonWait:
 
     def put(self, *rows: Delivery) -> None:
         """Have rows sent that no sender has seen."""
-        self._outbox.put(*(row for row in rows if row.state in ("queued", "dropped")))
+        self.outbox.put(*(row for row in rows if row.state in ("queued", "dropped")))
 
     async def answered(self, gate: Gate, card: Delivery, tells: Tells | None = None) -> Gate:
         """The gate as it was answered; or closed, and shown to be: its time is over, or nobody can
@@ -134,14 +121,14 @@ class PersonWait:
         """
         if gate.state != "open":
             return gate
-        self._wake(self._address.lane.bypass)  # reports need not wait for this
+        self.wake(self.job.inbound.address.lane.bypass)  # reports need not wait for this
         async with self._parked(), asyncio.TaskGroup() as group:
             ends = [
                 group.create_task(self._expire(gate)),
                 group.create_task(self._reach(gate, card, tells)),
             ]
             try:
-                settled = await self._waiting.settled(gate.id)
+                settled = await self.waiting.settled(gate.id)
             finally:
                 for end in ends:
                     end.cancel()
@@ -163,7 +150,7 @@ class PersonWait:
             said = tells(reached)
             key = settled_cards.waits_key(gate)
             return settled, deliveries.add(
-                tx, self._address, "notice", said, now, turn_id=self._turn_id, key=key
+                tx, self.job.inbound.address, "notice", said, now, turn_id=self.turn_id, key=key
             )
 
         async def tell() -> None:
@@ -171,7 +158,7 @@ class PersonWait:
             if told:
                 self.put(told)
             if settled.state != "open":
-                self._waiting.tell(settled)
+                self.waiting.tell(settled)
 
         await finish(tell())  # an answer ends this task, and what is written has to be sent
 
@@ -179,7 +166,7 @@ class PersonWait:
         """The card once it is sent, refused or unknown."""
         if card.state not in ("queued", "sending"):
             return card
-        arrival = self._outbox.arrival(card)
+        arrival = self.outbox.arrival(card)
         self.put(card)
         known = await self.database.read(lambda tx: deliveries.get(tx, card.id))
         if known and known.state not in ("queued", "sending"):
@@ -189,21 +176,21 @@ class PersonWait:
     @asynccontextmanager
     async def _parked(self) -> AsyncGenerator[None]:
         """Nothing of the turn is shown until the last who waits goes on."""
-        async with self._running.parked(self._job.id):
+        async with self.running.parked(self.job.id):
             self._waiters += 1
-            self._view.stand_by()
+            self.view.stand_by()
             try:
                 yield
             finally:
                 self._waiters -= 1
                 if not self._waiters:
-                    self._view.go_on()
+                    self.view.go_on()
 
     async def _expire(self, gate: Gate) -> None:
         """Close the question when its time is over; an answer until then wins."""
         left = datetime.fromisoformat(gate.expires_at) - self.clock.now()
         await self.clock.sleep(max(0.0, left.total_seconds()))
-        self._waiting.tell(
+        self.waiting.tell(
             await self.database.transact(
                 lambda tx: _settled(tx, gate, "expired", "", iso(self.clock.now()))
             )

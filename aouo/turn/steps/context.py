@@ -41,9 +41,9 @@ def compact(compactor: Compactor, *, threshold: float, window_override: int) -> 
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         await _flush_what_waits(compactor, ctx)
-        if not (ctx.model.brief or ctx.facts.turn.off_record):
+        if not (ctx.model.brief or ctx.facts.off_record):
             ctx.make_room = lambda known: _make_room(ctx, compactor, known=known)
-            session_id = ctx.facts.turn.session_id
+            session_id = ctx.facts.session_id
             turns = compactor.was_too_long(session_id)
             ctx.was_too_long = lambda: compactor.remember_too_long(session_id, turns + 1)
             known = turns >= TOO_LONG_TURNS
@@ -75,15 +75,13 @@ async def _compact_if_due(
     scale = estimator.scale(ctx.model.provider, ctx.model.model)
     window = window_override or ctx.model.context_window
     budget = budget_tokens(window, scale.tokens(sent_anyway(ctx, estimator)))
-    session_id = ctx.facts.turn.session_id
+    session_id = ctx.facts.session_id
     if too_long:
         budget = min(budget, scale.entries(ctx.history))  # whatever we thought would fit
     undone = ctx.past.reach.undone
     due = budget * (1.0 if undone else threshold)
     full = scale.at_most(ctx.history) >= due and scale.entries(ctx.history) >= due
-    many = (
-        ctx.past.left_out >= LEAST_LEFT_OUT and not undone and not ctx.facts.pack.history_messages
-    )
+    many = ctx.past.left_out >= LEAST_LEFT_OUT and not undone and not ctx.pack.history_messages
     if not (full or many) or compactor.rests(session_id):
         return
     keep_entries = ctx.past.rows if many else ENTRIES_MAX
@@ -120,5 +118,5 @@ async def _make_room(ctx: TurnContext, compactor: Compactor, *, known: bool) -> 
 async def _flush_what_waits(compactor: Compactor, ctx: TurnContext) -> None:
     """Give memory the summary's facts that it lacks, because they are new or a crash came."""
     summary = ctx.past.reach.summary
-    if summary and summary.facts and not summary.flushed and not ctx.facts.turn.off_record:
+    if summary and summary.facts and not summary.flushed and not ctx.facts.off_record:
         await compactor.flush(ctx, summary)

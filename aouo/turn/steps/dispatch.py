@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aouo.facts.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
 from aouo.turn import history
-from aouo.turn.caps import TurnCaps
+from aouo.turn.caps import refuse_over
 from aouo.turn.context import DispatchContext
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.shown import last_words
@@ -15,14 +15,14 @@ NUDGE = "[You gave no answer. Say what you found or did, or what you need from t
 LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
-def loop_policy(max_dispatches: int, caps: TurnCaps) -> Step[DispatchContext]:
+def loop_policy(max_dispatches: int, session_tokens_max: int) -> Step[DispatchContext]:
     """Check the number of dispatches and the turn's token caps before each call; `Quota.stream`
     checks the money right after."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         if ctx.iteration >= max_dispatches:
             raise DispatchLimitReached(max_dispatches)
-        caps.refuse_over(ctx.turn)
+        refuse_over(ctx.turn, session_tokens_max)
         await call_next()
 
     return Step("loop policy", run)
@@ -88,7 +88,7 @@ def decide() -> Step[DispatchContext]:
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         await call_next()
-        if ctx.stopped or ctx.again or ctx.said.calls:
+        if ctx.stopped or ctx.again is not None or ctx.said.calls:
             return
         text = ctx.said.text.strip()
         if ctx.finish_reason == "content_filter":

@@ -46,17 +46,17 @@ def retrieval(database: Database, clock: Clock, estimator: Estimator) -> Step[Tu
 def _said(ctx: TurnContext) -> str:
     """The words to look for, "" = nothing is looked for in this turn."""
     facts, first = ctx.facts, ctx.said[0] if ctx.said else None
-    quiet = facts.turn.off_record or ctx.model.brief or facts.pack.memory_policy == "none"
+    quiet = facts.off_record or ctx.model.brief or ctx.pack.memory_policy == "none"
     quiet = quiet or facts.origin in ("journal", "consolidate")
     return first.text if isinstance(first, UserSaid) and not quiet else ""
 
 
 def _journal(tx: Tx, ctx: TurnContext, words: Sequence[str]) -> list[choose.Noted]:
     """Return the newest lines of the journal that fit the words."""
-    if ctx.facts.pack.memory_policy != "full":
+    if ctx.pack.memory_policy != "full":
         return []
     return choose.journal_with(
-        words, journal.newest(tx, ctx.facts.pack.name, ctx.facts.tenant, choose.JOURNAL_LINES)
+        words, journal.newest(tx, ctx.facts.pack, ctx.facts.tenant, choose.JOURNAL_LINES)
     )
 
 

@@ -33,7 +33,7 @@ def platform_gate() -> Step[TurnContext]:
     """Refuse a pack on a platform that its `permissions.platforms` does not name."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        pack, here = ctx.facts.pack, ctx.facts.address.platform
+        pack, here = ctx.pack, ctx.facts.address.platform
         if pack.platforms and here not in pack.platforms:
             raise PlatformRefused(pack.display_name, here, pack.platforms)
         await call_next()
@@ -45,7 +45,7 @@ def quota_gate(quota: Quota) -> Step[TurnContext]:
     """Refuse a turn whose token caps are reached, before anything costs money."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        await quota.check(ctx.facts.pack.name)
+        await quota.check(ctx.facts.pack)
         await call_next()
 
     return Step("quota gate", run, cost="io")
@@ -56,12 +56,12 @@ def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[Tu
     had recorded before a crash."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        turn = ctx.facts.turn
-        limit = min(ctx.facts.pack.history_messages or max_messages, max_messages)
+        facts = ctx.facts
+        limit = min(ctx.pack.history_messages or max_messages, max_messages)
 
         def load(tx: Tx) -> tuple[Past, list[Message], bool]:
-            past = pasts.read(tx, turn.session_id, limit)
-            return past, turns.said(tx, turn.id), results.any_of(tx, turn.session_id)
+            past = pasts.read(tx, facts.session_id, limit)
+            return past, turns.said(tx, facts.id), results.any_of(tx, facts.session_id)
 
         ctx.past, ctx.said, has_handles = await database.read(load)
         if ctx.images and ctx.said and isinstance(ctx.said[0], UserSaid):
@@ -81,9 +81,9 @@ def load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnConte
     """Load the pack's memory files; `read` checks their times, so the next turn sees a write."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        policy = ctx.facts.pack.memory_policy
+        policy = ctx.pack.memory_policy
         if policy != "none":
-            ctx.memory = allowed_memory(read(ctx.facts.pack.name, ctx.facts.tenant), policy)
+            ctx.memory = allowed_memory(read(ctx.facts.pack, ctx.facts.tenant), policy)
         await call_next()
 
     return Step("memory", run, provides=frozenset({"memory"}), cost="io")
@@ -96,17 +96,14 @@ def system_prompt(
     told: set[tuple[str, tuple[str, ...]]] = set()
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        facts = ctx.facts
         scale = estimator.scale(ctx.model.provider, ctx.model.model)
-        fitted = fit(facts.pack, ctx.memory, facts.skill_body, scale)
-        if fitted.left_out and (facts.pack.name, fitted.left_out) not in told:
-            told.add((facts.pack.name, fitted.left_out))
-            log.warning("prompt_cut", pack=facts.pack.name, left_out=fitted.left_out)
-        ctx.left_out = fitted.left_out
-        facts = replace(facts, pack=fitted.pack)
+        pack, memory, ctx.left_out = fit(ctx.pack, ctx.memory, scale)
+        if ctx.left_out and (pack.name, ctx.left_out) not in told:
+            told.add((pack.name, ctx.left_out))
+            log.warning("prompt_cut", pack=pack.name, left_out=ctx.left_out)
         brief, now = ctx.model.brief, clock.now().astimezone()
-        system = prompt.system(persona(), facts, fitted.memory, brief=brief)
-        changing = prompt.changing(facts, fitted.memory, now, brief=brief)
+        system = prompt.system(persona(), pack, memory, brief=brief)
+        changing = prompt.changing(ctx.facts, memory, now, brief=brief)
         ctx.system, ctx.changing = prompt.whole(system), prompt.whole(changing)
         ctx.recording.written(system, changing)
         await call_next()
@@ -121,7 +118,7 @@ def tool_view() -> Step[TurnContext]:
     async def run(ctx: TurnContext, call_next: Next) -> None:
         brief = ctx.model.brief
         await ctx.toolbox.open(
-            _loaded(ctx.said), brief=brief, examples=_examples(ctx.facts.pack) if brief else None
+            _loaded(ctx.said), brief=brief, examples=_examples(ctx.pack) if brief else None
         )
         await call_next()
 

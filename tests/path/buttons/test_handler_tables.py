@@ -8,9 +8,9 @@ import pytest
 
 from aouo.facts.work import Job
 from aouo.flow.handlers.table import on, table
-from aouo.routing.decisions import AnswerGate, Decision, ObeyTap
+from aouo.routing.decisions import AnswerGate, Decision, NameTopic
 
-BOTH = AnswerGate | ObeyTap
+BOTH = AnswerGate | NameTopic
 
 
 async def handle(job: Job, case: object) -> None:
@@ -24,15 +24,15 @@ def test_a_table_of_all_cases_finds_the_handler_of_each() -> None:
 
 
 def test_a_case_without_a_handler_does_not_start() -> None:
-    with pytest.raises(ValueError, match="ObeyTap"):
+    with pytest.raises(ValueError, match="NameTopic"):
         table(BOTH, on(AnswerGate, handle))
 
 
 def test_a_handler_of_no_case_does_not_start() -> None:
     with pytest.raises(ValueError, match="AnswerGate"):
-        table(ObeyTap | int, on(AnswerGate, handle), on(ObeyTap, handle), on(int, handle))
+        table(NameTopic | int, on(AnswerGate, handle), on(NameTopic, handle), on(int, handle))
 
 
 def test_a_case_with_two_handlers_does_not_start() -> None:
     with pytest.raises(ValueError, match="twice"):
-        table(BOTH, on(AnswerGate, handle), on(ObeyTap, handle), on(AnswerGate, handle))
+        table(BOTH, on(AnswerGate, handle), on(NameTopic, handle), on(AnswerGate, handle))

@@ -25,7 +25,7 @@ def add(pipelines):
 
 
 async def counting(ctx, call_next):
-    outputs.append(ctx.facts.turn.id)
+    outputs.append(ctx.facts.id)
     await call_next()
 
 

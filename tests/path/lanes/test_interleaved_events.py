@@ -77,7 +77,7 @@ def test_a_job_that_is_settled_without_a_word_is_noticed(monkeypatch: pytest.Mon
     async def forgetful(self: Flow, job: Job) -> None:
         handled["all"] += 1
         if handled["all"] % 100 == 0:
-            await self._replies.done(job, "forgotten")
+            await self.replies.done(job, "forgotten")
         else:
             await handle(self, job)
 

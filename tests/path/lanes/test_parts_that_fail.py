@@ -13,10 +13,8 @@ from aouo.app import chores
 from aouo.app.lifecycle import Runtime
 from aouo.app.reloading import Reloading
 from aouo.flow.chores.digests import Digests
-from aouo.flow.chores.indexing import Indexing
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
-from aouo.flow.chores.subscribers import Subscribers
 from aouo.flow.chores.titles import Titles
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.waiting_notice import WaitingNotice
@@ -43,10 +41,10 @@ OPTIONAL: dict[str, tuple[object, str]] = {
     "digests": (Digests, "run"),
     "generations": (Generations, "run"),
     "heartbeat": (Heartbeat, "run"),
-    "index": (Indexing, "run"),
+    "index": (chores, "keep_indexed"),
     "journal": (Journaling, "run"),
     "schedules": (Ticking, "run"),
-    "subscribers": (Subscribers, "run"),
+    "subscribers": (chores, "serve"),
     "warming": (Runtime, "_warm_up"),
     "watches": (Watching, "run"),
 }

@@ -153,7 +153,7 @@ async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: Wor
         (note,) = await told(world, "In config.json, this takes effect after a restart")
         heard = await bot.ask("hello")
         state = (await ask_for(world, "status"))["config"]
-        parts = bot.app.generations.now.showing.max_parts
+        parts = bot.app.generations.now.telegram.max_parts
         save(world, telegram={"api_base_url": world.emulator.base_url}, log={"format": "auto"})
         await bot.runtime.reloading.reload()
         left = (await ask_for(world, "status"))["config"]["after_restart"]
@@ -180,7 +180,7 @@ async def test_who_asks_while_a_reload_runs_gets_what_the_file_said_then(world: 
             save(world, telegram={"max_parts": 4})
             more = [group.create_task(bot.runtime.reloading.reload()) for _ in range(20)]
             await asyncio.wait([first, *more])
-        parts = bot.app.generations.now.showing.max_parts
+        parts = bot.app.generations.now.telegram.max_parts
 
     results = {id(one.result()) for one in more}
     assert (parts, len(results)) == (4, 1)
@@ -295,7 +295,7 @@ async def test_a_pack_that_somebody_is_changing_stays_as_it_is_until_that_is_ove
         after = bot.app.generations.now
 
     assert (meanwhile.names, dict(meanwhile.broken)) == (("notes", "vocab"), {})
-    assert after.showing.max_parts == 3
+    assert after.telegram.max_parts == 3
 
 
 async def test_two_hundred_reloads_lose_no_turn(world: World) -> None:

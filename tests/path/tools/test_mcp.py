@@ -97,7 +97,7 @@ async def test_a_model_loads_a_servers_tools_and_calls_them(world: World, journa
     async with world.running() as bot:
         answer = await bot.ask("2 + 3?")
         alive = [is_alive(pid) for pid in starts(journal)]
-        facts = bot.app.generations.now.servers.facts()
+        facts = {one.group: one.facts() for one in bot.app.generations.now.servers}
 
     assert answer.text == "five"
     assert "mcp__fake__add" not in shown(world, 0)
@@ -116,7 +116,7 @@ async def test_a_server_is_not_started_before_somebody_needs_it(
     replies(world, {"fake": stdio(journal)})
     async with world.running() as bot:
         await bot.ask("hello")
-        facts = bot.app.generations.now.servers.facts()
+        facts = {one.group: one.facts() for one in bot.app.generations.now.servers}
 
     assert (starts(journal), facts["mcp:fake"]["state"]) == ([], "not connected")
 
@@ -140,7 +140,7 @@ async def test_a_server_that_is_down_is_said_to_the_model_and_the_bot_answers(
     world.model.say("it is down")
     async with world.running() as bot:
         answer = await bot.ask("use it")
-        facts = bot.app.generations.now.servers.facts()
+        facts = {one.group: one.facts() for one in bot.app.generations.now.servers}
 
     assert answer.text == "it is down"
     why = "there is no program 'no-such-program'"
@@ -193,7 +193,7 @@ async def one(settings: Mapping[str, Any], clock: FastClock) -> AsyncGenerator[S
         session_through(clock=clock) as session,
         supervised({"fake": server}, clock, session) as servers,
     ):
-        yield servers.sources[0]
+        yield servers[0]
 
 
 async def use(server: Server, name: str, **arguments: Any) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from aouo.guard.reach import Reach
 from aouo.triggers.looking import Looking
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually
@@ -31,8 +30,8 @@ class Disk:
     def __init__(self) -> None:
         self.answers, self.asked, self.refuses = threading.Event(), 0, ""
 
-    def refusal(self, pack: str, path: Path) -> str:
-        del pack, path
+    def refusal(self, fence: object, protection: object, pack: str, path: Path) -> str:
+        del fence, protection, pack, path
         self.asked += 1
         why = self.refuses
         self.answers.wait(WAIT_S)
@@ -42,7 +41,7 @@ class Disk:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     disk = Disk()
-    monkeypatch.setattr(Reach, "refusal", disk.refusal)
+    monkeypatch.setattr("aouo.app.tools.refusal", disk.refusal)
     return disk
 
 
