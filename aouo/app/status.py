@@ -82,11 +82,10 @@ class Health:
         clock, telegram = self._shared.clock, self._shared.telegram
         since_s = (clock.now() - self._since).total_seconds()
 
-        def look(tx: Tx) -> tuple[dict[str, int], list[jobs.Waiting], deliveries.Unsent]:
-            return jobs.count_by_state(tx), jobs.first_ready(tx), deliveries.unsent(tx)
-
-        states, waiting, unsent = await self._shared.database.read(look)
-        idle = [one.since for one in waiting if not self._bell.is_at_work(one.lane)]
+        states, waiting, (queued, oldest, unknown) = await self._shared.database.read(
+            lambda tx: (jobs.count_by_state(tx), jobs.first_ready(tx), deliveries.unsent(tx))
+        )
+        idle = [since for lane, since in waiting if not self._bell.is_at_work(lane)]
         answered_s = telegram.answered_s if telegram else None
         unheard_s = (since_s if answered_s is None else answered_s) if telegram else None
         problem = str(telegram.state["problem"]) if telegram else ""
@@ -97,11 +96,11 @@ class Health:
             "since": iso(self._since),
             "last_poll_s": None if answered_s is None else round(answered_s, 1),
             "jobs": {state: states.get(state, 0) for state in ("ready", "running", "parked")},
-            "oldest_waiting_s": _age_s(clock, *(one.since for one in waiting)),
+            "oldest_waiting_s": _age_s(clock, *(since for _, since in waiting)),
             "outbox": {
-                "queued": unsent.queued,
-                "oldest_s": _age_s(clock, unsent.since),
-                "unknown": unsent.unknown,
+                "queued": queued,
+                "oldest_s": _age_s(clock, oldest),
+                "unknown": unknown,
             },
             "lanes": self._bell.at_work,
             "failed_parts": self._parts.failing,

@@ -207,10 +207,6 @@ _ON_THE_LOOP = ("busy_timeout=0", "wal_autocheckpoint=0", "synchronous=NORMAL")
 """The loop waits for no other process's lock, and never for the disk."""
 
 
-class _Occupied(Exception):
-    """A transaction cannot begin without waiting."""
-
-
 class _Writer(threading.Thread):
     """The thread with the one connection that writes; `None` in its queue ends it.
 
@@ -226,13 +222,11 @@ class _Writer(threading.Thread):
         self._connection: sqlite3.Connection | None = None
         self._borrowed = False
 
-    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, Tx]:
+    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, Tx] | None:
         """Run `work` in a transaction of its own, on the caller's thread, without waiting.
 
-        Returns its result, and what it says is to be done after the commit.
-
-        Raises:
-            _Occupied: another process writes.
+        Returns its result, and what it says is to be done after the commit; None = it was not run,
+        because another process writes.
         """
         connection = self._connection
         assert connection is not None
@@ -240,8 +234,8 @@ class _Writer(threading.Thread):
         tx = Tx(connection)
         try:
             connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise _Occupied from error
+        except sqlite3.OperationalError:
+            return None
         try:
             result = work(tx)
             failpoint.reached("before commit")
@@ -360,16 +354,13 @@ class Database:
         `brief` says that `work` is a few indexed statements: unless it is durable too, it may run
         on the loop's thread, though never before an older request: order is kept.
         """
-        if brief and not durable and not self._asked:
-            try:
-                result, tx = self._writer.at_once(work)
-            except _Occupied:
-                pass
-            else:
-                self._tell_of(tx.touched)
-                if tx.forgets:
-                    await self._ask(Tx.forget, durable=False)
-                return result
+        at_once = brief and not durable and not self._asked
+        if at_once and (done := self._writer.at_once(work)):
+            result, tx = done
+            self._tell_of(tx.touched)
+            if tx.forgets:
+                await self._ask(Tx.forget, durable=False)
+            return result
         return await self._ask(work, durable=durable)
 
     def listen(self, what: str, changed: Callable[[], None]) -> None:

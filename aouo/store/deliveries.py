@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
@@ -254,18 +254,9 @@ def waiting(tx: Tx) -> int:
     return row["n"] if row else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Unsent:
-    """How many messages are queued or being sent, since when the oldest one is ("" = none), and of
-    how many nobody knows whether they arrived."""
-
-    queued: int
-    since: str
-    unknown: int
-
-
-def unsent(tx: Tx) -> Unsent:
-    """Return what has not left, or may not have."""
+def unsent(tx: Tx) -> tuple[int, str, int]:
+    """Return how many messages are queued or being sent, since when the oldest one is ("" = none),
+    and of how many nobody knows whether they arrived."""
     row = tx.one(
         "SELECT (SELECT count(*) FROM deliveries WHERE state = 'unknown') AS unknown, "
         "coalesce((SELECT created_at FROM deliveries WHERE state = 'sending' ORDER BY id LIMIT 1), "
@@ -275,7 +266,7 @@ def unsent(tx: Tx) -> Unsent:
     )
     assert row is not None
     moments: list[str] = [at for at in (row["sending"], row["queued"]) if at]
-    return Unsent(waiting(tx), min(moments, default=""), row["unknown"])
+    return waiting(tx), min(moments, default=""), row["unknown"]
 
 
 def cut_off(tx: Tx, now: str) -> list[Delivery]:

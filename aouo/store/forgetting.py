@@ -7,7 +7,8 @@ disk, several times as long as a part takes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 from aouo.facts.events import Inbound, Text
 from aouo.store import media, prompts, results
@@ -18,14 +19,8 @@ MESSAGES_AT_ONCE = 40
 TURNS_AT_ONCE = 40
 JOBS_AT_ONCE = 100
 _SESSIONS_AT_ONCE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What a part did: how many it forgot, and the last row it looked at, 0 = there are no more."""
-
-    many: int
-    upto: int
+Forgotten: TypeAlias = tuple[int, int]
+"""What a part did: how many it forgot, and the last row it looked at, 0 = there are no more."""
 
 
 def forget_deliveries(tx: Tx, before: str, after: int) -> Forgotten:
@@ -37,7 +32,7 @@ def forget_deliveries(tx: Tx, before: str, after: int) -> Forgotten:
     )
     old = [row["id"] for row in rows if row["created_at"] < before]
     if not old:
-        return Forgotten(0, 0)
+        return 0, 0
     many = tx.run(
         "DELETE FROM deliveries WHERE id > ? AND id <= ? AND settled_at <> '' AND settled_at < ? "
         "AND state NOT IN ('queued', 'sending', 'live')",
@@ -45,7 +40,7 @@ def forget_deliveries(tx: Tx, before: str, after: int) -> Forgotten:
         old[-1],
         before,
     )
-    return Forgotten(many, old[-1] if len(old) == len(rows) else 0)
+    return many, old[-1] if len(old) == len(rows) else 0
 
 
 def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
@@ -76,7 +71,7 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
             session,
         )
     upto = old[-1]["id"] if old and len(old) == len(rows) else 0
-    return Forgotten(len(over) + len(brought), upto)
+    return len(over) + len(brought), upto
 
 
 def forget_jobs(tx: Tx, before: str, after: int) -> Forgotten:
@@ -95,7 +90,7 @@ def forget_jobs(tx: Tx, before: str, after: int) -> Forgotten:
         for row in old
         if not row["answered"] and "" < row["settled_at"] < before
     ]
-    return Forgotten(sum(emptied), old[-1]["id"] if old and len(old) == len(rows) else 0)
+    return sum(emptied), old[-1]["id"] if old and len(old) == len(rows) else 0
 
 
 def end_sessions(tx: Tx, before: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress, Lane
@@ -462,21 +462,13 @@ def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]
     return inbound_of(row), [(waiting["id"], inbound_of(waiting)) for waiting in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The oldest ready job of a lane: since when it is stored."""
-
-    lane: Lane
-    since: str
-
-
-def first_ready(tx: Tx) -> list[Waiting]:
-    """Return the oldest ready job of each lane, oldest first."""
+def first_ready(tx: Tx) -> list[tuple[Lane, str]]:
+    """Return each lane with ready jobs, and since when the oldest is stored, oldest first."""
     rows = tx.all(
         "SELECT j.lane, j.created_at FROM (SELECT min(id) AS id FROM jobs WHERE state = 'ready' "
         "GROUP BY lane) AS f JOIN jobs AS j ON j.id = f.id ORDER BY j.id"
     )
-    return [Waiting(Lane(row["lane"]), row["created_at"]) for row in rows]
+    return [(Lane(row["lane"]), row["created_at"]) for row in rows]
 
 
 def count(tx: Tx) -> int:

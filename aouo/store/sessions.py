@@ -118,26 +118,15 @@ TITLE: LiteralString = (
 untrusted text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A session in a list that a person chooses from."""
-
-    id: str
-    title: str
-    updated_at: str
-    messages: int
-
-
-def recent(key: str, limit: int) -> Query[list[Listed]]:
-    """The newest sessions with this key that hold anything; titles fall back to the first words."""
+def recent(key: str, limit: int) -> Query[list[tuple[str, str, str]]]:
+    """The newest sessions with this key that hold anything: (id, title, time of the last change);
+    titles fall back to the first words."""
     return Query(
-        "SELECT s.id, s.updated_at, " + TITLE + ", (SELECT count(*) FROM messages AS m "
-        "WHERE m.session_id = s.id AND m.visible = 1) AS n FROM sessions AS s "
-        "WHERE s.session_key = ? AND EXISTS (SELECT 1 FROM messages AS m "
-        "WHERE m.session_id = s.id AND m.visible = 1) "
+        "SELECT s.id, s.updated_at, " + TITLE + " FROM sessions AS s WHERE s.session_key = ? "
+        "AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1) "
         "ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?",
         (key, limit),
-        lambda rows: [Listed(row["id"], row["title"], row["updated_at"], row["n"]) for row in rows],
+        lambda rows: [(row["id"], row["title"], row["updated_at"]) for row in rows],
     )
 
 

@@ -48,24 +48,6 @@ class TurnLine:
     """Those that have no known price, so that their cost is not in `cost_usd`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which turns; "" = whatever they are. `reason` is a part of it, `model` as `provider/model` or
-    the model alone, `since` and `until` bound when a turn began: moments as they are stored, the
-    later one not included. `older` is the id of the turn before which to go on."""
-
-    pack: str = ""
-    person: str = ""
-    status: str = ""
-    origin: str = ""
-    model: str = ""
-    reason: str = ""
-    session: str = ""
-    since: str = ""
-    until: str = ""
-    older: str = ""
-
-
 _LOOKED_BACK = 200
 """How many of a chat's newest messages, and of a session's newest turns, are looked at."""
 _FOUND: LiteralString = (
@@ -136,10 +118,26 @@ def newest_here(
     return Query(sql, (*looked_back, *here, person, person), _first)
 
 
-def newest(wanted: Wanted, limit: int) -> Query[list[TurnLine]]:
-    """Find turns, newest first.
+def newest(
+    limit: int,
+    *,
+    pack: str = "",
+    person: str = "",
+    status: str = "",
+    origin: str = "",
+    model: str = "",
+    reason: str = "",
+    session: str = "",
+    since: str = "",
+    until: str = "",
+    older: str = "",
+) -> Query[list[TurnLine]]:
+    """Find turns, newest first; "" = whatever they are.
 
-    What is told of none that is off the record finds none of them.
+    `reason` is a part of it, `model` as `provider/model` or the model alone. `since` and `until`
+    bound when a turn began: moments as they are stored, the later one not included. `older` is the
+    id of the turn before which to go on. What is told of none that is off the record finds none of
+    them.
     """
     conditions: list[LiteralString] = ["1"]
     values: list[str | int] = []
@@ -149,16 +147,16 @@ def newest(wanted: Wanted, limit: int) -> Query[list[TurnLine]]:
             conditions.append(condition)
             values.extend(given)
 
-    have("t.id < ?", wanted.older)
-    have("t.status = ?", wanted.status)
-    have("t.started_at >= ?", wanted.since)
-    have("t.started_at < ?", wanted.until)
-    have("t.off_record = 0 AND t.session_id = ?", wanted.session)
-    have("t.off_record = 0 AND t.pack = ?", wanted.pack)
-    have("t.off_record = 0 AND j.person = ?", wanted.person)
-    have("t.off_record = 0 AND j.origin = ?", wanted.origin)
-    have("t.off_record = 0 AND instr(lower(t.reason), lower(?)) > 0", wanted.reason)
-    have("t.off_record = 0 AND " + _SAME_MODEL, wanted.model)
+    have("t.id < ?", older)
+    have("t.status = ?", status)
+    have("t.started_at >= ?", since)
+    have("t.started_at < ?", until)
+    have("t.off_record = 0 AND t.session_id = ?", session)
+    have("t.off_record = 0 AND t.pack = ?", pack)
+    have("t.off_record = 0 AND j.person = ?", person)
+    have("t.off_record = 0 AND j.origin = ?", origin)
+    have("t.off_record = 0 AND instr(lower(t.reason), lower(?)) > 0", reason)
+    have("t.off_record = 0 AND " + _SAME_MODEL, model)
     sql: LiteralString = (
         "WITH found AS ("
         + _FOUND

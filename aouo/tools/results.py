@@ -10,8 +10,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import Action
 from aouo.store import results
-from aouo.store.database import Database
-from aouo.store.results import StoredResult
+from aouo.store.database import Database, Tx
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.envelope import still_untrusted
 
@@ -47,17 +46,14 @@ class Results:
 
     async def keep(self, action: Action, text: str) -> str:
         """Store the redacted text of a call and return its handle; the same call replaces it."""
-        result = StoredResult(
-            id=f"r_{action.call_id[-6:].lower()}",
-            session_id=action.session_id,
-            turn_id=action.turn_id,
-            call_id=action.call_id,
-            tool=action.tool,
-            text=text,
-        )
-        now = stamp(self._clock)
-        await self._database.transact(lambda tx: results.put(tx, result, now))
-        return await asyncio.to_thread(handle, result.id, text)
+        now, result_id = stamp(self._clock), f"r_{action.call_id[-6:].lower()}"
+
+        def put(tx: Tx) -> None:
+            call = {"turn_id": action.turn_id, "call_id": action.call_id, "tool": action.tool}
+            results.put(tx, action.session_id, result_id, text, now, **call)
+
+        await self._database.transact(put)
+        return await asyncio.to_thread(handle, result_id, text)
 
     async def text_of(self, session_id: str, result_id: str) -> str:
         """Return the whole text of a handle.

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +141,7 @@ class _Room:
                         yield Frame("message", self._facts(address, row), str(known))
                 if now != standing:
                     standing = now
-                    yield Frame("standing", asdict(now))
+                    yield Frame("standing", now)
                 while window.passing:
                     kind, text = window.passing.popleft()
                     yield Frame(kind, {"text": text})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -82,14 +81,14 @@ class _Room:
         told = await self._told(files, newest)
         (whose,) = await described(self._shown, [tenant])
         people = await described(
-            self._shown, [f"tg_{person}" for person in {one.person for one in changes} if person]
+            self._shown, [f"tg_{person}" for person in {one["person"] for one in changes} if person]
         )
         labels = {one["tenant"]: one["label"] for one in people}
         return {
             **whose,
             "files": told,
             "changes": [
-                {**asdict(one), "person": labels.get(f"tg_{one.person}", one.person)}
+                {**one, "person": labels.get(f"tg_{one['person']}", one["person"])}
                 for one in changes
             ],
             "undo": history.undoable(changes),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
@@ -22,7 +22,6 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
-from aouo.store.schedule_report import Watched
 from aouo.triggers.schedules import HISTORY, PROMPT_CHARS
 from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
@@ -198,8 +197,9 @@ def _run(run: ScheduleRun, turn: str) -> Facts:
     return {**asdict(run), "outcome": outcome, "turn": turn}
 
 
-def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:
-    known = {(one.pack, one.id): one for one in found}
+def _watches(
+    packs: Sequence[Pack], known: Mapping[tuple[str, str], tuple[int, str, str]]
+) -> list[Facts]:
     return [
         _watch(pack, watch, known.get((pack.name, watch.id)))
         for pack in packs
@@ -207,13 +207,13 @@ def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:
     ]
 
 
-def _watch(pack: Pack, watch: Watch, found: Watched | None) -> Facts:
-    failures = found.failures if found else 0
+def _watch(pack: Pack, watch: Watch, found: tuple[int, str, str] | None) -> Facts:
+    failures, why, next_look = found or (0, "", "")
     what = "rows" if watch.sql else "file" if watch.file else "url"
     if not pack.manifest.permissions.cron:
         said = text("unasked.watch-forbidden")
-    elif found and failures:
-        said = watch_fails(pack.name, watch.id, failures, found.why, is_off=failures >= FAILURES)
+    elif failures:
+        said = watch_fails(pack.name, watch.id, failures, why, is_off=failures >= FAILURES)
     else:
         said = text("unasked.watch-on" if found else "unasked.watch-new")
     return {
@@ -223,5 +223,5 @@ def _watch(pack: Pack, watch: Watch, found: Watched | None) -> Facts:
         "looks_at": text(f"unasked.looks-{what}"),
         "failures": failures,
         "state": said,
-        "next_look": found.next_look if found and failures < FAILURES else "",
+        "next_look": next_look if failures < FAILURES else "",
     }

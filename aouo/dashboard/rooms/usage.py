@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -18,7 +17,6 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
 from aouo.store import turn_lines, turn_sums, usage_days, usage_report
-from aouo.store.turn_sums import RefusedCalls
 from aouo.store.usage_days import Range
 from aouo.store.usage_report import DAYS_MAX
 from aouo.words.models import no_answer_because
@@ -103,9 +101,9 @@ class _Room:
             refused = await snapshot.ask(turn_sums.refused_calls(*days))
         return {
             **named,
-            **asdict(sums),
+            **sums,
             "slowest": slowest,
-            "tries": [asdict(one) | {"why": no_answer_because(one.error)} for one in tries],
+            "tries": [one | {"why": no_answer_because(one["error"])} for one in tries],
             "refused": await asyncio.to_thread(_refused, refused, self._shown.redactor()),
         }
 
@@ -135,7 +133,5 @@ class _Room:
         return {"from": found[0], "to": found[1]}, found
 
 
-def _refused(found: Sequence[RefusedCalls], redactor: Redactor) -> list[Facts]:
-    return [
-        {**asdict(one), "reason": beginning(redactor, one.reason, _REASON_CHARS)} for one in found
-    ]
+def _refused(refused: Sequence[Facts], redactor: Redactor) -> list[Facts]:
+    return [{**one, "reason": beginning(redactor, one["reason"], _REASON_CHARS)} for one in refused]
