@@ -23,7 +23,7 @@ from aouo.commands.working import Jobs
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
-from aouo.facts.ports import Files
+from aouo.facts.ports import Fetch
 from aouo.facts.schedule import ZoneOf
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
@@ -86,14 +86,14 @@ def flow_of(
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = shared.clock, shared.database, Waiting()
-    files: dict[str, Files] = {"web": uploads}
+    fetches: dict[str, Fetch] = {"web": uploads.fetch}
     if shared.telegram:
-        files["tg"] = shared.telegram
+        fetches["tg"] = shared.telegram.fetch
     intake = Intake(
         database=database,
         clock=clock,
         folder=shared.home.media,
-        files=files,
+        fetches=fetches,
         show=outbox.action,
     )
     editing = Editing(database=database, clock=clock, outbox=outbox, replies=replies)
@@ -172,7 +172,7 @@ def flow_of(
         outbox=outbox,
         owner=lambda: generations.now.owner,
         bundled=lambda: {folder.name: folder for folder in sample_packs()},
-        files=files,
+        fetches=fetches,
         folder=shared.home.media,
         provide=setting_up.provide,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -35,27 +34,22 @@ UNCLAIMED_S = 60.0
 """So long may a message wait where nobody is at work; a busy lane may have it wait for hours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """What is looked at, in seconds: since Telegram answered (None = it is not asked); whether the
-    task that asks it goes on; what it says; since when a message waits in a lane without work."""
+def reasons(
+    unheard_s: float | None, *, listens: bool, problem: str, unclaimed_s: float
+) -> list[str]:
+    """Return why we are not healthy, none = we are.
 
-    unheard_s: float | None
-    listens: bool
-    problem: str
-    unclaimed_s: float
-
-
-def reasons(signs: Signs) -> list[str]:
-    """Return why we are not healthy, none = we are."""
+    `unheard_s` since Telegram answered, None = it is not asked; `listens`: the task that asks it
+    goes on; `problem` is what it says; `unclaimed_s` since a message waits in a lane without work.
+    """
     found: list[str] = []
-    if not signs.listens:
+    if not listens:
         found.append("The task that asks Telegram hangs.")
-    if signs.unheard_s is not None and signs.unheard_s > UNHEARD_S:
-        why = f": {signs.problem}" if signs.problem else ""
-        found.append(f"Telegram has not answered for {signs.unheard_s:.0f} s{why}")
-    if signs.unclaimed_s > UNCLAIMED_S:
-        found.append(f"A message waits for {signs.unclaimed_s:.0f} s, and nobody is at work on it.")
+    if unheard_s is not None and unheard_s > UNHEARD_S:
+        why = f": {problem}" if problem else ""
+        found.append(f"Telegram has not answered for {unheard_s:.0f} s{why}")
+    if unclaimed_s > UNCLAIMED_S:
+        found.append(f"A message waits for {unclaimed_s:.0f} s, and nobody is at work on it.")
     return found
 
 
@@ -89,7 +83,9 @@ class Health:
         answered_s = telegram.answered_s if telegram else None
         unheard_s = (since_s if answered_s is None else answered_s) if telegram else None
         problem = str(telegram.state["problem"]) if telegram else ""
-        found = reasons(Signs(unheard_s, self.listens, problem, _age_s(clock, *idle)))
+        found = reasons(
+            unheard_s, listens=self.listens, problem=problem, unclaimed_s=_age_s(clock, *idle)
+        )
         return {
             "ok": not found,
             "reasons": found,

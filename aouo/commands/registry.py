@@ -66,7 +66,7 @@ class AddedCommand:
 
     line: str
     run: Callable[[CommandCall], Awaitable[Result]]
-    takes: Takes = Takes.WORDS
+    takes: Takes = "words"
 
 
 @dataclass(frozen=True, slots=True)

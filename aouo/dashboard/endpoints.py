@@ -21,27 +21,20 @@ NAME_MAX = 300
 
 
 class NotShown(Refused):
-    """A request is refused with a sentence; `status` is that of HTTP."""
+    """A request is refused with a sentence; `status` is that of HTTP. A plain `Refused` is 409: it
+    cannot be done as things are."""
 
     status = 400
+
+    def __init__(self, why: str, status: int = 0) -> None:
+        super().__init__(why)
+        self.status = status or self.status
 
 
 class NotFound(NotShown):
     """What the request names is not there."""
 
     status = 404
-
-
-class Conflict(NotShown):
-    """It cannot be done as things are."""
-
-    status = 409
-
-
-class TooLarge(NotShown):
-    """What the request brings is more than is taken."""
-
-    status = 413
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +136,8 @@ class Frame:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """Events for as long as somebody listens; closed when they go."""
-
-    frames: AsyncGenerator[Frame]
-
-
-Answered: TypeAlias = Facts | Answer | Download | Frames
+Answered: TypeAlias = Facts | Answer | Download | AsyncGenerator[Frame]
+"""Frames come for as long as somebody listens; they are closed when they go."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 import structlog
 
 from aouo.app.lifecycle import Runtime
-from aouo.dashboard.endpoints import Conflict
-from aouo.facts.errors import AouoError
+from aouo.facts.errors import AouoError, Refused
 from aouo.facts.ports import Clock, stamp
 from aouo.packs.evals.cases import Eval
 from aouo.packs.evals.process import run_evals
@@ -40,9 +39,9 @@ class EvalRuns:
         """The run that goes on: its pack, how many evals, since when (UTC, as it is stored)."""
 
     def begin(self, pack: Pack, found: Sequence[Eval], bot: Runtime) -> Facts:
-        """Begin a run, which ends with the bot at the latest. Raises: Conflict, while one runs."""
+        """Begin a run, which ends with the bot at the latest. Raises: Refused, while one runs."""
         if self.running:
-            raise Conflict(
+            raise Refused(
                 f"Evals of {self.running['pack']} run already: wait for them or stop them."
             )
         since = stamp(self._clock)
@@ -55,9 +54,9 @@ class EvalRuns:
         return self.running
 
     async def stop(self, pack: str) -> None:
-        """End the run of a pack's evals. Raises: Conflict, if there is none."""
+        """End the run of a pack's evals. Raises: Refused, if there is none."""
         if self._task is None or self.running is None or self.running["pack"] != pack:
-            raise Conflict(f"No eval of {pack} runs.")
+            raise Refused(f"No eval of {pack} runs.")
         self._task.cancel()
         await asyncio.wait([self._task])
 

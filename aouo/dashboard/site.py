@@ -6,7 +6,7 @@ import asyncio
 import html
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -21,7 +21,6 @@ from aouo.dashboard.endpoints import (
     Answered,
     Download,
     Endpoint,
-    Frames,
     NotShown,
     is_text,
 )
@@ -189,8 +188,8 @@ class Site:
         match answered:
             case Download():
                 return await downloaded(request, answered)
-            case Frames(frames):
-                return await streamed(request, frames, self._redactor)
+            case AsyncGenerator():
+                return await streamed(request, answered, self._redactor)
             case Answer(status, facts):
                 pass
             case facts:

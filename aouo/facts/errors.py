@@ -2,9 +2,7 @@
 
 AouoError
 ├── SetupError               the owner: edit a file and start again
-│   ├── PackError
-│   ├── HomeLocked           another process works on this home (exit 4)
-│   └── TokenContested       another process polls this token (exit 4)
+│   └── PackError
 ├── Refused                  the person: told in the chat, logged at info
 │   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
 │   ├── PlatformRefused      the pack does not answer in this kind of chat
@@ -12,8 +10,7 @@ AouoError
 │   ├── BudgetExceeded       the call might cost more than is left of today's budget
 │   ├── PriceUnknown         a budget is set, and the model has no price
 │   ├── NothingToRetry       /retry where nothing was asked
-│   ├── ChosenBefore         a tap on a message whose choice is made
-│   ├── DraftOver            *Stop* below an answer that is over
+│   ├── TooLate              a tap on a message whose choice is made, or whose answer is over
 │   ├── DispatchLimitReached
 │   ├── TooMuchToRead         a lookup takes too long, or finds too much
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
@@ -42,7 +39,6 @@ AouoError
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
 │   ├── RecipientGone        stop sending to this chat
-│   │   └── MayNotWrite       muted: an administrator of the chat has to do something
 │   ├── DeliveryRefused      this message as it is will never be taken
 │   │   ├── TopicGone         the topic is closed or deleted
 │   │   ├── NoTopics          the chat has no topics
@@ -52,11 +48,8 @@ AouoError
 │   ├── ChatMoved             the group became a supergroup
 │   └── DeliveryUnknown      it may have arrived: never send it twice
 ├── FileNotFetched           the person: a file of theirs did not reach us
-│   ├── FileTooBig           the server does not give away one of that size
-│   └── FileGone             the server does not have it any more
 ├── ToolFailed               the model: read as the tool's result
 │   └── OutcomeUnknown        it may have taken effect: never repeat it blindly
-│       └── MayHaveArrived    a message that a tool sent may be in the chat
 ├── Unstorable               nobody: the database cannot hold the values
 ├── LostClaim                nobody: another worker holds the job now
 ├── StopAsked                nobody: the person ended this job by /stop
@@ -85,15 +78,17 @@ class TurnFailed(AouoError):
 class SetupError(AouoError):
     """The owner has to change something; `fix` says what: one line, and below it what to write.
 
-    `exit_code` is the exit code of a command line verb (contract, "Command line").
+    `exit_code` is the exit code of a command line verb (contract, "Command line"): 4 where another
+    process holds what we need, the home or the token; 0 = that of the class.
     """
 
     exit_code = 3
 
-    def __init__(self, problem: str, *, fix: str = "") -> None:
+    def __init__(self, problem: str, *, fix: str = "", exit_code: int = 0) -> None:
         super().__init__(problem)
         self.problem = problem
         self.fix = fix
+        self.exit_code = exit_code or self.exit_code
 
     def __str__(self) -> str:
         return f"{self.problem} {self.fix}".strip()
@@ -101,18 +96,6 @@ class SetupError(AouoError):
 
 class PackError(SetupError):
     """A pack that cannot be loaded; the runtime and the other packs go on."""
-
-
-class HomeLocked(SetupError):
-    """Another process holds the home's lock."""
-
-    exit_code = 4
-
-
-class TokenContested(SetupError):
-    """Telegram keeps answering 409: another process polls this token."""
-
-    exit_code = 4
 
 
 class Refused(AouoError):
@@ -204,12 +187,8 @@ class NothingToRetry(Refused):
     """There is no turn that could be run again."""
 
 
-class DraftOver(Refused):
-    """The person stopped an answer that is over already."""
-
-
-class ChosenBefore(Refused):
-    """Another button of the same message was tapped before."""
+class TooLate(Refused):
+    """The person tapped below an answer that is over, or a second button of one message."""
 
 
 class DispatchLimitReached(Refused):
@@ -386,11 +365,14 @@ class FloodControl(DeliveryError):
 
 
 class RecipientGone(DeliveryError):
-    """The bot was blocked or kicked, or the chat was deleted; do not try this chat again."""
+    """The bot was blocked or kicked, or the chat was deleted; do not try this chat again.
 
+    `muted`: the bot is in the chat, but may not write there.
+    """
 
-class MayNotWrite(RecipientGone):
-    """The bot is in the chat, but may not write there."""
+    def __init__(self, message: str, *, muted: bool = False) -> None:
+        super().__init__(message)
+        self.muted = muted
 
 
 class DeliveryRefused(DeliveryError):
@@ -434,20 +416,16 @@ class DeliveryUnknown(DeliveryError):
 
 
 class FileNotFetched(AouoError):
-    """A file that a person sent could not be downloaded; `str` is for the log only."""
+    """A file that a person sent could not be downloaded; `str` is for the log only.
 
+    `limit_bytes`: it is larger than the server hands out, 0 = it is not. `gone`: the server does
+    not have it any more.
+    """
 
-class FileTooBig(FileNotFetched):
-    """The file has `size_bytes` (0 = unknown); the server hands out `limit_bytes` at most."""
-
-    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
-        super().__init__(f"{size_bytes} bytes, {limit_bytes} at most")
-        self.size_bytes = size_bytes
+    def __init__(self, message: str, *, limit_bytes: int = 0, gone: bool = False) -> None:
+        super().__init__(message)
         self.limit_bytes = limit_bytes
-
-
-class FileGone(FileNotFetched):
-    """The server does not have it any more."""
+        self.gone = gone
 
 
 class ToolFailed(AouoError):
@@ -474,11 +452,10 @@ class OutcomeUnknown(ToolFailed):
         return f"[outcome unknown: {' '.join(filter(None, (str(self), self.then)))}]"
 
 
-class MayHaveArrived(OutcomeUnknown):
-    """A tool sent something to the chat, and no answer came."""
-
-    def __init__(self, more: str = "") -> None:
-        super().__init__(f"it may have arrived, do not send it again. {more}".rstrip(), then="")
+def may_have_arrived(more: str = "") -> OutcomeUnknown:
+    """Return the error for a tool that sent something to the chat, when no answer came."""
+    why = f"it may have arrived, do not send it again. {more}".rstrip()
+    return OutcomeUnknown(why, then="")
 
 
 class LostClaim(AouoError):

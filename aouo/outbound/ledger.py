@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import MayNotWrite, RecipientGone, TopicGone
+from aouo.facts.errors import RecipientGone, TopicGone
 from aouo.facts.events import Event
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
@@ -106,7 +106,7 @@ class Ledger:
             since = gone.close(tx, address, reason, now)
             failed = _failures(tx, waiting)
             owner = self._owner().chat
-            if owner is None or not isinstance(error, MayNotWrite):
+            if owner is None or not error.muted:
                 return None, failed
             said, key = (
                 delivering.may_not_write(address.chat_id),

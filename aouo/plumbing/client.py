@@ -30,9 +30,7 @@ class NotRunning(SetupError):
 class NoAnswer(SetupError):
     """The bot is there and says no, or says nothing."""
 
-    def __init__(self, problem: str, *, fix: str = "", exit_code: int = 1) -> None:
-        super().__init__(problem, fix=fix)
-        self.exit_code = exit_code
+    exit_code = 1
 
 
 def ask(

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo.facts.errors import HomeLocked, SetupError
+from aouo.facts.errors import SetupError
 
 APART = ".apart"
 """A marker file in a pack's private folder: all private data was moved there
@@ -181,7 +181,7 @@ class Home:
         """Lock the home for this process until the lock is closed or the process ends.
 
         Raises:
-            HomeLocked: another process holds the lock.
+            SetupError: another process holds the lock.
         """
         return _HomeLock(self)
 
@@ -196,9 +196,10 @@ class _HomeLock:
         try:
             if not _flock(self._descriptor, fcntl.LOCK_EX, tries=5):
                 holder = running_pid(home)
-                raise HomeLocked(
+                raise SetupError(
                     f"Another aouo{f' (pid {holder})' if holder else ''} works on {home.path}.",
                     fix="Stop it with `aouo stop`, or name another folder with --home.",
+                    exit_code=4,
                 )
             write_atomically(self._pid_file, f"{os.getpid()}\n")
         except BaseException:

@@ -11,20 +11,17 @@ from typing import Any
 
 from aouo.commands.menu import menu_of
 from aouo.dashboard.endpoints import (
-    Conflict,
     Download,
     Endpoint,
     Frame,
-    Frames,
     NotFound,
     NotShown,
-    TooLarge,
     number,
     phrase,
 )
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
-from aouo.facts.errors import FileNotFetched, FileTooBig, ToolFailed
+from aouo.facts.errors import FileNotFetched, Refused, ToolFailed
 from aouo.facts.ports import Media
 from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
 from aouo.flow.web_chat import NotSaid, WebChat
@@ -111,9 +108,9 @@ class _Room:
             "running": self._shown.runtime is not None,
         }
 
-    async def events(self, chat: str, after: int) -> Frames:
+    async def events(self, chat: str, after: int) -> AsyncGenerator[Frame]:
         address, messenger = self._address(chat), self._chat.messenger
-        return Frames(self._frames(address, messenger, after))
+        return self._frames(address, messenger, after)
 
     async def _frames(
         self, address: ConversationAddress, messenger: WebMessenger, known: int
@@ -178,11 +175,11 @@ class _Room:
         address = self._address(chat)
         try:
             return {"file": await self._chat.uploads.take(address, name, content)}
-        except FileTooBig as error:
-            limit = f"{error.limit_bytes // 1024**2} MB"
-            raise TooLarge(f"The file is too large: {limit} at most.") from error
         except FileNotFetched as error:
-            raise Conflict("The file cannot be stored on this machine's disk.") from error
+            if error.limit_bytes:
+                limit = f"{error.limit_bytes // 1024**2} MB"
+                raise NotShown(f"The file is too large: {limit} at most.", 413) from error
+            raise Refused("The file cannot be stored on this machine's disk.") from error
 
     async def file(self, chat: str, message: str, number: str) -> Download:
         address = self._address(chat)

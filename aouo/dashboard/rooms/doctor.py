@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from aouo.app.services import configured, key_missing
 from aouo.config.file import look_at
 from aouo.config.settings import Settings
-from aouo.dashboard.endpoints import Conflict, Endpoint
+from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.examining import examine
 from aouo.dashboard.shown import Shown
+from aouo.facts.errors import Refused
 from aouo.facts.ports import iso
 from aouo.plumbing.verbs import Facts
 
@@ -28,7 +29,7 @@ def doctor(shown: Shown) -> Sequence[Endpoint]:
         """Run the checks; `fast` leaves out what needs the network."""
         nonlocal last
         if alone.locked():
-            raise Conflict("The checks run already; wait for their end.")
+            raise Refused("The checks run already; wait for their end.")
         async with alone:
             found = await examine(shown.home, shown.environ, fast=fast)
             last = {**found, "fast": fast, "at": iso(shown.clock.now())}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
+from aouo.dashboard.endpoints import Endpoint, NotFound
 from aouo.dashboard.eval_runs import EvalRuns
 from aouo.dashboard.shown import Shown
+from aouo.facts.errors import Refused
 from aouo.packs.evals import cases
 from aouo.packs.evals.cases import Eval
 from aouo.plumbing.verbs import Facts
@@ -70,9 +71,9 @@ class _Room:
             raise NotFound(f"There is no eval {name!r} in {one.name}.")
         scripted = [each for each in wanted if each.model == "scripted"]
         if not wanted:
-            raise Conflict(f"{one.name} has no eval that can be run.")
+            raise Refused(f"{one.name} has no eval that can be run.")
         if not scripted:
-            raise Conflict(f"“{wanted[0].name}” {_REAL}.")
+            raise Refused(f"“{wanted[0].name}” {_REAL}.")
         return self._runs.begin(one, scripted, bot)
 
     async def stop(self, pack: str) -> Facts:

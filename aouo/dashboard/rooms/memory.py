@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound, NotShown
+from aouo.dashboard.endpoints import Endpoint, NotFound, NotShown
 from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.whose import checked, described
-from aouo.facts.errors import ToolFailed
+from aouo.facts.errors import Refused, ToolFailed
 from aouo.facts.history import Cause, Version
 from aouo.facts.ids import ulid
 from aouo.memory.difference import difference
@@ -118,7 +118,7 @@ class _Room:
         name = _file(files, file)
         (there,) = await self._told(files, {}, name)
         if there["locked"]:
-            raise Conflict(f"{name}: {there['locked']}")
+            raise Refused(f"{name}: {there['locked']}")
         size = len(text.encode())
         if size > files.max_bytes:
             raise NotShown(
@@ -128,12 +128,12 @@ class _Room:
         try:
             changed = await keeping.write(pack, tenant, name, text, version, self._cause("hand"))
         except ChangedMeanwhile as error:
-            raise Conflict(
+            raise Refused(
                 f"{error} Nothing was saved, and your text is still here: look at what is there "
                 "now, then save again."
             ) from error
         except ToolFailed as error:
-            raise Conflict(f"{name} cannot be written: {error}") from error
+            raise Refused(f"{name} cannot be written: {error}") from error
         return {"changed": changed, **await self.files(pack, tenant)}
 
     async def undo(self, pack: str, tenant: str, version: int) -> Facts:
@@ -145,12 +145,12 @@ class _Room:
                 pack, tenant, self._cause("undo"), call_id=f"page:{ulid()}", wanted=version
             )
         except ToolFailed as error:
-            raise Conflict(f"Nothing was undone: {error}") from error
+            raise Refused(f"Nothing was undone: {error}") from error
         if undone:
             return {"undone": undone, **await self.files(pack, tenant)}
         if edited:
-            raise Conflict(text("memory.not-undone-edited", names=", ".join(edited)))
-        raise Conflict("Nothing was undone: this is not the newest change any more.")
+            raise Refused(text("memory.not-undone-edited", names=", ".join(edited)))
+        raise Refused("Nothing was undone: this is not the newest change any more.")
 
     def _cause(self, origin: Literal["hand", "undo"]) -> Cause:
         return Cause(origin, person=self._shown.owner().id, platform="web")
@@ -168,7 +168,7 @@ class _Room:
         try:
             return await asyncio.to_thread(look)
         except ToolFailed as error:
-            raise Conflict(str(error)) from error
+            raise Refused(str(error)) from error
 
     async def _tenants(self, pack: str, folders: dict[str, Path]) -> list[str]:
         async with self._shown.snapshot() as snapshot:
@@ -176,7 +176,7 @@ class _Room:
         return [self._shown.owner().data_name, *sorted({*folders, *changed})]
 
     async def _files_of(self, pack: str, tenant: str) -> MemoryFiles:
-        """Return the files of somebody whom the pack knows. Raises: NotFound, Conflict."""
+        """Return the files of somebody whom the pack knows. Raises: NotFound, Refused."""
         folders = await self._folders(pack)
         if checked(tenant) not in await self._tenants(pack, folders):
             raise NotFound("The pack remembers nothing of them.")

@@ -13,11 +13,12 @@ from aouo.config.catalogue import keys_in
 from aouo.config.changing import Change, change, put_back, read_tree, version_of
 from aouo.config.file import ConfigBroken, Loaded, check_start, look_at
 from aouo.config.keys import differing, plain
-from aouo.dashboard.configuration import InForce, as_problem, configuration
-from aouo.dashboard.endpoints import Answer, Conflict, Endpoint
+from aouo.dashboard.configuration import as_problem, configuration
+from aouo.dashboard.endpoints import Answer, Endpoint
 from aouo.dashboard.losing import losses
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.wishes import BY_HAND, NotTaken, checked
+from aouo.facts.errors import Refused
 from aouo.plumbing.shield import finish
 from aouo.plumbing.verbs import Facts
 
@@ -36,14 +37,14 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
     one_by_one = asyncio.Lock()
 
     async def read() -> Facts:
-        facts = await asyncio.to_thread(lambda: configuration(shown.home, _in_force(shown)))
+        facts = await asyncio.to_thread(_told, shown)
         return {"running": shown.runtime is not None, "by_hand": BY_HAND, **facts}
 
     async def save(version: str, changes: dict[str, Any], anyway: bool = False) -> Facts | Answer:
         """Save changes by key, null = its default; `version` is that of the file which was read,
         `anyway`: what would be lost is meant to be."""
         if shown.runtime is None:
-            raise Conflict("No bot runs that could take it up: `aouo config set` saves it.")
+            raise Refused("No bot runs that could take it up: `aouo config set` saves it.")
         async with one_by_one:
             try:
                 return await finish(_save(shown, shown.runtime, changes, version, anyway=anyway))
@@ -70,13 +71,14 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
-def _in_force(shown: Shown) -> InForce:
+def _told(shown: Shown) -> Facts:
     if shown.runtime is None:
         loaded = look_at(shown.home.path, shown.environ)
-        return InForce(loaded.settings, shown.environ, shown.redactor(), loaded.problems)
-    reloading = shown.runtime.reloading
-    problems: Sequence[str] = reloading.facts["problems"]
-    return InForce(reloading.running, shown.environ, shown.redactor(), problems)
+        settings, problems = loaded.settings, loaded.problems
+    else:
+        reloading = shown.runtime.reloading
+        settings, problems = reloading.running, reloading.facts["problems"]
+    return configuration(shown.home, settings, shown.environ, shown.redactor(), problems)
 
 
 async def _save(shown: Shown, bot: Runtime, changes: Facts, version: str, *, anyway: bool) -> Facts:

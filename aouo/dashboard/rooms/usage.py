@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from aouo.dashboard import money
 from aouo.dashboard.endpoints import Download, Endpoint, NotShown, day, number, option
 from aouo.dashboard.excerpts import beginning
-from aouo.dashboard.money import Money
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format
 from aouo.dashboard.usage_export import exported
@@ -63,38 +64,38 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
+@dataclass(slots=True, eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
-        self._money = Money(shown)
+    shown: Shown
 
     async def sums(self, **asked: Any) -> Facts:
         """Return what `aouo usage --json` does."""
         facts, days = self._wanted(asked)
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             for name, query in usage_report.queries(days).items():
                 facts[name] = await snapshot.ask(query)
         return facts
 
     async def left(self) -> Facts:
-        return {"limits": await self._money.left()}
+        today = self.shown.today.isoformat()
+        return {"limits": await asyncio.to_thread(money.left, self.shown, today)}
 
     async def prices(self, **asked: Any) -> Facts:
         named, days = self._wanted(asked)
         unpriced: Facts = {}
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             found = await snapshot.ask(usage_days.asked(days))
             if any(one.unpriced for one in found):
                 for name, query in usage_report.unpriced(days).items():
                     unpriced[name] = await snapshot.ask(query)
-        told = await asyncio.to_thread(self._money.prices, found)
+        told = await asyncio.to_thread(money.prices, self.shown, found)
         return {**named, **told, "unpriced": unpriced}
 
     async def turns(self, **asked: Any) -> Facts:
         named, (first, last) = self._wanted(asked)
-        zone = self._shown.zone()
+        zone = self.shown.zone()
         days = moments(date.fromisoformat(first), date.fromisoformat(last), zone)
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             sums = await snapshot.ask(turn_sums.sums(*days))
             slowest = await snapshot.ask(turn_lines.slowest(*days, _SLOWEST))
             tries = await snapshot.ask(turn_sums.failed_tries(*days))
@@ -104,7 +105,7 @@ class _Room:
             **sums,
             "slowest": slowest,
             "tries": [one | {"why": no_answer_because(one["error"])} for one in tries],
-            "refused": await asyncio.to_thread(_refused, refused, self._shown.redactor()),
+            "refused": await asyncio.to_thread(_refused, refused, self.shown.redactor()),
         }
 
     async def export(
@@ -113,7 +114,7 @@ class _Room:
         **asked: Any,
     ) -> Download:
         _, days = self._wanted(asked)
-        return exported(self._shown.snapshot, days, format, self._shown.redactor().text)
+        return exported(self.shown.snapshot, days, format, self.shown.redactor().text)
 
     def _wanted(self, asked: Facts) -> tuple[Facts, Range]:
         """Return the days that an address asks for, as facts and as a range. Raises: NotShown."""
@@ -122,7 +123,7 @@ class _Room:
             raise NotShown("Give either days, or from and to.")
         if not first and not last:
             days = days or _DAYS
-            return {"days": days}, usage_report.last_days(self._shown.today.isoformat(), days)
+            return {"days": days}, usage_report.last_days(self.shown.today.isoformat(), days)
         if not (first and last):
             raise NotShown("Give both from and to.")
         if first > last:
