@@ -9,12 +9,11 @@ from aouo.store.database import Tx
 
 def is_known(tx: Tx, address: ConversationAddress) -> bool:
     """Whether this chat has a route."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? LIMIT 1",
         address.platform,
         address.chat_id,
     )
-    return row is not None
 
 
 def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:

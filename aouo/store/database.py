@@ -91,6 +91,20 @@ class Tx:
     def one(self, sql: LiteralString, *values: _Value) -> sqlite3.Row | None:
         return self._connection.execute(sql, values).fetchone()
 
+    def number(self, sql: LiteralString, *values: _Value) -> int:
+        """Return the first column of the first row, 0 = there is none."""
+        row = self.one(sql, *values)
+        return row[0] or 0 if row else 0
+
+    def text(self, sql: LiteralString, *values: _Value) -> str:
+        """Return the first column of the first row, "" = there is none."""
+        row = self.one(sql, *values)
+        return row[0] or "" if row else ""
+
+    def finds(self, sql: LiteralString, *values: _Value) -> bool:
+        """Whether there is a row."""
+        return self.one(sql, *values) is not None
+
     def all(self, sql: LiteralString, *values: _Value) -> Sequence[sqlite3.Row]:
         return self._connection.execute(sql, values).fetchall()
 

@@ -247,11 +247,10 @@ def _is_readable(row: sqlite3.Row) -> bool:
 
 def waiting(tx: Tx) -> int:
     """Count the messages that are queued or being sent."""
-    row = tx.one(
+    return tx.number(
         "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued') + "
         "(SELECT count(*) FROM deliveries WHERE state = 'sending') AS n"
     )
-    return row["n"] if row else 0
 
 
 def unsent(tx: Tx) -> tuple[int, str, int]:
@@ -313,12 +312,11 @@ def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
 
 def newest_said(tx: Tx, turn_id: str) -> int:
     """Return the id of the newest message that a turn at work sent or asked, 0 = none."""
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(max(id), 0) AS id FROM deliveries WHERE turn_id = ? "
         "AND kind IN ('msg', 'notice') AND edits = 0",
         turn_id,
     )
-    return row["id"] if row else 0
 
 
 def show_live(tx: Tx, delivery_id: int, message: Rendered) -> None:
@@ -377,21 +375,19 @@ def raise_key(turn_id: str) -> str:
 
 def raises_asked_since(tx: Tx, moment: str) -> int:
     """Count the cards with such a key that were created after `moment`."""
-    row = tx.one(
+    return tx.number(
         "SELECT count(*) AS n FROM deliveries WHERE key GLOB 'budget:*' AND created_at > ?", moment
     )
-    return row["n"] if row else 0
 
 
 def tagged(tx: Tx, turn_id: str, tag: str) -> int:
     """Return the id of the turn's newest message with this tag, 0 = the chat has none."""
-    row = tx.one(
+    return tx.number(
         "SELECT message_id FROM deliveries WHERE turn_id = ? AND kind = 'msg' AND message_id > 0 "
         "AND json_extract(nullif(body, ''), '$.tag') = ? ORDER BY id DESC LIMIT 1",
         turn_id,
         tag,
     )
-    return row["message_id"] if row else 0
 
 
 def move(tx: Tx, platform: str, old: str, new: str) -> None:

@@ -158,23 +158,21 @@ def forget_summaries(tx: Tx, before: str) -> int:
 
 def _job_if_over(tx: Tx, turn_id: str, before: str) -> int:
     """The job of a turn that ended before `before` and has nothing more to send, 0 = it has not."""
-    row = tx.one(
+    return tx.number(
         "SELECT t.job_id FROM turns AS t WHERE t.id = ? AND t.status <> 'open' "
         "AND t.settled_at < ? AND NOT EXISTS (SELECT 1 FROM deliveries AS d "
         "WHERE d.turn_id = t.id AND d.state IN ('queued', 'sending', 'live'))",
         turn_id,
         before,
     )
-    return row["job_id"] if row else 0
 
 
 def _unsent(tx: Tx, brought: str) -> bool:
     """Whether there are messages to be sent of what a triggered turn brought in."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM deliveries WHERE turn_id = ? AND state IN ('queued', 'sending', 'live')",
         brought.removeprefix(REPORT),
     )
-    return row is not None
 
 
 def _forget_turn(tx: Tx, turn_id: str) -> None:

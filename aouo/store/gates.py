@@ -42,8 +42,9 @@ def of_call(tx: Tx, call_id: str) -> Gate | None:
 
 def opened_since(tx: Tx, kind: str, moment: str) -> int:
     """How many gates of a kind were opened after `moment`."""
-    row = tx.one("SELECT count(*) AS n FROM gates WHERE kind = ? AND created_at > ?", kind, moment)
-    return row["n"] if row else 0
+    return tx.number(
+        "SELECT count(*) AS n FROM gates WHERE kind = ? AND created_at > ?", kind, moment
+    )
 
 
 def new_id() -> str:
@@ -71,20 +72,18 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
 
 def asks_in(tx: Tx, address: ConversationAddress) -> bool:
     """Whether a turn of this conversation waits for a person."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM gates WHERE state = 'open' AND platform = ? AND chat_id = ? "
         "AND thread_id = ? LIMIT 1",
         address.platform,
         address.chat_id,
         address.thread_id,
     )
-    return row is not None
 
 
 def open_now(tx: Tx) -> int:
     """Count the open gates."""
-    row = tx.one("SELECT count(*) AS n FROM gates WHERE state = 'open'")
-    return row["n"] if row else 0
+    return tx.number("SELECT count(*) AS n FROM gates WHERE state = 'open'")
 
 
 def is_off_record(tx: Tx, gate: Gate) -> bool:
@@ -125,10 +124,9 @@ def use(tx: Tx, gate_id: str) -> None:
 
 def waits(tx: Tx, call_id: str) -> bool:
     """Whether a call needed an approval and has not begun."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM gates WHERE call_id = ? AND kind = 'approval' AND used = 0", call_id
     )
-    return row is not None
 
 
 def close_of_turn(tx: Tx, turn_id: str, now: str) -> list[Gate]:

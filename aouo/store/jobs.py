@@ -78,13 +78,12 @@ def gathering(tx: Tx, lane: Lane, person: str) -> tuple[int, Inbound] | None:
 
 def has_album(tx: Tx, lane: Lane, album: str) -> bool:
     """Whether this lane has a job with an item of this album."""
-    row = tx.one(
+    return tx.finds(
         # the index holds albums only, and is taken only where the statement says so
         "SELECT 1 FROM jobs WHERE album = ? AND album <> '' AND lane = ? LIMIT 1",
         album,
         lane,
     )
-    return row is not None
 
 
 def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
@@ -326,12 +325,11 @@ def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
 
 def any_open(tx: Tx, lane: Lane) -> bool:
     """Whether a job in the lane of a trigger is not over."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM jobs WHERE lane = ? AND state IN ('ready', 'running', 'parked') "
         "AND origin NOT IN ('chat', 'web', 'cli') LIMIT 1",
         lane,
     )
-    return row is not None
 
 
 def move_reports(tx: Tx, lane: Lane, to: Lane) -> None:
@@ -346,12 +344,11 @@ def move_reports(tx: Tx, lane: Lane, to: Lane) -> None:
 
 def any_parked(tx: Tx, address: ConversationAddress) -> bool:
     """Whether a job of this conversation is parked."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM jobs WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
         *address.columns,
     )
-    return row is not None
 
 
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
@@ -442,12 +439,11 @@ def stop(tx: Tx, job_id: int) -> None:
 
 def stop_turn(tx: Tx, turn_id: str) -> int:
     """Have a turn's running or ready job end without an answer; return its id, 0 = it is over."""
-    row = tx.one(
+    return tx.number(
         "UPDATE jobs SET stopped = 1 WHERE id = (SELECT job_id FROM turns WHERE id = ?) "
         "AND state IN ('running', 'ready') RETURNING id",
         turn_id,
     )
-    return row["id"] if row else 0
 
 
 def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
@@ -473,8 +469,7 @@ def first_ready(tx: Tx) -> list[tuple[Lane, str]]:
 
 def count(tx: Tx) -> int:
     """How many jobs there have been."""
-    row = tx.one("SELECT count(*) AS n FROM jobs")
-    return row["n"] if row else 0
+    return tx.number("SELECT count(*) AS n FROM jobs")
 
 
 def count_by_state(tx: Tx) -> dict[str, int]:

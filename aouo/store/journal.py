@@ -42,13 +42,12 @@ def wish(tx: Tx, session_id: str, turn_id: str, due: str) -> None:
 
 def any_due(tx: Tx, now: str, furthest: str) -> bool:
     """Whether a session is due; as in `due`."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM sessions WHERE journal_due <> '' AND journal_due <= ? "
         "UNION ALL SELECT 1 FROM sessions WHERE journal_due <> '' AND journal_due > ? LIMIT 1",
         now,
         furthest,
     )
-    return row is not None
 
 
 def due(tx: Tx, now: str, furthest: str, limit: int) -> list[ToNote]:

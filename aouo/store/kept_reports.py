@@ -39,8 +39,7 @@ class KeptReport:
 
 def sent_on(tx: Tx, person: str, day: str) -> int:
     """How many messages that they had not asked for came to a person on that local day."""
-    row = tx.one("SELECT sent FROM attention WHERE person = ? AND day = ?", person, day)
-    return row["sent"] if row else 0
+    return tx.number("SELECT sent FROM attention WHERE person = ? AND day = ?", person, day)
 
 
 def count(tx: Tx, person: str, day: str) -> None:

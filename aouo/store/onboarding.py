@@ -117,5 +117,4 @@ def put_back(tx: Tx, pack: str, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _state(tx: Tx, pack: str, tenant: str) -> str:
-    row = tx.one("SELECT state FROM onboarding WHERE pack = ? AND owner = ?", pack, tenant)
-    return row["state"] if row else ""
+    return tx.text("SELECT state FROM onboarding WHERE pack = ? AND owner = ?", pack, tenant)

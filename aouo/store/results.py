@@ -48,19 +48,19 @@ def put(
 def text_of(tx: Tx, session_id: str, result_id: str) -> str:
     """Return the whole text of a handle of this session or of one that it continues, "" = there
     is no such handle."""
-    row = tx.one(
+    return tx.text(
         _LINE + "SELECT text FROM results JOIN line USING (session_id) WHERE id = ? "
         "ORDER BY results.created_at DESC LIMIT 1",
         session_id,
         result_id,
     )
-    return row["text"] if row else ""
 
 
 def any_of(tx: Tx, session_id: str) -> bool:
     """Whether the session, or one that it continues, has a stored result."""
-    row = tx.one(_LINE + "SELECT 1 FROM results JOIN line USING (session_id) LIMIT 1", session_id)
-    return row is not None
+    return tx.finds(
+        _LINE + "SELECT 1 FROM results JOIN line USING (session_id) LIMIT 1", session_id
+    )
 
 
 def erase_of_turn(tx: Tx, turn_id: str) -> int:

@@ -35,11 +35,10 @@ def begin(tx: Tx, schedule_id: str, due_at: str) -> None:
 
 def is_to_retry(tx: Tx, schedule_id: str) -> bool:
     """Whether a failed run of this schedule is to be tried again."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM schedule_runs WHERE schedule_id = ? AND retry_at IS NOT NULL LIMIT 1",
         schedule_id,
     )
-    return row is not None
 
 
 def get(tx: Tx, schedule_id: str, due_at: str) -> ScheduleRun | None:
@@ -78,14 +77,13 @@ def settle(
 
 def count(tx: Tx, schedule_id: str, first: str, before: str) -> int:
     """Count the runs that were due from `first` until before `before`."""
-    row = tx.one(
+    return tx.number(
         "SELECT count(*) AS n FROM schedule_runs WHERE schedule_id = ? AND due_at >= ? "
         "AND due_at < ?",
         schedule_id,
         first,
         before,
     )
-    return row["n"] if row else 0
 
 
 def newest(tx: Tx, schedule_id: str, now: str) -> str:

@@ -67,14 +67,13 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
 
 def count_made(tx: Tx, address: ConversationAddress) -> int:
     """Return how many schedules of a conversation, made by people and models, are not over."""
-    row = tx.one(
+    return tx.number(
         "SELECT count(*) AS n FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
         "AND origin <> 'default' AND paused <> 'over'",
         address.platform,
         address.chat_id,
         address.thread_id,
     )
-    return row["n"] if row else 0
 
 
 def switch_off(tx: Tx, schedule_id: str, paused: Paused, now: str) -> None:

@@ -32,8 +32,7 @@ def advance(tx: Tx, bot_id: str, next_update_id: int) -> None:
 
 def cursor(tx: Tx, bot_id: str) -> int:
     """The id of the first update we have not stored yet, 0 = none known."""
-    row = tx.one("SELECT next_update_id FROM cursors WHERE bot_id = ?", bot_id)
-    return row["next_update_id"] if row else 0
+    return tx.number("SELECT next_update_id FROM cursors WHERE bot_id = ?", bot_id)
 
 
 _IDS_AN_HOUR = 5

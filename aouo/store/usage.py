@@ -74,11 +74,10 @@ def since(tx: Tx, row_id: int) -> list[Row]:
 
 def tokens_of_day(tx: Tx, day: str) -> int:
     """Input and output tokens of one local day."""
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_days WHERE day = ?",
         day,
     )
-    return row["n"] if row else 0
 
 
 def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
@@ -93,7 +92,7 @@ def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
 
 def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
     """Input and output tokens that turns of a trigger took on one local day."""
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
         "WHERE day = ? AND substr(session_id, 1, 5) <> 'chat/' "
         "AND substr(session_id, 1, length(?)) = ?",
@@ -101,7 +100,6 @@ def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
         f"{origin}/",
         f"{origin}/",
     )
-    return row["n"] if row else 0
 
 
 def left_of_origin(tx: Tx, day: str, origin: str, cap: int) -> int:
@@ -121,12 +119,11 @@ def tokens_of_sessions_at_work(tx: Tx, most: int) -> list[tuple[str, int]]:
 
 
 def tokens_of_session(tx: Tx, session_id: str) -> int:
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
         "WHERE session_id = ?",
         session_id,
     )
-    return row["n"] if row else 0
 
 
 def money_of_day(tx: Tx, day: str) -> list[tuple[str, str, float]]:

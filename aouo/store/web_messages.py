@@ -54,8 +54,7 @@ def sending(tx: Tx, address: ConversationAddress) -> tuple[str, bool] | None:
 
 def known(tx: Tx, key: str) -> int:
     """Return the id of the message with this key, 0 = there is none."""
-    row = tx.one("SELECT id FROM web_messages WHERE key = ?", key)
-    return row["id"] if row else 0
+    return tx.number("SELECT id FROM web_messages WHERE key = ?", key)
 
 
 def add(
