@@ -147,19 +147,23 @@ class Endpoint:
     brings: see `plumbing.verbs.fields_of`. What is uploaded comes as `content`, in pieces, if it
     `takes_file`.
 
-    One that gives frames is asked for those after the last id that a browser has seen, if it has
-    the parameter `after`.
+    The first paragraph of the docstring of `answer` says what it is about. One that gives frames
+    is asked for those after the last id that a browser has seen, if it has the parameter `after`.
     """
 
     method: _Method
     path: str
-    about: str
     answer: Callable[..., Awaitable[Answered]]
     query: tuple[_Parameter, ...] = ()
     body: bool = False
     needs_token: bool = True
     gives: Literal["facts", "file", "frames"] = "facts"
     takes_file: bool = False
+
+    @property
+    def about(self) -> str:
+        """What it answers: the first paragraph of the handler's docstring."""
+        return " ".join((self.answer.__doc__ or "").partition("\n\n")[0].split())
 
     @property
     def names(self) -> tuple[str, ...]:

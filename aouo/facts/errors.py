@@ -59,6 +59,7 @@ AouoError
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from posixpath import basename
 from typing import Literal, TypeAlias
@@ -114,27 +115,32 @@ class RouteRequiredError(Refused):
         self.requested = requested
 
 
+@dataclass(eq=False, repr=False)
 class PlatformRefused(Refused):
     """`pack` (its display name) answers only on the platforms `allowed`; `here` is none of them."""
 
-    def __init__(self, pack: str, here: str, allowed: tuple[str, ...]) -> None:
-        super().__init__(f"{pack} answers on {', '.join(allowed)}, not on {here}")
-        self.pack = pack
-        self.here = here
-        self.allowed = allowed
+    pack: str
+    here: str
+    allowed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.pack} answers on {', '.join(self.allowed)}, not on {self.here}"
 
 
+@dataclass(eq=False, repr=False)
 class QuotaExceededError(Refused):
     """A token cap is reached. `key` is the full configuration key of the cap."""
 
-    def __init__(self, scope: str, used_tokens: int, cap_tokens: int, key: str) -> None:
-        super().__init__(f"{scope} quota: {used_tokens} of {cap_tokens} tokens ({key})")
-        self.scope = scope
-        self.used_tokens = used_tokens
-        self.cap_tokens = cap_tokens
-        self.key = key
+    scope: str
+    used_tokens: int
+    cap_tokens: int
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.scope} quota: {self.used_tokens} of {self.cap_tokens} tokens ({self.key})"
 
 
+@dataclass(eq=False, repr=False)
 class BudgetExceeded(Refused):
     """The worst case of a model call does not fit a budget of `day`; money in USD.
 
@@ -143,31 +149,20 @@ class BudgetExceeded(Refused):
     still fit, ("", "") = none.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        name: str,
-        *,
-        used_usd: float,
-        cap_usd: float,
-        worst_usd: float,
-        key: str,
-        day: str,
-        raise_usd: float,
-        cheaper: tuple[str, str],
-    ) -> None:
-        super().__init__(
-            f"{kind} budget {name}: {used_usd:g} + {worst_usd:g} of {cap_usd:g} USD ({key})"
-        )
-        self.kind = kind
-        self.name = name
-        self.used_usd = used_usd
-        self.cap_usd = cap_usd
-        self.worst_usd = worst_usd
-        self.key = key
-        self.day = day
-        self.raise_usd = raise_usd
-        self.cheaper = cheaper
+    kind: str
+    name: str
+    _: KW_ONLY
+    used_usd: float
+    cap_usd: float
+    worst_usd: float
+    key: str
+    day: str
+    raise_usd: float
+    cheaper: tuple[str, str]
+
+    def __str__(self) -> str:
+        sums = f"{self.used_usd:g} + {self.worst_usd:g} of {self.cap_usd:g} USD"
+        return f"{self.kind} budget {self.name}: {sums} ({self.key})"
 
 
 class PriceUnknown(Refused):

@@ -78,10 +78,10 @@ async def site(endless: Endless) -> AsyncGenerator[TestClient[Any, Any]]:
         return endless.frames()
 
     endpoints = (
-        Endpoint("POST", "/echo", "", echo, body=True),
-        Endpoint("GET", "/file", "", file, gives="file"),
-        Endpoint("GET", "/broken", "", broken, gives="file"),
-        Endpoint("GET", "/stream", "", stream, gives="frames"),
+        Endpoint("POST", "/echo", echo, body=True),
+        Endpoint("GET", "/file", file, gives="file"),
+        Endpoint("GET", "/broken", broken, gives="file"),
+        Endpoint("GET", "/stream", stream, gives="frames"),
     )
     made = Site(endpoints, Access("right", "127.0.0.1"), "cookie", lambda _: None, Redactor)
     async with TestClient(TestServer(made.application()), headers=TOKEN) as client:

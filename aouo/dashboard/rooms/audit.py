@@ -42,8 +42,11 @@ def audit(shown: Shown) -> Sequence[Endpoint]:
     async def rows(
         since: date | None, until: date | None, before: int, limit: int, **sought: str
     ) -> Facts:
-        """Return the newest rows that are sought; `older` is the `before` of the next page, 0 =
-        there is nothing older."""
+        """What became of tool calls, newest first; of what was off the record only that it was.
+
+        `older` is the `before` of the next page, 0 =
+        there is nothing older.
+        """
         begins, ends = moments(since, until, shown.zone())
         async with shown.snapshot() as snapshot:
             lowest, highest = await snapshot.ask(audit_report.ids())
@@ -58,12 +61,4 @@ def audit(shown: Shown) -> Sequence[Endpoint]:
             older = reaches if reaches > lowest else 0
         return {"rows": await asyncio.to_thread(told, found[:limit]), "older": older}
 
-    return (
-        Endpoint(
-            "GET",
-            "/api/audit",
-            "What became of tool calls, newest first; of what was off the record only that it was.",
-            rows,
-            _PARAMETERS,
-        ),
-    )
+    return (Endpoint("GET", "/api/audit", rows, _PARAMETERS),)

@@ -48,33 +48,13 @@ def chat(shown: Shown) -> Sequence[Endpoint]:
     name = phrase("name", "What the file is called.")
     base = "/api/chats/{chat}"
     return (
-        Endpoint("GET", base, "What was said, the oldest first.", room.messages, (before,)),
-        Endpoint(
-            "GET",
-            f"{base}/events",
-            "The messages that change, from a change on; `anew`: there were too many to tell.",
-            room.events,
-            (after,),
-            gives="frames",
-        ),
-        Endpoint("GET", f"{base}/commands", "What can be said with a slash.", room.commands),
-        Endpoint(
-            "GET",
-            base + "/messages/{message}/files/{number}",
-            "A file of a message.",
-            room.file,
-            gives="file",
-        ),
-        Endpoint("POST", f"{base}/messages", "Say something.", room.say, body=True),
-        Endpoint("POST", f"{base}/taps", "Tap a button.", room.tap, body=True),
-        Endpoint(
-            "POST",
-            f"{base}/files",
-            "Upload a file, to be said with a message.",
-            room.upload,
-            (name,),
-            takes_file=True,
-        ),
+        Endpoint("GET", base, room.messages, (before,)),
+        Endpoint("GET", f"{base}/events", room.events, (after,), gives="frames"),
+        Endpoint("GET", f"{base}/commands", room.commands),
+        Endpoint("GET", base + "/messages/{message}/files/{number}", room.file, gives="file"),
+        Endpoint("POST", f"{base}/messages", room.say, body=True),
+        Endpoint("POST", f"{base}/taps", room.tap, body=True),
+        Endpoint("POST", f"{base}/files", room.upload, (name,), takes_file=True),
     )
 
 
@@ -93,6 +73,7 @@ class _Room:
         return ConversationAddress("web", chat)
 
     async def messages(self, chat: str, before: int) -> Facts:
+        """What was said, the oldest first."""
         address = self._address(chat)
         async with self._shown.snapshot() as snapshot:
             rows = await snapshot.ask(web_messages.newest(address.chat_id, before, PAGE + 1))
@@ -109,6 +90,7 @@ class _Room:
         }
 
     async def events(self, chat: str, after: int) -> AsyncGenerator[Frame]:
+        """The messages that change, from a change on; `anew`: there were too many to tell."""
         address, messenger = self._address(chat), self._chat.messenger
         return self._frames(address, messenger, after)
 
@@ -145,7 +127,10 @@ class _Room:
                 await window.told()
 
     async def commands(self, chat: str) -> Facts:
-        """Return our commands, the owner's, and the skills that can be called here."""
+        """What can be said with a slash.
+
+        Our commands, the owner's, and the skills that can be called here.
+        """
         pack, library = self._address(chat).pack, self._shown.library()
         added = self._shown.bot.app.commands.added()
         lines = {name: command.line for name, command in added.items()}
@@ -153,8 +138,11 @@ class _Room:
         return {"commands": [{"name": name, "about": about} for name, about in entries]}
 
     async def say(self, chat: str, key: str, text: str = "", files: str = "") -> Facts:
-        """Say something. `key` is the page's own name for it, so that it is said once however often
-        it is sent; `files` are ids of uploads, with commas between them."""
+        """Say something.
+
+        `key` is the page's own name for it, so that it is said once however often
+        it is sent; `files` are ids of uploads, with commas between them.
+        """
         _check_key(key)
         ids = [one for one in files.split(",") if one]
         try:
@@ -164,7 +152,10 @@ class _Room:
         return {"id": number}
 
     async def tap(self, chat: str, key: str, message: int, data: str) -> Facts:
-        """Tap the button of a message that `data` names; `key` is as in `say`."""
+        """Tap a button.
+
+        `data` names the button of a message; `key` is as in `say`.
+        """
         _check_key(key)
         if not 0 < message <= _HIGHEST:
             raise NotFound("There is no such message.")
@@ -172,6 +163,7 @@ class _Room:
         return {}
 
     async def upload(self, chat: str, name: str, content: AsyncIterable[bytes]) -> Facts:
+        """Upload a file, to be said with a message."""
         address = self._address(chat)
         try:
             return {"file": await self._chat.uploads.take(address, name, content)}
@@ -182,6 +174,7 @@ class _Room:
             raise Refused("The file cannot be stored on this machine's disk.") from error
 
     async def file(self, chat: str, message: str, number: str) -> Download:
+        """A file of a message."""
         address = self._address(chat)
         if not (_is_number(message) and _is_number(number)):
             raise NotFound("There is no such file.")

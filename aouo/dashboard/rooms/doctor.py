@@ -22,11 +22,15 @@ def doctor(shown: Shown) -> Sequence[Endpoint]:
     last: Facts = {}
 
     async def about() -> Facts:
+        """What the checks ask, and what they found last."""
         settings = await asyncio.to_thread(_settings, shown)
         return {"asks": list(_asks(settings)), "runs": alone.locked(), "last": last or None}
 
     async def run(fast: bool = False) -> Facts:
-        """Run the checks; `fast` leaves out what needs the network."""
+        """Run the checks of `aouo doctor`; they end.
+
+        `fast` leaves out what needs the network.
+        """
         nonlocal last
         if alone.locked():
             raise Refused("The checks run already; wait for their end.")
@@ -36,10 +40,8 @@ def doctor(shown: Shown) -> Sequence[Endpoint]:
             return last
 
     return (
-        Endpoint("GET", "/api/doctor", "What the checks ask, and what they found last.", about),
-        Endpoint(
-            "POST", "/api/doctor", "Run the checks of `aouo doctor`; they end.", run, body=True
-        ),
+        Endpoint("GET", "/api/doctor", about),
+        Endpoint("POST", "/api/doctor", run, body=True),
     )
 
 

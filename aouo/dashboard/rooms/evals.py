@@ -20,26 +20,10 @@ def evals(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about evals."""
     room = _Room(shown)
     return (
-        Endpoint("GET", "/api/evals", "The run of evals that goes on, or null.", room.running),
-        Endpoint(
-            "GET",
-            "/api/packs/{pack}/evals",
-            "A pack's evals, and how each ended since the bot was started.",
-            room.listed,
-        ),
-        Endpoint(
-            "POST",
-            "/api/packs/{pack}/evals/run",
-            "Begin to run a pack's evals with a scripted model, in a process of its own.",
-            room.run,
-            body=True,
-        ),
-        Endpoint(
-            "POST",
-            "/api/packs/{pack}/evals/stop",
-            "Stop the run of a pack's evals.",
-            room.stop,
-        ),
+        Endpoint("GET", "/api/evals", room.running),
+        Endpoint("GET", "/api/packs/{pack}/evals", room.listed),
+        Endpoint("POST", "/api/packs/{pack}/evals/run", room.run, body=True),
+        Endpoint("POST", "/api/packs/{pack}/evals/stop", room.stop),
     )
 
 
@@ -49,9 +33,11 @@ class _Room:
         self._runs = EvalRuns(shown.home.path, shown.clock)
 
     async def running(self) -> Facts:
+        """The run of evals that goes on, or null."""
         return {"running": self._runs.running}
 
     async def listed(self, pack: str) -> Facts:
+        """A pack's evals, and how each ended since the bot was started."""
         one = self._shown.pack(pack)
         there, problems = await asyncio.to_thread(cases.load, one.folder)
         last = self._runs.last(one.name)
@@ -63,7 +49,10 @@ class _Room:
         }
 
     async def run(self, pack: str, name: str = "") -> Facts:
-        """Run the evals of this name; "" = all of the pack."""
+        """Begin to run a pack's evals with a scripted model, in a process of its own.
+
+        `name` is that of the evals to run, "" = all of the pack.
+        """
         bot, one = self._shown.bot, self._shown.pack(pack)
         there, _ = await asyncio.to_thread(cases.load, one.folder)
         wanted = [each for each in there if name in ("", each.name)]
@@ -77,6 +66,7 @@ class _Room:
         return self._runs.begin(one, scripted, bot)
 
     async def stop(self, pack: str) -> Facts:
+        """Stop the run of a pack's evals."""
         await self._runs.stop(pack)
         return await self.running()
 

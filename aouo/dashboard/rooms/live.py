@@ -31,14 +31,7 @@ def live(shown: Shown) -> Sequence[Endpoint]:
                 yield Frame("changed", {})
 
     async def follow() -> AsyncGenerator[Frame]:
+        """An event `changed` each time that something stored has changed."""
         return frames()
 
-    return (
-        Endpoint(
-            "GET",
-            "/api/live",
-            "An event `changed` each time that something stored has changed.",
-            follow,
-            gives="frames",
-        ),
-    )
+    return (Endpoint("GET", "/api/live", follow, gives="frames"),)

@@ -37,6 +37,8 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
     async def read(
         pack: str, whose: str, level: str, text: str, before: str, after: str, lines: int
     ) -> Facts:
+        """Lines of the log, the newest ones, or those before or after a spot that an answer named;
+        each answer looks through so many bytes, and may hold fewer lines, or none."""
         if before and after:
             raise NotShown("Say before or after, not both.")
         written = json.dumps(text, ensure_ascii=False)[1:-1]  # as it stands in a line
@@ -55,16 +57,7 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
         except OSError as error:
             raise Refused(f"The log cannot be read: {error.strerror}.") from error
 
-    return (
-        Endpoint(
-            "GET",
-            "/api/logs",
-            "Lines of the log, the newest ones, or those before or after a spot that an answer "
-            "named; each answer looks through so many bytes, and may hold fewer lines, or none.",
-            read,
-            _PARAMETERS,
-        ),
-    )
+    return (Endpoint("GET", "/api/logs", read, _PARAMETERS),)
 
 
 def _is_wanted(pack: str, only: bool, level: str, texts: tuple[str, str], line: Line) -> bool:

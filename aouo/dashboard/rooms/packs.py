@@ -24,6 +24,7 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
     folders = _Folders(shown)
 
     async def every() -> Facts:
+        """What `aouo pack list --json` says, and which installs and upgrades wait."""
         async with shown.snapshot() as snapshot:
             changes = await snapshot.ask(installs.UNSETTLED)
         return {
@@ -33,6 +34,7 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         }
 
     async def one(pack: str) -> Facts:
+        """What `aouo pack info --json` says."""
         library = shown.library()
         if pack not in library.packs and pack in library.broken:
             return {"name": pack, "loads": False, "problems": library.broken[pack]}
@@ -51,13 +53,8 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         }
 
     return (
-        Endpoint(
-            "GET",
-            "/api/packs",
-            "What `aouo pack list --json` says, and which installs and upgrades wait.",
-            every,
-        ),
-        Endpoint("GET", "/api/packs/{pack}", "What `aouo pack info --json` says.", one),
+        Endpoint("GET", "/api/packs", every),
+        Endpoint("GET", "/api/packs/{pack}", one),
     )
 
 

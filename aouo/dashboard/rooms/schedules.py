@@ -39,7 +39,6 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
         Endpoint(
             "GET",
             "/api/schedules",
-            f"The schedules, {PAGE} of them: what comes next first; the watches; the heartbeat.",
             room.listed,
             (
                 phrase("pack", "Of this pack only."),
@@ -49,29 +48,15 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
         Endpoint(
             "GET",
             "/api/schedules/{schedule}",
-            "One schedule: when it comes next, what it asks then, and its newest runs.",
             room.one,
             (
                 number("times", 1, 50, 5, "How many due times."),
                 number("runs", 1, 500, HISTORY, "How many runs."),
             ),
         ),
-        Endpoint(
-            "POST",
-            "/api/schedules/{schedule}/switch",
-            "Switch a schedule on or off.",
-            room.switch,
-            body=True,
-        ),
-        Endpoint(
-            "POST",
-            "/api/schedules/{schedule}/run",
-            "File a run of a schedule; when it comes by itself stays as it is.",
-            room.run,
-        ),
-        Endpoint(
-            "DELETE", "/api/schedules/{schedule}", "Remove a schedule and its history.", room.remove
-        ),
+        Endpoint("POST", "/api/schedules/{schedule}/switch", room.switch, body=True),
+        Endpoint("POST", "/api/schedules/{schedule}/run", room.run),
+        Endpoint("DELETE", "/api/schedules/{schedule}", room.remove),
     )
 
 
@@ -80,6 +65,7 @@ class _Room:
     shown: Shown
 
     async def listed(self, pack: str, skip: int) -> Facts:
+        """The schedules, 100 of them: what comes next first; the watches; the heartbeat."""
         async with self.shown.snapshot() as snapshot:
             rows = await snapshot.ask(schedule_report.listed(pack, skip, PAGE + 1))
             watched = await snapshot.ask(schedule_report.watched(pack))
@@ -102,6 +88,7 @@ class _Room:
         }
 
     async def one(self, schedule: str, times: int, runs: int) -> Facts:
+        """One schedule: when it comes next, what it asks then, and its newest runs."""
         async with self.shown.snapshot() as snapshot:
             row = await snapshot.ask(schedule_report.one(schedule))
             past = await snapshot.ask(schedule_report.runs(schedule, runs + 1))
@@ -120,12 +107,15 @@ class _Room:
         return await asyncio.to_thread(told)
 
     async def switch(self, schedule: str, on: bool) -> Facts:
+        """Switch a schedule on or off."""
         return await self._do("cron_switch", id=schedule, on=on)
 
     async def run(self, schedule: str) -> Facts:
+        """File a run of a schedule; when it comes by itself stays as it is."""
         return {**await self._do("cron_run", id=schedule), "off": self._why_off}
 
     async def remove(self, schedule: str) -> Facts:
+        """Remove a schedule and its history."""
         return await self._do("cron_remove", id=schedule)
 
     async def _do(self, name: str, **arguments: str | bool) -> Facts:

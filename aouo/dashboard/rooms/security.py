@@ -32,39 +32,27 @@ def security(shown: Shown) -> Sequence[Endpoint]:
     known: dict[str, tuple[Pack, Facts]] = {}
 
     async def overview() -> Facts:
+        """The fence, grants, how packs' calls ended, and when something was off the record."""
         return await _overview(shown)
 
     async def permissions(pack: str) -> Facts:
+        """What a pack asks for, what it used, and what it was refused."""
         there = shown.pack(pack)
         if pack not in known or known[pack][0] is not there:  # read once for each loaded pack
             known[pack] = there, await asyncio.to_thread(_card, there)
         return await _permissions(shown, known[pack][1])
 
     async def revoke(grant: str) -> Facts:
+        """Take back what was allowed for good."""
         try:
             return {"revoked": _told(await shown.bot.app.deciding.revoke(grant))}
         except LookupError:
             raise NotFound("There is no such grant any more.") from None
 
     return (
-        Endpoint(
-            "GET",
-            "/api/security",
-            "The fence, grants, how packs' calls ended, and when something was off the record.",
-            overview,
-        ),
-        Endpoint(
-            "GET",
-            "/api/packs/{pack}/permissions",
-            "What a pack asks for, what it used, and what it was refused.",
-            permissions,
-        ),
-        Endpoint(
-            "POST",
-            "/api/grants/{grant}/revoke",
-            "Take back what was allowed for good.",
-            revoke,
-        ),
+        Endpoint("GET", "/api/security", overview),
+        Endpoint("GET", "/api/packs/{pack}/permissions", permissions),
+        Endpoint("POST", "/api/grants/{grant}/revoke", revoke),
     )
 
 

@@ -37,12 +37,16 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
     one_by_one = asyncio.Lock()
 
     async def read() -> Facts:
+        """Every key of the configuration: what it may be, what the file has, what is in force."""
         facts = await asyncio.to_thread(_told, shown)
         return {"running": shown.runtime is not None, "by_hand": BY_HAND, **facts}
 
     async def save(version: str, changes: dict[str, Any], anyway: bool = False) -> Facts | Answer:
-        """Save changes by key, null = its default; `version` is that of the file which was read,
-        `anyway`: what would be lost is meant to be."""
+        """Save changes of the configuration, all or none, and take them up.
+
+        They are by key, null = its default; `version` is that of the file which was read,
+        `anyway`: what would be lost is meant to be.
+        """
         if shown.runtime is None:
             raise Refused("No bot runs that could take it up: `aouo config set` saves it.")
         async with one_by_one:
@@ -55,19 +59,8 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
                 return Answer(409, {"error": why, "losses": list(lost.args)})
 
     return (
-        Endpoint(
-            "GET",
-            "/api/settings",
-            "Every key of the configuration: what it may be, what the file has, what is in force.",
-            read,
-        ),
-        Endpoint(
-            "POST",
-            "/api/settings",
-            "Save changes of the configuration, all or none, and take them up.",
-            save,
-            body=True,
-        ),
+        Endpoint("GET", "/api/settings", read),
+        Endpoint("POST", "/api/settings", save, body=True),
     )
 
 

@@ -13,19 +13,15 @@ def state(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about the process."""
 
     async def health() -> Answer:
+        """Whether messages come in, are worked on and go out."""
         facts = await shown.health()
         return Answer(200 if facts["ok"] else 503, facts)
 
     async def status() -> Facts:
+        """How the running bot is."""
         return await shown.status()
 
     return (
-        Endpoint(
-            "GET",
-            "/healthz",
-            "Whether messages come in, are worked on and go out.",
-            health,
-            needs_token=False,
-        ),
-        Endpoint("GET", "/api/status", "How the running bot is.", status),
+        Endpoint("GET", "/healthz", health, needs_token=False),
+        Endpoint("GET", "/api/status", status),
     )

@@ -72,32 +72,14 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about packs' databases."""
     room = _Room(shown)
     address = "/api/packs/{pack}/storage"
-    whole = "All rows, or those that are filtered, as a file: up to a million, as they are stored."
     return (
-        Endpoint(
-            "GET", address, "The databases of a pack: one, or one of each person.", room.databases
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/tables",
-            "The tables, with columns and counts.",
-            room.tables,
-            (_WHOSE,),
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/rows",
-            "A page of rows; long cells are cut, with their size said.",
-            room.rows,
-            _PAGE,
-        ),
-        Endpoint(
-            "GET", f"{address}/cell", "A whole cell, up to a million characters.", room.cell, _CELL
-        ),
+        Endpoint("GET", address, room.databases),
+        Endpoint("GET", f"{address}/tables", room.tables, (_WHOSE,)),
+        Endpoint("GET", f"{address}/rows", room.rows, _PAGE),
+        Endpoint("GET", f"{address}/cell", room.cell, _CELL),
         Endpoint(
             "GET",
             f"{address}/export",
-            whole,
             room.export,
             (*_KEPT, option("kind", tuple(FORMATS), "The format.")),
             gives="file",
@@ -113,6 +95,7 @@ class _Room:
         self._free = asyncio.Semaphore(LOOKS)
 
     async def databases(self, pack: str) -> Facts:
+        """The databases of a pack: one, or one of each person."""
         manifest = self._shown.pack(pack).manifest
         files = await asyncio.to_thread(_sizes, self._shown, pack)
         people = await described(self._shown, files)
@@ -126,6 +109,7 @@ class _Room:
         }
 
     async def tables(self, pack: str, tenant: str) -> Facts:
+        """The tables, with columns and counts."""
         made = await self._look(pack, tenant, lambda look: look.tables())
         return {"tables": [_table(one) for one in made]}
 
@@ -142,6 +126,7 @@ class _Room:
         after: str,
         limit: int,
     ) -> Facts:
+        """A page of rows; long cells are cut, with their size said."""
         falling = order == "falling"
         wanted = Wanted(table, column, how, text, sort, falling, after, limit, _READ_CHARS)
         clean = self._shown.redactor().text
@@ -153,6 +138,7 @@ class _Room:
         return await self._look(pack, tenant, read)
 
     async def cell(self, pack: str, tenant: str, table: str, column: str, key: str) -> Facts:
+        """A whole cell, up to a million characters."""
         clean = self._shown.redactor().text
         return await self._look(
             pack, tenant, lambda look: whole_cell(look.cell(table, column, key), clean)
@@ -161,6 +147,7 @@ class _Room:
     async def export(
         self, pack: str, tenant: str, table: str, column: str, how: How, text: str, kind: Format
     ) -> Download:
+        """All rows, or those that are filtered, as a file: up to a million, as they are stored."""
         wanted = Wanted(table, column, how, text, limit=_EXPORT_ROWS)
         number = await self._look(pack, tenant, lambda look: look.count(wanted))
         if number is None:

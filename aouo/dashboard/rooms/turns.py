@@ -42,6 +42,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about turns."""
 
     async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
+        """Turns, newest first, with what each used; `older` is where the next ones begin."""
         begins, ends = moments(since, until, shown.zone())
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(
@@ -50,6 +51,7 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
         return {"turns": found[:limit], "older": found[limit - 1].id if len(found) > limit else ""}
 
     async def one(turn: str) -> Facts:
+        """How one turn went, in time; texts only while it is kept, and long ones cut."""
         async with shown.snapshot() as snapshot:
             line = await snapshot.ask(turn_lines.one(turn))
             if line is None:
@@ -65,19 +67,8 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
         return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
 
     return (
-        Endpoint(
-            "GET",
-            "/api/turns",
-            "Turns, newest first, with what each used; `older` is where the next ones begin.",
-            some,
-            _PARAMETERS,
-        ),
-        Endpoint(
-            "GET",
-            "/api/turns/{turn}",
-            "How one turn went, in time; texts only while it is kept, and long ones cut.",
-            one,
-        ),
+        Endpoint("GET", "/api/turns", some, _PARAMETERS),
+        Endpoint("GET", "/api/turns/{turn}", one),
     )
 
 

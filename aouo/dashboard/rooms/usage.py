@@ -37,26 +37,13 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about usage."""
     room = _Room(shown)
     return (
-        Endpoint("GET", "/api/usage", "What was used: calls, tokens and USD.", room.sums, _RANGE),
-        Endpoint("GET", "/api/usage/left", "What is left of each cap and budget today.", room.left),
-        Endpoint(
-            "GET",
-            "/api/usage/prices",
-            "What everything that was asked, or may be, costs, and who says so.",
-            room.prices,
-            _RANGE,
-        ),
-        Endpoint(
-            "GET",
-            "/api/usage/turns",
-            "How turns fared: the slowest, failures of models, live edits, refused calls.",
-            room.turns,
-            _RANGE,
-        ),
+        Endpoint("GET", "/api/usage", room.sums, _RANGE),
+        Endpoint("GET", "/api/usage/left", room.left),
+        Endpoint("GET", "/api/usage/prices", room.prices, _RANGE),
+        Endpoint("GET", "/api/usage/turns", room.turns, _RANGE),
         Endpoint(
             "GET",
             "/api/usage/export",
-            "The rows: one per day, pack, model, person and use.",
             room.export,
             (*_RANGE, option("format", tuple(FORMATS), "How they are written.")),
             gives="file",
@@ -69,7 +56,10 @@ class _Room:
     shown: Shown
 
     async def sums(self, **asked: Any) -> Facts:
-        """Return what `aouo usage --json` does."""
+        """What was used: calls, tokens and USD.
+
+        It is what `aouo usage --json` says.
+        """
         facts, days = self._wanted(asked)
         async with self.shown.snapshot() as snapshot:
             for name, query in usage_report.queries(days).items():
@@ -77,10 +67,12 @@ class _Room:
         return facts
 
     async def left(self) -> Facts:
+        """What is left of each cap and budget today."""
         today = self.shown.today.isoformat()
         return {"limits": await asyncio.to_thread(money.left, self.shown, today)}
 
     async def prices(self, **asked: Any) -> Facts:
+        """What everything that was asked, or may be, costs, and who says so."""
         named, days = self._wanted(asked)
         unpriced: Facts = {}
         async with self.shown.snapshot() as snapshot:
@@ -92,6 +84,7 @@ class _Room:
         return {**named, **told, "unpriced": unpriced}
 
     async def turns(self, **asked: Any) -> Facts:
+        """How turns fared: the slowest, failures of models, live edits, refused calls."""
         named, (first, last) = self._wanted(asked)
         zone = self.shown.zone()
         days = moments(date.fromisoformat(first), date.fromisoformat(last), zone)
@@ -113,6 +106,7 @@ class _Room:
         format: Format,  # noqa: A002 - the address says so
         **asked: Any,
     ) -> Download:
+        """The rows: one per day, pack, model, person and use."""
         _, days = self._wanted(asked)
         return exported(self.shown.snapshot, days, format, self.shown.redactor().text)
 
