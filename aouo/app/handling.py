@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from aouo.app.shared import Shared
@@ -262,20 +261,6 @@ def flow_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Commanding:
-    """All commands, the kinds of post-actions, and the owner's files."""
-
-    commands: Commands
-    post_actions: PostActions
-    files: CommandFiles
-
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the owner's files as they are now."""
-        self.files.look()
-        return self.files.problems()
-
-
 def commanding(
     shared: Shared,
     generations: Generations,
@@ -285,8 +270,9 @@ def commanding(
     work: Jobs,
     menu_changed: Callable[[], None],
     concerns: Callable[[], list[str]],
-) -> Commanding:
-    """Join them. `concerns` are lines about the models for the owner.
+) -> tuple[Commands, PostActions]:
+    """Join all commands and the kinds of post-actions. `concerns` are lines about the models for
+    the owner.
 
     Raises:
         SetupError: a package of the owner's does not bring what it says.
@@ -310,6 +296,10 @@ def commanding(
     def added() -> Mapping[str, AddedCommand]:
         return {**files.look(), **brought}
 
+    def problems() -> tuple[str, ...]:
+        files.look()
+        return files.problems()
+
     def seen() -> Mapping[str, AddedCommand]:  # transactions have a thread of their own
         return {**files.seen, **brought}
 
@@ -330,4 +320,4 @@ def commanding(
         "why": why(is_owner, lambda: shared.page.now(), lambda: generations.redactor),
     }
     post_actions = PostActions(post_actions_of_packages({ROTATE: rotate}))
-    return Commanding(Commands(handlers, lookups, added), post_actions, files)
+    return Commands(handlers, lookups, added, problems), post_actions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -53,19 +54,21 @@ def reasons(
     return found
 
 
+@dataclass(eq=False)
 class Health:
     """Says whether messages come in, are worked on and go out, for `/healthz` and a terminal."""
 
-    def __init__(self, shared: Shared, bell: Bell, parts: Parts) -> None:
-        self._shared = shared
-        self._bell = bell
-        self._parts = parts
-        self._since = shared.clock.now()
+    shared: Shared
+    bell: Bell
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        self._since = self.shared.clock.now()
 
     @property
     def listens(self) -> bool:
         """Whether what asks Telegram goes on, answered or not."""
-        telegram = self._shared.telegram
+        telegram = self.shared.telegram
         return telegram.is_alive if telegram else True
 
     async def facts(self) -> Facts:
@@ -73,13 +76,13 @@ class Health:
 
         An optional part that failed is named and is no reason: whoever reads this starts us again.
         """
-        clock, telegram = self._shared.clock, self._shared.telegram
+        clock, telegram = self.shared.clock, self.shared.telegram
         since_s = (clock.now() - self._since).total_seconds()
 
-        states, waiting, (queued, oldest, unknown) = await self._shared.database.read(
+        states, waiting, (queued, oldest, unknown) = await self.shared.database.read(
             lambda tx: (jobs.count_by_state(tx), jobs.first_ready(tx), deliveries.unsent(tx))
         )
-        idle = [since for lane, since in waiting if not self._bell.is_at_work(lane)]
+        idle = [since for lane, since in waiting if not self.bell.is_at_work(lane)]
         answered_s = telegram.answered_s if telegram else None
         unheard_s = (since_s if answered_s is None else answered_s) if telegram else None
         problem = str(telegram.state["problem"]) if telegram else ""
@@ -98,8 +101,8 @@ class Health:
                 "oldest_s": _age_s(clock, oldest),
                 "unknown": unknown,
             },
-            "lanes": self._bell.at_work,
-            "failed_parts": self._parts.failing,
+            "lanes": self.bell.at_work,
+            "failed_parts": self.parts.failing,
         }
 
     async def line(self) -> str:
@@ -138,7 +141,7 @@ async def state_of(app: App) -> Facts:
             name: [str(problem) for problem in problems]
             for name, problems in library.broken.items()
         },
-        "broken_commands": list(app.broken_commands()),
+        "broken_commands": list(app.commands.problems()),
         "failing_watches": await shared.database.read(failing_watches),
         "mcp": now.servers.facts(),
         "sandbox": in_words(await now.sandbox.level()),

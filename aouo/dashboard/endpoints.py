@@ -110,14 +110,6 @@ def is_text(value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Facts with another status than 200."""
-
-    status: int
-    facts: Facts
-
-
-@dataclass(frozen=True, slots=True)
 class Download:
     """A file; `size` in bytes, None = not known before its end."""
 
@@ -136,8 +128,9 @@ class Frame:
     id: str = ""
 
 
-Answered: TypeAlias = Facts | Answer | Download | AsyncGenerator[Frame]
-"""Frames come for as long as somebody listens; they are closed when they go."""
+Answered: TypeAlias = Facts | tuple[int, Facts] | Download | AsyncGenerator[Frame]
+"""Facts may come with another status than 200. Frames come for as long as somebody listens; they
+are closed when they go."""
 
 
 @dataclass(frozen=True, slots=True)

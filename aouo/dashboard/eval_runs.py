@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
@@ -24,13 +24,15 @@ _CHARS, _TEXTS, _RESULT_CHARS = 1_000, 20, 50_000
 _STOPPED = "It was stopped before its end, so it has no results."
 
 
+@dataclass(eq=False)
 class EvalRuns:
     """Begins and stops runs, each in a process of its own that gives way to the bot. What it keeps
     is gone with this process."""
 
-    def __init__(self, home: Path, clock: Clock) -> None:
-        self._home = home
-        self._clock = clock
+    home: Path
+    clock: Clock
+
+    def __post_init__(self) -> None:
         self._task: asyncio.Future[None] | None = None
         self._results: dict[tuple[str, str], tuple[str, EvalResult]] = {}
         self._last: dict[str, Facts] = {}
@@ -44,7 +46,7 @@ class EvalRuns:
             raise Refused(
                 f"Evals of {self.running['pack']} run already: wait for them or stop them."
             )
-        since = stamp(self._clock)
+        since = stamp(self.clock)
         self.running = {"pack": pack.name, "evals": len(found), "since": since}
         self._problem = _STOPPED
         self._task = asyncio.ensure_future(  # one run outlives the request that began it
@@ -74,8 +76,8 @@ class EvalRuns:
 
     async def _play(self, pack: Pack, files: Sequence[str]) -> None:
         try:
-            results = await run_evals(pack.folder, pack=pack.name, files=files, home=self._home)
-            ended = stamp(self._clock)
+            results = await run_evals(pack.folder, pack=pack.name, files=files, home=self.home)
+            ended = stamp(self.clock)
             self._results |= {(pack.name, one.file): (ended, _cut(one)) for one in results}
             self._problem = ""
         except AouoError as error:
@@ -86,7 +88,7 @@ class EvalRuns:
 
     def _end(self, pack: str) -> None:
         self.running = None
-        self._last[pack] = {"at": stamp(self._clock), "problem": self._problem}
+        self._last[pack] = {"at": stamp(self.clock), "problem": self._problem}
 
 
 def _cut(result: EvalResult) -> EvalResult:

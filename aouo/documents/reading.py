@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 from aouo.documents.parts import Extract
@@ -18,44 +17,37 @@ AT_ONCE = 2
 _MAX_ANSWER_BYTES = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What to read: `name` helps to distinguish kinds of text, `kind` "" = detect it.
-
-    `range` counts the kind's units: pages, rows, paragraphs or lines.
-    """
-
-    name: str = ""
-    range: str = ""
-    kind: str = ""
-    charset: str = ""
-    base_url: str = ""
-
-
 async def read(
     source: IO[bytes] | bytes,
-    job: Job,
     *,
+    name: str = "",
+    wanted: str = "",
+    kind: str = "",
+    charset: str = "",
+    base_url: str = "",
     limit_s: float = LIMIT_S,
     room: asyncio.Semaphore | None = None,
 ) -> Extract:
     """Read a document from an open file, or from its bytes; the file stays open.
 
-    The wait for `room`, in which other documents are read, does not count in the limit.
+    `name` helps to distinguish kinds of text, `kind` "" = detect it. The range that is `wanted`
+    counts the kind's units: pages, rows, paragraphs or lines. The wait for `room`, in which other
+    documents are read, does not count in the limit.
 
     Raises:
         ToolFailed: it is no document, damaged, too large or too slow to read; says which.
     """
+    job = {"name": name, "range": wanted, "kind": kind, "charset": charset, "base_url": base_url}
     async with room or nullcontext():
-        return _extract_of(await _answered(source, job, limit_s))
+        return _extract_of(await _answered(source, json.dumps(job), limit_s))
 
 
-async def _answered(source: IO[bytes] | bytes, job: Job, limit_s: float) -> bytes:
+async def _answered(source: IO[bytes] | bytes, job: str, limit_s: float) -> bytes:
     process = await children.spawn(
         *children.PYTHON,
         "-m",
         "aouo.documents.child",
-        json.dumps(asdict(job)),
+        job,
         stdin=asyncio.subprocess.PIPE if isinstance(source, bytes) else source,
     )
     try:

@@ -195,11 +195,7 @@ class DispatchLimitReached(Refused):
 
 
 class ToolsNotReady(Refused):
-    """The definitions of a turn's tools did not arrive within `within_s` seconds."""
-
-    def __init__(self, within_s: float) -> None:
-        super().__init__(f"no tool definitions within {within_s:g} s")
-        self.within_s = within_s
+    """The definitions of a turn's tools did not arrive in time."""
 
 
 class EmptyAnswer(Refused):

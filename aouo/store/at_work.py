@@ -30,7 +30,5 @@ def count_waiting(tx: Tx, address: ConversationAddress) -> int:
         "AND platform = ? AND chat_id = ? AND thread_id = ?) AS n",
         address.lane,
         address.lane,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
     )

@@ -61,6 +61,10 @@ class Tx:
         """Execute one statement; return the number of rows it changed."""
         return self._connection.execute(sql, values).rowcount
 
+    def changes(self, sql: LiteralString, *values: _Value) -> bool:
+        """Execute one statement; whether it changed exactly one row."""
+        return self.run(sql, *values) == 1
+
     def insert(
         self,
         table: LiteralString,

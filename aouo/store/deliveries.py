@@ -95,8 +95,7 @@ def seen(tx: Tx, delivery_id: int, address: ConversationAddress, message_id: int
         "AND state = 'unknown' AND platform = ? AND chat_id = ?",
         message_id,
         delivery_id,
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
     )
 
 

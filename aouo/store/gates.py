@@ -62,9 +62,7 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
     row = tx.one(
         "SELECT * FROM gates WHERE state = 'open' AND kind = 'clarify' AND platform = ? "
         "AND chat_id = ? AND thread_id = ? AND person = ? ORDER BY created_at DESC LIMIT 1",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
         person,
     )
     return gate_of(row) if row else None
@@ -75,9 +73,7 @@ def asks_in(tx: Tx, address: ConversationAddress) -> bool:
     return tx.finds(
         "SELECT 1 FROM gates WHERE state = 'open' AND platform = ? AND chat_id = ? "
         "AND thread_id = ? LIMIT 1",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
     )
 
 
@@ -99,16 +95,12 @@ def show(tx: Tx, gate_id: str, delivery_id: int) -> None:
 
 def settle(tx: Tx, gate_id: str, state: str, answer: str, now: str) -> bool:
     """Close an open gate; False when it was closed already."""
-    return (
-        tx.run(
-            "UPDATE gates SET state = ?, answer = ?, settled_at = ? WHERE id = ? "
-            "AND state = 'open'",
-            state,
-            answer,
-            now,
-            gate_id,
-        )
-        == 1
+    return tx.changes(
+        "UPDATE gates SET state = ?, answer = ?, settled_at = ? WHERE id = ? AND state = 'open'",
+        state,
+        answer,
+        now,
+        gate_id,
     )
 
 
@@ -147,9 +139,7 @@ def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> 
         "AND kind = 'clarify' AND platform = ? AND chat_id = ? AND thread_id = ? "
         "AND turn_id IN (SELECT id FROM turns WHERE job_id < ?) RETURNING *",
         now,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
         before,
     )
     return [gate_of(row) for row in rows]

@@ -123,8 +123,7 @@ def _found_by(tx: Tx, job_id: int, inbound: Inbound) -> None:
     for message_id in [part.message_id for part in parts] or [inbound.message_id]:
         tx.run(
             "INSERT OR REPLACE INTO job_messages VALUES (?, ?, ?, ?)",
-            inbound.address.platform,
-            inbound.address.chat_id,
+            *inbound.address.chat_columns,
             message_id,
             job_id,
         )
@@ -145,8 +144,7 @@ def flush_due(tx: Tx, now: str) -> list[Lane]:
 
 def next_due(tx: Tx) -> str:
     """When the next burst closes, "" = no burst is open."""
-    row = tx.one("SELECT min(due_at) AS due FROM jobs WHERE state = 'gathering'")
-    return (row["due"] if row else None) or ""
+    return tx.text("SELECT min(due_at) AS due FROM jobs WHERE state = 'gathering'")
 
 
 def void_claims(tx: Tx) -> None:

@@ -84,8 +84,7 @@ def keep(
 
 def next_due(tx: Tx) -> str:
     """Return when the next digest is due, "" = nothing waits."""
-    row = tx.one("SELECT min(due_at) AS due FROM kept_reports WHERE due_at IS NOT NULL")
-    return (row["due"] if row else None) or ""
+    return tx.text("SELECT min(due_at) AS due FROM kept_reports WHERE due_at IS NOT NULL")
 
 
 def due(tx: Tx, now: str) -> list[KeptReport]:

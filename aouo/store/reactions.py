@@ -20,8 +20,7 @@ def put(
     tx.run(
         "DELETE FROM reactions WHERE platform = ? AND chat_id = ? AND message_id = ? "
         "AND person = ?",
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
         message_id,
         person.id,
     )

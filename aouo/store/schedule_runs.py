@@ -88,18 +88,16 @@ def count(tx: Tx, schedule_id: str, first: str, before: str) -> int:
 
 def newest(tx: Tx, schedule_id: str, now: str) -> str:
     """Return the newest due time up to `now` that has a run, "" = none has."""
-    row = tx.one(
+    return tx.text(
         "SELECT max(due_at) AS due FROM schedule_runs WHERE schedule_id = ? AND due_at <= ?",
         schedule_id,
         now,
     )
-    return (row["due"] if row else None) or ""
 
 
 def next_retry(tx: Tx) -> str:
     """Return when the next failed run is tried again, "" = none is."""
-    row = tx.one("SELECT min(retry_at) AS due FROM schedule_runs WHERE retry_at IS NOT NULL")
-    return (row["due"] if row else None) or ""
+    return tx.text("SELECT min(retry_at) AS due FROM schedule_runs WHERE retry_at IS NOT NULL")
 
 
 def to_retry(tx: Tx, now: str, limit: int) -> list[ScheduleRun]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 
@@ -24,27 +25,27 @@ class TurnLine:
 
     id: str
     status: str
-    reason: str
-    pack: str
-    skill: str
-    session_id: str
-    person: str
-    origin: str
-    off_record: bool
     resumes: int
     asked_at: str
     started_at: str
     settled_at: str
     ms: int
     waited_ms: int
-    models: tuple[str, ...]
-    calls: int
-    tools: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    cost_usd: float
-    unpriced_calls: int
+    off_record: bool = True
+    reason: str = ""
+    pack: str = ""
+    skill: str = ""
+    session_id: str = ""
+    person: str = ""
+    origin: str = ""
+    models: tuple[str, ...] = ()
+    calls: int = 0
+    tools: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced_calls: int = 0
     """Those that have no known price, so that their cost is not in `cost_usd`."""
 
 
@@ -194,36 +195,9 @@ def _lines(rows: Sequence[sqlite3.Row]) -> list[TurnLine]:
 
 
 def _line(row: sqlite3.Row) -> TurnLine:
-    hidden = bool(row["off_record"])
-
-    def told(name: str) -> str:
-        return "" if hidden else row[name]
-
-    def number(name: str) -> int:
-        return 0 if hidden else int(row[name])
-
-    return TurnLine(
-        row["id"],
-        row["status"],
-        told("reason"),
-        told("pack"),
-        told("skill"),
-        told("session_id"),
-        told("person"),
-        told("origin"),
-        hidden,
-        row["resumes"],
-        row["asked_at"],
-        row["started_at"],
-        row["settled_at"],
-        int(row["ms"]),
-        int(row["waited_ms"]),
-        () if hidden else tuple(filter(None, json.loads(row["models"]))),
-        number("calls"),
-        number("tools"),
-        number("input_tokens"),
-        number("cached_tokens"),
-        number("output_tokens"),
-        0.0 if hidden else row["cost_usd"],
-        number("unpriced_calls"),
-    )
+    ms, waited_ms = int(row["ms"]), int(row["waited_ms"])
+    if row["off_record"]:
+        moments = (row["asked_at"], row["started_at"], row["settled_at"])
+        return TurnLine(row["id"], row["status"], row["resumes"], *moments, ms, waited_ms)
+    models: list[str | None] = json.loads(row["models"])
+    return made(TurnLine, row, ms=ms, waited_ms=waited_ms, models=tuple(filter(None, models)))

@@ -7,16 +7,12 @@ from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 def add(tx: Tx, bot_id: str, update_id: int, body: str, now: str) -> bool:
     """Store one update; False when it was here before."""
-    return (
-        tx.run(
-            "INSERT OR IGNORE INTO updates (bot_id, update_id, received_at, body) "
-            "VALUES (?, ?, ?, ?)",
-            bot_id,
-            update_id,
-            now,
-            body,
-        )
-        == 1
+    return tx.changes(
+        "INSERT OR IGNORE INTO updates (bot_id, update_id, received_at, body) VALUES (?, ?, ?, ?)",
+        bot_id,
+        update_id,
+        now,
+        body,
     )
 
 
@@ -48,15 +44,12 @@ def may_refuse(tx: Tx, person: str, now: str, hour_ago: str, *, asks_id: bool) -
 
 
 def _may(tx: Tx, key: str, now: str, hour_ago: str) -> bool:
-    return (
-        tx.run(
-            "INSERT INTO refusals VALUES (?, ?) ON CONFLICT (person) DO UPDATE "
-            "SET at = excluded.at WHERE at <= ?",
-            key,
-            now,
-            hour_ago,
-        )
-        == 1
+    return tx.changes(
+        "INSERT INTO refusals VALUES (?, ?) ON CONFLICT (person) DO UPDATE "
+        "SET at = excluded.at WHERE at <= ?",
+        key,
+        now,
+        hour_ago,
     )
 
 

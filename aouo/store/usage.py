@@ -33,24 +33,20 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
             "created_at": now,
         },
     )
-    tx.run(
-        "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 1) ON CONFLICT DO "
-        "UPDATE SET calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens, "
+    tx.put(
+        "usage_days",
+        {
+            **columns(spent, "session_id", "turn_id", "tokens", "duration_ms", "reservation"),
+            **columns(spent.tokens, "reasoning_tokens"),
+            "calls": 1,
+            "events": 1,
+        },
+        "ON CONFLICT DO UPDATE SET calls = calls + 1, "
+        "input_tokens = input_tokens + excluded.input_tokens, "
         "cached_tokens = cached_tokens + excluded.cached_tokens, "
         "output_tokens = output_tokens + excluded.output_tokens, "
         "cost_usd = cost_usd + excluded.cost_usd, unpriced = unpriced + excluded.unpriced, "
         "events = events + 1",
-        spent.day,
-        spent.pack,
-        spent.provider,
-        spent.model,
-        spent.person,
-        spent.scope,
-        spent.tokens.input_tokens,
-        spent.tokens.cached_tokens,
-        spent.tokens.output_tokens,
-        spent.cost_usd,
-        int(spent.unpriced),
     )
     if spent.reservation:
         tx.run("DELETE FROM holds WHERE id = ?", spent.reservation)
@@ -58,8 +54,7 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
 
 def newest(tx: Tx) -> int:
     """The id of the newest row, 0 = there is none."""
-    row = tx.one("SELECT max(id) AS id FROM usage_events")
-    return (row["id"] if row else 0) or 0
+    return tx.number("SELECT max(id) AS id FROM usage_events")
 
 
 def since(tx: Tx, row_id: int) -> list[Row]:

@@ -46,8 +46,7 @@ def sending(tx: Tx, address: ConversationAddress) -> tuple[str, bool] | None:
         "SELECT d.id, d.off_record OR coalesce(t.off_record, 0) AS off_record "
         "FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id "
         "WHERE d.state = 'sending' AND d.platform = ? AND d.chat_id = ? ORDER BY d.id LIMIT 1",
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
     )
     return (_key(row["id"]), bool(row["off_record"])) if row else None
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from aouo.documents.kinds import text_of
-from aouo.documents.reading import AT_ONCE, Job, read
+from aouo.documents.reading import AT_ONCE, read
 from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.client import MAX_BYTES, Page, Web
@@ -60,8 +60,8 @@ async def _text(page: Page, room: asyncio.Semaphore) -> str:
     """
     kind = page.content_type if _TYPE.fullmatch(page.content_type) else ""
     if kind in _PAGES or (not kind and page.body[:200].lstrip().lower().startswith(b"<")):
-        job = Job(kind="html", charset=page.charset, base_url=page.url)
-        found = await read(page.body, job, limit_s=_CONVERT_S, room=room)
+        html = {"kind": "html", "charset": page.charset, "base_url": page.url}
+        found = await read(page.body, **html, limit_s=_CONVERT_S, room=room)
         return found.text or "(a page without words)"
     readable = kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))
     if readable or (not kind and b"\0" not in page.body):

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from pydantic import field_validator
 
 from aouo.documents.parts import Extract
-from aouo.documents.reading import AT_ONCE, Job, read
+from aouo.documents.reading import AT_ONCE, read
 from aouo.facts.errors import ToolFailed
 from aouo.guard.opening import opened, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
@@ -44,7 +44,7 @@ def read_document(
         del call_id
         path = placed(wish.path, folder(context.pack, context.tenant))
         with await asyncio.to_thread(_opened, path) as file:
-            found = await read(file, Job(name=path.name, range=wish.range), room=room)
+            found = await read(file, name=path.name, wanted=wish.range, room=room)
         return f"{_headline(path.name, found)}\n{untrusted(found.text, path.name)}"
 
     return tool(

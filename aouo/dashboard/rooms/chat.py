@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,24 +59,24 @@ def chat(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
+@dataclass(slots=True, eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    shown: Shown
 
     @property
     def _chat(self) -> WebChat:
-        return self._shown.bot.app.web_chat
+        return self.shown.bot.app.web_chat
 
     def _address(self, chat: str) -> ConversationAddress:
         """Return the address of a chat. Raises: NotFound."""
         if chat != GENERAL:
-            chat = self._shown.pack(chat).name
+            chat = self.shown.pack(chat).name
         return ConversationAddress("web", chat)
 
     async def messages(self, chat: str, before: int) -> Facts:
         """What was said, the oldest first."""
         address = self._address(chat)
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             rows = await snapshot.ask(web_messages.newest(address.chat_id, before, PAGE + 1))
             last = await snapshot.ask(web_messages.last_change(address.chat_id))
             standing = await snapshot.ask(web_messages.standing(address))
@@ -86,7 +87,7 @@ class _Room:
             "last": last,
             "standing": standing,
             "upload_bytes": UPLOAD_BYTES,
-            "running": self._shown.runtime is not None,
+            "running": self.shown.runtime is not None,
         }
 
     async def events(self, chat: str, after: int) -> AsyncGenerator[Frame]:
@@ -105,7 +106,7 @@ class _Room:
         standing = None
         with messenger.watch(address.chat_id) as window:
             while True:
-                async with self._shown.snapshot() as snapshot:
+                async with self.shown.snapshot() as snapshot:
                     rows = await snapshot.ask(
                         web_messages.changed(address.chat_id, known, PAGE + 1)
                     )
@@ -131,8 +132,8 @@ class _Room:
 
         Our commands, the owner's, and the skills that can be called here.
         """
-        pack, library = self._address(chat).pack, self._shown.library()
-        added = self._shown.bot.app.commands.added()
+        pack, library = self._address(chat).pack, self.shown.library()
+        added = self.shown.bot.app.commands.added()
         lines = {name: command.line for name, command in added.items()}
         entries = menu_of(library, lines, platform="web", pack=pack).entries
         return {"commands": [{"name": name, "about": about} for name, about in entries]}
@@ -178,7 +179,7 @@ class _Room:
         address = self._address(chat)
         if not (_is_number(message) and _is_number(number)):
             raise NotFound("There is no such file.")
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             row = await snapshot.ask(web_messages.one(address.chat_id, int(message)))
         files = files_of(self._now(address, row).message) if row else ()
         if int(number) >= len(files):
@@ -188,17 +189,17 @@ class _Room:
             return _text(media)
         if not _is_here(media):
             raise NotFound("This file is not on this machine.")
-        folder = self._shown.home.media / address.folder
+        folder = self.shown.home.media / address.folder
         return await asyncio.to_thread(_opened, folder / Path(media.source).name, media)
 
     def _now(self, address: ConversationAddress, row: WebMessage) -> WebMessage:
-        if self._shown.runtime is None:
+        if self.shown.runtime is None:
             return row
         return self._chat.messenger.shown(address.chat_id, row)
 
     def _facts(self, address: ConversationAddress, row: WebMessage) -> Facts:
         row = self._now(address, row)
-        message, redactor = row.message, self._shown.redactor()
+        message, redactor = row.message, self.shown.redactor()
         if redactor.suspects(message.text):  # here, where marks move with the words
             message = without_secrets(message, redactor)
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from aouo.dashboard.endpoints import Endpoint, NotFound
 from aouo.dashboard.eval_runs import EvalRuns
@@ -27,10 +28,12 @@ def evals(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
+@dataclass(eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
-        self._runs = EvalRuns(shown.home.path, shown.clock)
+    shown: Shown
+
+    def __post_init__(self) -> None:
+        self._runs = EvalRuns(self.shown.home.path, self.shown.clock)
 
     async def running(self) -> Facts:
         """The run of evals that goes on, or null."""
@@ -38,7 +41,7 @@ class _Room:
 
     async def listed(self, pack: str) -> Facts:
         """A pack's evals, and how each ended since the bot was started."""
-        one = self._shown.pack(pack)
+        one = self.shown.pack(pack)
         there, problems = await asyncio.to_thread(cases.load, one.folder)
         last = self._runs.last(one.name)
         return {
@@ -53,7 +56,7 @@ class _Room:
 
         `name` is that of the evals to run, "" = all of the pack.
         """
-        bot, one = self._shown.bot, self._shown.pack(pack)
+        bot, one = self.shown.bot, self.shown.pack(pack)
         there, _ = await asyncio.to_thread(cases.load, one.folder)
         wanted = [each for each in there if name in ("", each.name)]
         if not wanted and name:

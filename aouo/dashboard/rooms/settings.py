@@ -14,7 +14,7 @@ from aouo.config.changing import Change, change, put_back, read_tree, version_of
 from aouo.config.file import ConfigBroken, Loaded, check_start, look_at
 from aouo.config.keys import differing, plain
 from aouo.dashboard.configuration import as_problem, configuration
-from aouo.dashboard.endpoints import Answer, Endpoint
+from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.losing import losses
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.wishes import BY_HAND, NotTaken, checked
@@ -41,7 +41,9 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
         facts = await asyncio.to_thread(_told, shown)
         return {"running": shown.runtime is not None, "by_hand": BY_HAND, **facts}
 
-    async def save(version: str, changes: dict[str, Any], anyway: bool = False) -> Facts | Answer:
+    async def save(
+        version: str, changes: dict[str, Any], anyway: bool = False
+    ) -> Facts | tuple[int, Facts]:
         """Save changes of the configuration, all or none, and take them up.
 
         They are by key, null = its default; `version` is that of the file which was read,
@@ -56,7 +58,7 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
                 return _refused(refused.problems)
             except _Loses as lost:
                 why = "This would take something away. Save it anyway?"
-                return Answer(409, {"error": why, "losses": list(lost.args)})
+                return 409, {"error": why, "losses": list(lost.args)}
 
     return (
         Endpoint("GET", "/api/settings", read),
@@ -119,9 +121,9 @@ def _written(
     return done, version_of(home)
 
 
-def _refused(problems: Sequence[str]) -> Answer:
+def _refused(problems: Sequence[str]) -> tuple[int, Facts]:
     """Answer with every problem, by its key; nothing was written."""
     told = [as_problem(problem) for problem in problems]
     more = "" if len(told) == 1 else f" and {len(told) - 1} more"
     first = ": ".join(filter(None, (told[0]["key"], told[0]["text"])))
-    return Answer(400, {"error": f"Nothing was saved: {first}{more}.", "problems": told})
+    return 400, {"error": f"Nothing was saved: {first}{more}.", "problems": told}

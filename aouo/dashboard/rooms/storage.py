@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -27,7 +27,6 @@ from aouo.packs.data.browsing import (
     How,
     NotThere,
     Page,
-    TableFacts,
     Wanted,
     browsing,
 )
@@ -87,18 +86,20 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
+@dataclass(eq=False)
 class _Room:
     """Looks into packs' databases in threads, few at the same time."""
 
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    shown: Shown
+
+    def __post_init__(self) -> None:
         self._free = asyncio.Semaphore(LOOKS)
 
     async def databases(self, pack: str) -> Facts:
         """The databases of a pack: one, or one of each person."""
-        manifest = self._shown.pack(pack).manifest
-        files = await asyncio.to_thread(_sizes, self._shown, pack)
-        people = await described(self._shown, files)
+        manifest = self.shown.pack(pack).manifest
+        files = await asyncio.to_thread(_sizes, self.shown, pack)
+        people = await described(self.shown, files)
         seen = manifest.schema.scope == "person"
         return {
             "scope": manifest.schema.scope,
@@ -111,7 +112,7 @@ class _Room:
     async def tables(self, pack: str, tenant: str) -> Facts:
         """The tables, with columns and counts."""
         made = await self._look(pack, tenant, lambda look: look.tables())
-        return {"tables": [_table(one) for one in made]}
+        return {"tables": made}
 
     async def rows(
         self,
@@ -129,7 +130,7 @@ class _Room:
         """A page of rows; long cells are cut, with their size said."""
         falling = order == "falling"
         wanted = Wanted(table, column, how, text, sort, falling, after, limit, _READ_CHARS)
-        clean = self._shown.redactor().text
+        clean = self.shown.redactor().text
 
         def read(look: Browsing) -> Facts:
             page = look.page(wanted)
@@ -139,7 +140,7 @@ class _Room:
 
     async def cell(self, pack: str, tenant: str, table: str, column: str, key: str) -> Facts:
         """A whole cell, up to a million characters."""
-        clean = self._shown.redactor().text
+        clean = self.shown.redactor().text
         return await self._look(
             pack, tenant, lambda look: whole_cell(look.cell(table, column, key), clean)
         )
@@ -163,7 +164,7 @@ class _Room:
     ) -> AsyncGenerator[bytes]:
         """Yield all rows in order, from the first `page` on; each part is one state of the
         database, which is free between the parts, however slowly they are fetched."""
-        clean = self._shown.redactor().text
+        clean = self.shown.redactor().text
         yield head(kind, wanted.table, page.columns)
         begun = False
         while True:
@@ -182,8 +183,8 @@ class _Room:
             NotFound: there is no such pack, database, table, column or row.
             PackError, TooMuchToRead: as `browsing`.
         """
-        self._shown.pack(pack)
-        file = self._shown.home.pack_database(pack, checked(tenant) if tenant else "")
+        self.shown.pack(pack)
+        file = self.shown.home.pack_database(pack, checked(tenant) if tenant else "")
         async with self._free:
             try:
                 return await finish(asyncio.to_thread(_read, file, read))
@@ -205,18 +206,6 @@ def _sizes(shown: Shown, pack: str) -> dict[str, int]:
             part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.is_file()
         )
         for file in databases_of(shown.home, pack)
-    }
-
-
-def _table(table: TableFacts) -> Facts:
-    return {
-        "name": table.name,
-        "rows": table.rows,
-        "columns": [
-            {"name": one.name, "type": one.type, "required": one.required, "key": one.key}
-            for one in table.columns
-        ],
-        "computed": list(table.computed),
     }
 
 
