@@ -13,7 +13,7 @@ import structlog
 from aouo.commands.file_text import CommandFile, read
 from aouo.commands.registry import AddedCommand, CommandCall, Result
 from aouo.commands.scripts import Scripts, missing
-from aouo.facts.commands import COMMANDS, TurnHints
+from aouo.facts.commands import COMMANDS, Takes, TurnHints
 from aouo.packs.format.inside import NotInside, read_inside
 from aouo.packs.format.problems import Problem
 from aouo.words.commands import unusable
@@ -119,11 +119,11 @@ class CommandFiles:
             if command.name in COMMANDS or command.name in self.taken or command.name in made:
                 continue
             if command.problems:
-                made[command.name] = AddedCommand("", self._broken(command), "text")
+                made[command.name] = AddedCommand("", self._broken(command), Takes.TEXT)
             elif command.type == "local":
                 made[command.name] = AddedCommand(command.line, self._script(command))
             else:
-                made[command.name] = AddedCommand(command.line, _preset(command), "text")
+                made[command.name] = AddedCommand(command.line, _preset(command), Takes.TEXT)
         return made
 
     def _script(self, command: CommandFile) -> Callable[[CommandCall], Awaitable[Result]]:

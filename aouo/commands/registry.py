@@ -66,7 +66,7 @@ class AddedCommand:
 
     line: str
     run: Callable[[CommandCall], Awaitable[Result]]
-    takes: Takes = "words"
+    takes: Takes = Takes.WORDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -14,9 +15,14 @@ Bypass: TypeAlias = Literal["never", "stopping", "looking", "leaving"]
 """When a command does not wait for the turn that runs in its conversation: always, for it stops
 that turn; when it only looks, which is always or with the first words that it `looks` with; while
 a question is open, which it closes, with its turn."""
-Takes: TypeAlias = Literal["nothing", "words", "text"]
-"""What a command makes of what follows it: it has no use for it; the lexer splits it (quotes,
-`--key=value`); all of it counts as it is written."""
+
+
+class Takes(Enum):
+    """What a command makes of what follows it."""
+
+    NOTHING = auto()  # it has no use for it
+    WORDS = auto()  # the lexer splits it: quotes, `--key=value`
+    TEXT = auto()  # all of it counts as it is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,7 @@ class CommandEntry:
     name: str
     line: str
     bypass: Bypass = "never"
-    takes: Takes = "nothing"
+    takes: Takes = Takes.NOTHING
     only_on: str = ""
     looks: tuple[str, ...] = ()
 
@@ -137,13 +143,13 @@ def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
 
 
 MENU = CommandEntry("menu", "the pages of the pack that answers here", "looking")
-PACK = CommandEntry("pack", "choose which pack answers here", "looking", "words")
-USE = CommandEntry("use", "talk to a pack: /use notes", takes="words")
+PACK = CommandEntry("pack", "choose which pack answers here", "looking", Takes.WORDS)
+USE = CommandEntry("use", "talk to a pack: /use notes", takes=Takes.WORDS)
 STOP = CommandEntry("stop", "stop the running answer", "stopping")
 RETRY = CommandEntry("retry", "answer my last message again", "leaving")
 """Runs as a turn, with the words of the previous turn."""
-INSTALL = CommandEntry("install", "install a pack (the owner only)", takes="text")
-OTR = CommandEntry("otr", "off the record: nothing is kept, nothing is changed", takes="text")
+INSTALL = CommandEntry("install", "install a pack (the owner only)", takes=Takes.TEXT)
+OTR = CommandEntry("otr", "off the record: nothing is kept, nothing is changed", takes=Takes.TEXT)
 """Runs as a turn with the words after it; without any it switches the conversation's mode."""
 COMMANDS = by_name(
     (
@@ -153,8 +159,10 @@ COMMANDS = by_name(
         PACK,
         USE,
         CommandEntry("new", "start a fresh session", "leaving"),
-        CommandEntry("sessions", "go back to an earlier session", "looking", "words", looks=("",)),
-        CommandEntry("compact", "summarise what was said so far", takes="text"),
+        CommandEntry(
+            "sessions", "go back to an earlier session", "looking", Takes.WORDS, looks=("",)
+        ),
+        CommandEntry("compact", "summarise what was said so far", takes=Takes.TEXT),
         STOP,
         RETRY,
         CommandEntry("setup_topics", "a topic for each pack, in a group with topics", only_on="tg"),
@@ -163,7 +171,7 @@ COMMANDS = by_name(
         CommandEntry("whereami", "which chat, pack and session this is", "looking"),
         CommandEntry("id", "your Telegram id", "looking", only_on="tg"),
         CommandEntry(
-            "memory", "what I remember here; /memory undo takes a change back", takes="words"
+            "memory", "what I remember here; /memory undo takes a change back", takes=Takes.WORDS
         ),
         CommandEntry("usage", "what today and this week cost", "looking"),
         CommandEntry("why", "how my last answer came about, and what it cost", "looking"),
@@ -171,10 +179,10 @@ COMMANDS = by_name(
             "cron",
             "what begins by itself here, and when",
             "looking",
-            "words",
+            Takes.WORDS,
             looks=("", "list", "page", "history", "remove?"),
         ),
-        CommandEntry("jobs", "what is at work here, and what comes next", "looking", "words"),
+        CommandEntry("jobs", "what is at work here, and what comes next", "looking", Takes.WORDS),
         CommandEntry("status", "how I am, and what is at work", "looking"),
     )
 )

@@ -134,7 +134,7 @@ def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
 
 
 def _split(name: str, rest: str, takes: Takes) -> Decision:
-    if takes != "words":
+    if takes is not Takes.WORDS:
         return ObeyCommand(name, rest)
     try:
         return ObeyCommand(name, rest, lexer.words(rest))

@@ -48,7 +48,7 @@ BOTH = ("notes", "vocab")
 SKILLS = {"study": "vocab:study", "review": "notes:review"}
 WORKFLOWS = frozenset({"vocab:study", "notes:review", "notes:both", "vocab:both"})
 NONE, ONE, TWO = (Installed(packs, SKILLS, WORKFLOWS) for packs in ((), ("notes",), BOTH))
-OWNERS: dict[str, Takes] = {"brief": "text", "disk_use": "words", "study": "text"}
+OWNERS = {"brief": Takes.TEXT, "disk_use": Takes.WORDS, "study": Takes.TEXT}
 ADDED = Installed(BOTH, SKILLS, WORKFLOWS, OWNERS)
 
 
