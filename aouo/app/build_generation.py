@@ -68,7 +68,7 @@ async def _built(
     sandbox = held.take(("sandbox", wish), lambda: Sandbox(wish, home=shared.home.path))
     servers = _servers(settings, shared, held)
     prices = budget_of(settings, shared.clock).prices
-    speech = speech_of(settings, shared.session, held, prices)
+    ears, voice = speech_of(settings, shared.session, held, prices)
     guard, registry_of, looking = guarded_tools(
         settings.security,
         settings.tools,
@@ -76,7 +76,7 @@ async def _built(
         scan_dirs=settings.packs.scan_dirs,
         sandbox=sandbox,
         servers=servers,
-        voice=speech.voice,
+        voice=voice,
         zone_of=partial(zone_of, default=settings.cron.timezone),
         schedules_run=settings.cron.enabled,
         redact=redactor.text,
@@ -125,7 +125,7 @@ async def _built(
         executor=_executor(settings, shared, quota),
         telegram=settings.telegram,
         ui=settings.ui,
-        ears=speech.ears,
+        ears=ears,
         eyes=eyes_of(settings, shared.session, quota),
         retention=settings.retention,
         paid=paid_for(settings),

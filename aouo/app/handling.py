@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from aouo.app.shared import Shared
@@ -23,7 +22,7 @@ from aouo.commands.working import Jobs
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
-from aouo.facts.ports import Files
+from aouo.facts.ports import Fetch
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import Tap
 from aouo.flow.answering.bringing import Bringing
@@ -86,14 +85,14 @@ def flow_of(
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = shared.clock, shared.database, Waiting()
-    files: dict[str, Files] = {"web": uploads}
+    fetches: dict[str, Fetch] = {"web": uploads.fetch}
     if shared.telegram:
-        files["tg"] = shared.telegram
+        fetches["tg"] = shared.telegram.fetch
     intake = Intake(
         database=database,
         clock=clock,
         folder=shared.home.media,
-        files=files,
+        fetches=fetches,
         show=outbox.action,
     )
     editing = Editing(database=database, clock=clock, outbox=outbox, replies=replies)
@@ -168,7 +167,7 @@ def flow_of(
         outbox=outbox,
         owner=lambda: generations.now.owner,
         bundled=lambda: {folder.name: folder for folder in sample_packs()},
-        files=files,
+        fetches=fetches,
         folder=shared.home.media,
         provide=setting_up.provide,
     )
@@ -258,20 +257,6 @@ def flow_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Commanding:
-    """All commands, the kinds of post-actions, and the owner's files."""
-
-    commands: Commands
-    post_actions: PostActions
-    files: CommandFiles
-
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the owner's files as they are now."""
-        self.files.look()
-        return self.files.problems()
-
-
 def commanding(
     shared: Shared,
     generations: Generations,
@@ -281,8 +266,9 @@ def commanding(
     work: Jobs,
     menu_changed: Callable[[], None],
     concerns: Callable[[], list[str]],
-) -> Commanding:
-    """Join them. `concerns` are lines about the models for the owner.
+) -> tuple[Commands, PostActions]:
+    """Join all commands and the kinds of post-actions. `concerns` are lines about the models for
+    the owner.
 
     Raises:
         SetupError: a package of the owner's does not bring what it says.
@@ -306,6 +292,10 @@ def commanding(
     def added() -> Mapping[str, AddedCommand]:
         return {**files.look(), **brought}
 
+    def problems() -> tuple[str, ...]:
+        files.look()
+        return files.problems()
+
     def seen() -> Mapping[str, AddedCommand]:  # transactions have a thread of their own
         return {**files.seen, **brought}
 
@@ -326,4 +316,4 @@ def commanding(
         "why": why(is_owner, lambda: shared.page.now(), lambda: generations.redactor),
     }
     post_actions = PostActions(post_actions_of_packages({ROTATE: rotate}))
-    return Commanding(Commands(handlers, lookups, added), post_actions, files)
+    return Commands(handlers, lookups, added, problems), post_actions

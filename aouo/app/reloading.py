@@ -46,6 +46,7 @@ class Reloaded:
         return bool(self.changed or self.after_restart or self.without_effect)
 
 
+@dataclass(eq=False)
 class Reloading:
     """Follows the configuration while the bot runs on it; `loaded` is what it was started with.
     `taken_off` ends what is of people who are not let in any more, each part inside a block that
@@ -55,26 +56,20 @@ class Reloading:
     after they asked, and is one for all who wait.
     """
 
-    def __init__(
-        self,
-        *,
-        shared: Shared,
-        refreshing: Refreshing,
-        owner_notices: OwnerNotices,
-        taken_off: Callable[[Taking], Awaitable[None]],
-        loaded: Loaded,
-    ) -> None:
-        self._shared = shared
-        self._refreshing = refreshing
-        self._owner_notices = owner_notices
-        self._taken_off = taken_off
-        self._started = loaded
-        self._file = loaded
-        self._running = loaded.settings
-        self._let_in = _people(loaded)
+    shared: Shared
+    refreshing: Refreshing
+    owner_notices: OwnerNotices
+    taken_off: Callable[[Taking], Awaitable[None]]
+    loaded: Loaded
+
+    def __post_init__(self) -> None:
+        self._started = self.loaded
+        self._file = self.loaded
+        self._running = self.loaded.settings
+        self._let_in = _people(self.loaded)
         self._after = Takeover()
-        self._problems = loaded.problems
-        self._told = bool(loaded.problems)  # at the start
+        self._problems = self.loaded.problems
+        self._told = bool(self.loaded.problems)  # at the start
         self._one_by_one = asyncio.Lock()
         self._begun = 0
         self._last = 0, Reloaded()
@@ -105,13 +100,13 @@ class Reloading:
 
     async def run(self) -> None:
         """Reload for ever, each time that the file has changed and been still for a while."""
-        file = self._shared.home.config
+        file = self.shared.home.config
 
         async def look() -> Look:
             return look_of(file)  # the home's disk answers at once, or nothing works
 
         watched = changes(
-            look, self._file.look, clock=self._shared.clock, every_s=_LOOK_EVERY_S, still_s=_STILL_S
+            look, self._file.look, clock=self.shared.clock, every_s=_LOOK_EVERY_S, still_s=_STILL_S
         )
         async with aclosing(watched) as looks:
             async for _ in looks:
@@ -136,14 +131,14 @@ class Reloading:
     async def _reload(self) -> Reloaded:
         before = self._file
         try:
-            text, loaded = await asyncio.to_thread(reread, self._shared.home.path, before)
+            text, loaded = await asyncio.to_thread(reread, self.shared.home.path, before)
             wanted = until_restart(self._running, loaded.settings)
             result = by_effect(differing(before.settings, loaded.settings))
             failpoint.reached("before a configuration is made a generation")
             if result.anything:
                 secrets = loaded.settings.secrets()
-                await self._refreshing.swap(
-                    lambda: build_generation(wanted, self._shared, also_secret=secrets)
+                await self.refreshing.swap(
+                    lambda: build_generation(wanted, self.shared, also_secret=secrets)
                 )
         except ConfigBroken as broken:
             return await self._reject(broken.problems)
@@ -160,7 +155,7 @@ class Reloading:
         later = tuple(key for key in result.after_restart if key in pending)
         result = replace(result, after_restart=later)
         async with self._after.of("Keeping a copy of config.json"):
-            await asyncio.to_thread(remember, self._shared.home.path, text)
+            await asyncio.to_thread(remember, self.shared.home.path, text)
         failpoint.reached("after a configuration is remembered")
         await self._accept(result, mended=bool(self._problems))
         return result
@@ -169,7 +164,7 @@ class Reloading:
         """End what is of those who were let in before and are not now; what fails is tried again by
         the next reload."""
         if self._let_in - people:
-            await self._taken_off(self._after.of)
+            await self.taken_off(self._after.of)
         self._let_in = self._let_in | people if self._after.unfinished else people
 
     async def _accept(self, result: Reloaded, *, mended: bool) -> None:
@@ -184,21 +179,21 @@ class Reloading:
             )
         about = str(self._file.look)
         if mended and told:
-            await self._owner_notices.tell(text("config.mended"), about=about)
+            await self.owner_notices.tell(text("config.mended"), about=about)
         if self._after.unfinished:
             note = sentences.unfinished(self._after.told, did="reloaded")
-            await self._owner_notices.tell(note, about=about)
+            await self.owner_notices.tell(note, about=about)
         if result.after_restart:
             note = sentences.config_after_restart(result.after_restart)
-            await self._owner_notices.tell(note, about=about)
+            await self.owner_notices.tell(note, about=about)
 
     async def _reject(self, problems: tuple[str, ...]) -> Reloaded:
         """Leave everything as it is; tell the owner, unless they know of these problems."""
         if problems != self._problems or not self._told:
             log.warning("config_rejected", problems=list(problems))
-            about = str(look_of(self._shared.home.config))
+            about = str(look_of(self.shared.home.config))
             self._problems, self._told = problems, True
-            await self._owner_notices.tell(sentences.config_rejected(problems), about=about)
+            await self.owner_notices.tell(sentences.config_rejected(problems), about=about)
         return Reloaded(problems=problems)
 
     def _pending(self) -> tuple[str, ...]:

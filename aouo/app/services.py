@@ -102,24 +102,18 @@ def with_model(settings: Settings, backend: str, model: str) -> Settings:
     return settings.model_copy(update={"provider": settings.provider.model_copy(update=alone)})
 
 
+@dataclass(slots=True, eq=False)
 class _Builder:
-    def __init__(
-        self,
-        settings: Settings,
-        session: aiohttp.ClientSession,
-        held: Holder,
-        dialects: Dialects,
-    ) -> None:
-        self._dialects = dialects
-        self._settings = settings
-        self._session = session
-        self._held = held
+    settings: Settings
+    session: aiohttp.ClientSession
+    held: Holder
+    dialects: Dialects
 
     def model(self, backend: str, model: str, key: str) -> ChatModel:
         """One model; `key` is where the configuration names it."""
         if backend == "local":
             return self._local()
-        settings = self._settings
+        settings = self.settings
         endpoint = settings.provider_endpoint(backend)
         if key_missing(settings, backend):
             raise SetupError(
@@ -146,14 +140,14 @@ class _Builder:
             api_key=endpoint.api_key,
             context_window=facts.window_tokens,
             sees=facts.sees,
-            session=self._session,
+            session=self.session,
             request_timeout_s=float(settings.provider.request_timeout_s),
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
-            dialects=self._dialects,
+            dialects=self.dialects,
         )
-        ask = partial(inquire, self._session, backend, endpoint, model)
-        room = self._dialects.room(endpoint.base_url, model)
-        return self._held.take(
+        ask = partial(inquire, self.session, backend, endpoint, model)
+        room = self.dialects.room(endpoint.base_url, model)
+        return self.held.take(
             ("model", make.keywords, endpoint, facts, eyes),
             lambda: KnownModel(
                 make(), facts, ask, base_url=endpoint.base_url, eyes=eyes, room=room
@@ -165,14 +159,14 @@ class _Builder:
             LocalModel,  # heavy, and rarely together with a key
         )
 
-        local = self._settings.local
-        return self._held.take(
+        local = self.settings.local
+        return self.held.take(
             ("local model", local),
             lambda: LocalModel(
                 model_path=local.model_path,
                 threads=local.threads,
                 context=local.context,
-                session=self._session,
+                session=self.session,
                 texts=text,
             ),
             LocalModel.aclose,
@@ -281,22 +275,14 @@ def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:
     return {model: Price(price.input, price.cached, price.output) for model, price in named.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
-    """Both, or why there is nobody."""
-
-    ears: Ears | Lack
-    voice: Voice | Lack
-
-
 def speech_of(
     settings: Settings, session: Session, held: Holder, prices: Prices | None = None
-) -> Speech:
-    """What is set up; what it starts is closed with `held`."""
+) -> tuple[Ears | Lack, Voice | Lack]:
+    """What is set up, or why there is nobody; what it starts is closed with `held`."""
     prices = prices or Prices()
     if "local" in (settings.stt.backend, settings.tts.backend):
         return _with_local(settings, session, held, prices)
-    return Speech(_ears(settings, session, prices), _voice(settings, session, prices))
+    return _ears(settings, session, prices), _voice(settings, session, prices)
 
 
 def _unit_price(prices: Prices, unit: Unit) -> PriceOf:
@@ -312,7 +298,9 @@ def own_ears(settings: Settings) -> str:
     return "" if model == SpeechToText().model else model
 
 
-def _with_local(settings: Settings, session: Session, held: Holder, prices: Prices) -> Speech:
+def _with_local(
+    settings: Settings, session: Session, held: Holder, prices: Prices
+) -> tuple[Ears | Lack, Voice | Lack]:
     """One worker process for whichever of the two is `local`."""
     from aouo.speech.local import LocalSpeech, lack_of_ears, lack_of_voice  # rare
 
@@ -324,7 +312,7 @@ def _with_local(settings: Settings, session: Session, held: Holder, prices: Pric
         lambda: LocalSpeech(ears, weights, usual_voice=voice, patience_s=patience_s),
         LocalSpeech.aclose,
     )
-    return Speech(
+    return (
         lack_of_ears(ears) or local
         if settings.stt.backend == "local"
         else _ears(settings, session, prices),

@@ -35,43 +35,40 @@ UNCLAIMED_S = 60.0
 """So long may a message wait where nobody is at work; a busy lane may have it wait for hours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """What is looked at, in seconds: since Telegram answered (None = it is not asked); whether the
-    task that asks it goes on; what it says; since when a message waits in a lane without work."""
+def reasons(
+    unheard_s: float | None, *, listens: bool, problem: str, unclaimed_s: float
+) -> list[str]:
+    """Return why we are not healthy, none = we are.
 
-    unheard_s: float | None
-    listens: bool
-    problem: str
-    unclaimed_s: float
-
-
-def reasons(signs: Signs) -> list[str]:
-    """Return why we are not healthy, none = we are."""
+    `unheard_s` since Telegram answered, None = it is not asked; `listens`: the task that asks it
+    goes on; `problem` is what it says; `unclaimed_s` since a message waits in a lane without work.
+    """
     found: list[str] = []
-    if not signs.listens:
+    if not listens:
         found.append("The task that asks Telegram hangs.")
-    if signs.unheard_s is not None and signs.unheard_s > UNHEARD_S:
-        why = f": {signs.problem}" if signs.problem else ""
-        found.append(f"Telegram has not answered for {signs.unheard_s:.0f} s{why}")
-    if signs.unclaimed_s > UNCLAIMED_S:
-        found.append(f"A message waits for {signs.unclaimed_s:.0f} s, and nobody is at work on it.")
+    if unheard_s is not None and unheard_s > UNHEARD_S:
+        why = f": {problem}" if problem else ""
+        found.append(f"Telegram has not answered for {unheard_s:.0f} s{why}")
+    if unclaimed_s > UNCLAIMED_S:
+        found.append(f"A message waits for {unclaimed_s:.0f} s, and nobody is at work on it.")
     return found
 
 
+@dataclass(eq=False)
 class Health:
     """Says whether messages come in, are worked on and go out, for `/healthz` and a terminal."""
 
-    def __init__(self, shared: Shared, bell: Bell, parts: Parts) -> None:
-        self._shared = shared
-        self._bell = bell
-        self._parts = parts
-        self._since = shared.clock.now()
+    shared: Shared
+    bell: Bell
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        self._since = self.shared.clock.now()
 
     @property
     def listens(self) -> bool:
         """Whether what asks Telegram goes on, answered or not."""
-        telegram = self._shared.telegram
+        telegram = self.shared.telegram
         return telegram.is_alive if telegram else True
 
     async def facts(self) -> Facts:
@@ -79,32 +76,33 @@ class Health:
 
         An optional part that failed is named and is no reason: whoever reads this starts us again.
         """
-        clock, telegram = self._shared.clock, self._shared.telegram
+        clock, telegram = self.shared.clock, self.shared.telegram
         since_s = (clock.now() - self._since).total_seconds()
 
-        def look(tx: Tx) -> tuple[dict[str, int], list[jobs.Waiting], deliveries.Unsent]:
-            return jobs.count_by_state(tx), jobs.first_ready(tx), deliveries.unsent(tx)
-
-        states, waiting, unsent = await self._shared.database.read(look)
-        idle = [one.since for one in waiting if not self._bell.is_at_work(one.lane)]
+        states, waiting, (queued, oldest, unknown) = await self.shared.database.read(
+            lambda tx: (jobs.count_by_state(tx), jobs.first_ready(tx), deliveries.unsent(tx))
+        )
+        idle = [since for lane, since in waiting if not self.bell.is_at_work(lane)]
         answered_s = telegram.answered_s if telegram else None
         unheard_s = (since_s if answered_s is None else answered_s) if telegram else None
         problem = str(telegram.state["problem"]) if telegram else ""
-        found = reasons(Signs(unheard_s, self.listens, problem, _age_s(clock, *idle)))
+        found = reasons(
+            unheard_s, listens=self.listens, problem=problem, unclaimed_s=_age_s(clock, *idle)
+        )
         return {
             "ok": not found,
             "reasons": found,
             "since": iso(self._since),
             "last_poll_s": None if answered_s is None else round(answered_s, 1),
             "jobs": {state: states.get(state, 0) for state in ("ready", "running", "parked")},
-            "oldest_waiting_s": _age_s(clock, *(one.since for one in waiting)),
+            "oldest_waiting_s": _age_s(clock, *(since for _, since in waiting)),
             "outbox": {
-                "queued": unsent.queued,
-                "oldest_s": _age_s(clock, unsent.since),
-                "unknown": unsent.unknown,
+                "queued": queued,
+                "oldest_s": _age_s(clock, oldest),
+                "unknown": unknown,
             },
-            "lanes": self._bell.at_work,
-            "failed_parts": self._parts.failing,
+            "lanes": self.bell.at_work,
+            "failed_parts": self.parts.failing,
         }
 
     async def line(self) -> str:
@@ -143,7 +141,7 @@ async def state_of(app: App) -> Facts:
             name: [str(problem) for problem in problems]
             for name, problems in library.broken.items()
         },
-        "broken_commands": list(app.broken_commands()),
+        "broken_commands": list(app.commands.problems()),
         "failing_watches": await shared.database.read(failing_watches),
         "mcp": {server.group: server.facts() for server in now.servers},
         "sandbox": in_words(await now.sandbox.level()),

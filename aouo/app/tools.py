@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TypeAlias
 
 from aouo.app.shared import Shared
 from aouo.config.sections import Security, Tools
-from aouo.documents.reading import DocumentReader
+from aouo.documents.reading import AT_ONCE
 from aouo.facts.attachments import Lack
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
@@ -156,12 +157,12 @@ def _outside(tools: Tools, shared: Shared, held: Holder, web: Web) -> list[Tool]
             return ("*",)
         return found.manifest.permissions.network if found else ()
 
-    reader = held.take("document reader", DocumentReader)
+    room = held.take("room for documents", lambda: asyncio.Semaphore(AT_ONCE))
     return [
-        fetch(hosts, web, reader),
+        fetch(hosts, web, room),
         held.take(
             ("web search", tools.web_search),
             lambda: web_search(tools.web_search, shared.session, shared.clock),
         ),
-        read_document(shared.stores.folder, reader),
+        read_document(shared.stores.folder, room),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
@@ -76,7 +76,7 @@ class App:
 
     `essential` and `optional` run in the background for as long as the process, by name: without
     the first ones messages would be lost, so a failure of one ends the process; one of the others
-    is run again. `broken_commands` says what is wrong with the owner's files of commands.
+    is run again.
     """
 
     shared: Shared
@@ -101,7 +101,6 @@ class App:
     known_models: KnownModels
     schedules: Schedules
     commands: Commands
-    broken_commands: Callable[[], Sequence[str]]
     asking: Asking
     deciding: Deciding
 
@@ -181,7 +180,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     scheduling = Scheduling(schedules, lambda inbound: owner().is_owner(inbound))
     work = Jobs(zones, lambda inbound: owner().is_owner(inbound))
     refreshing = Refreshing(shared.stores, generations)
-    said = commanding(
+    commands, post_actions = commanding(
         shared,
         generations,
         zone_of=zones,
@@ -209,8 +208,8 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         wake=bell.ring,
         owner=owner,
-        post_actions=said.post_actions,
-        added=said.commands.added,
+        post_actions=post_actions,
+        added=commands.added,
         media=home.media,
     )
     packs = Packs(
@@ -235,8 +234,8 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         outbox=outbox,
         replies=replies,
         running=running,
-        commands=said.commands,
-        post_actions=said.post_actions,
+        commands=commands,
+        post_actions=post_actions,
         zone_of=zones,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
@@ -299,8 +298,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         heartbeat=chores.heartbeat,
         known_models=known_models,
         schedules=schedules,
-        commands=said.commands,
-        broken_commands=said.problems,
+        commands=commands,
         asking=asking,
         deciding=Deciding(database, owner, asking.outcome),
     )

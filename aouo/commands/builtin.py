@@ -153,8 +153,7 @@ def otr(tx: Tx, call: CommandCall, library: Library) -> Result:
 async def list_sessions(snapshot: Snapshot, call: CommandCall, route: Route | None) -> Result:
     key = call.inbound.address.session_key(route.active_pack if route else "")
     found = await snapshot.ask(sessions.recent(key, SESSIONS_SHOWN))
-    items = [(one.id, one.title, one.updated_at) for one in found]
-    return Result(words.sessions(items, route.session_id if route else ""))
+    return Result(words.sessions(found, route.session_id if route else ""))
 
 
 def open_session(tx: Tx, call: CommandCall, library: Library) -> Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -69,6 +69,7 @@ _Seen: TypeAlias = tuple[int, tuple[str, ...], tuple[tuple[int, int], ...]]
 """When something was put into the folder or taken out, the files in it, and a stamp for each."""
 
 
+@dataclass(eq=False)
 class CommandFiles:
     """The owner's files as commands; a look at them costs one `stat` a file.
 
@@ -76,12 +77,11 @@ class CommandFiles:
     what it saw last may be read anywhere.
     """
 
-    def __init__(
-        self, scripts: Scripts, taken: Collection[str], changed: Callable[[], None]
-    ) -> None:
-        self._scripts = scripts
-        self._taken = taken
-        self._changed = changed
+    scripts: Scripts
+    taken: Collection[str]
+    changed: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._seen: _Seen | None = None
         self._files: list[CommandFile] = []
         self.seen: Mapping[str, AddedCommand] = {}
@@ -91,20 +91,20 @@ class CommandFiles:
         owner."""
         if (seen := self._stamps()) != self._seen:
             first, self._seen = self._seen is None, seen
-            self._files = command_files(self._scripts.folder, self._taken)
-            for problem in problems_of(self._scripts.folder, self._files):
+            self._files = command_files(self.scripts.folder, self.taken)
+            for problem in problems_of(self.scripts.folder, self._files):
                 log.warning("command_file_broken", problem=problem)
             self.seen = self._made()
             if not first:
-                self._changed()
+                self.changed()
         return self.seen
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the files that were seen, and with the scripts that they name."""
-        return tuple(problems_of(self._scripts.folder, self._files))
+        return tuple(problems_of(self.scripts.folder, self._files))
 
     def _stamps(self) -> _Seen:
-        folder = self._scripts.folder
+        folder = self.scripts.folder
         try:
             at = folder.stat().st_mtime_ns
         except OSError:
@@ -116,7 +116,7 @@ class CommandFiles:
     def _made(self) -> Mapping[str, AddedCommand]:
         made: dict[str, AddedCommand] = {}
         for command in self._files:
-            if command.name in COMMANDS or command.name in self._taken or command.name in made:
+            if command.name in COMMANDS or command.name in self.taken or command.name in made:
                 continue
             if command.problems:
                 made[command.name] = AddedCommand("", self._broken(command), Takes.TEXT)
@@ -127,12 +127,12 @@ class CommandFiles:
         return made
 
     def _script(self, command: CommandFile) -> Callable[[CommandCall], Awaitable[Result]]:
-        return lambda call: self._scripts.run(command, call)
+        return lambda call: self.scripts.run(command, call)
 
     def _broken(self, command: CommandFile) -> Callable[[CommandCall], Awaitable[Result]]:
         async def run(call: CommandCall) -> Result:
             problem = f"commands/{command.problems[0]}"
-            seen = problem if self._scripts.is_owner(call.inbound) else ""
+            seen = problem if self.scripts.is_owner(call.inbound) else ""
             return Result(unusable(command.name, seen))
 
         return run

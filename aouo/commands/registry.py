@@ -75,9 +75,11 @@ class Commands:
 
     `handlers` run in the transaction that settles their job and queues their reply. `lookups` only
     read, perhaps much, from a snapshot that nothing waits for; with words after it a handler of the
-    same name comes first. `added` gives the owner's commands as they are now, by name.
+    same name comes first. `added` gives the owner's commands as they are now, by name, and
+    `problems` what is wrong with the files of theirs.
     """
 
     handlers: Mapping[str, Handler]
     lookups: Mapping[str, Look]
     added: Callable[[], Mapping[str, AddedCommand]] = dict
+    problems: Callable[[], tuple[str, ...]] = tuple

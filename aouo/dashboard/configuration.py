@@ -29,17 +29,6 @@ start, the file has problems, or it has just been saved."""
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
-    """The settings that hold, or would after a start; `problems` are those that the running bot has
-    found in the file."""
-
-    settings: Settings
-    environ: Mapping[str, str]
-    redactor: Redactor
-    problems: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Compared:
     """The file beside what is in force."""
 
@@ -52,8 +41,17 @@ class _Compared:
     redactor: Redactor
 
 
-def configuration(home: Home, now: InForce) -> Facts:
+def configuration(
+    home: Home,
+    settings: Settings,
+    environ: Mapping[str, str],
+    redactor: Redactor,
+    problems: Sequence[str] = (),
+) -> Facts:
     """Return every key by section, the problems of the file, and its version.
+
+    `settings` hold, or would after a start; `problems` are those that the running bot has found in
+    the file.
 
     Raises:
         TooMuchToRead: the file is too large to be shown.
@@ -61,15 +59,15 @@ def configuration(home: Home, now: InForce) -> Facts:
     if (look := look_of(home.config)) and look[1] > _FILE_MAX:
         raise TooMuchToRead("config.json has more than 2 MB")
     version = _version(home)  # before the rest: who saves over what came in between is refused
-    tree, loaded, problems = _read(home.config, now.environ)
-    problems = problems or tuple(now.problems)
+    tree, loaded, broken = _read(home.config, environ)
+    problems = broken or problems
     compared = _Compared(
         tree,
         plain(loaded.settings) if loaded else None,
-        plain(now.settings),
-        overriding(now.environ),
-        usual(now.environ),
-        now.redactor | Redactor(_secrets(tree, loaded, now.environ)),
+        plain(settings),
+        overriding(environ),
+        usual(environ),
+        redactor | Redactor(_secrets(tree, loaded, environ)),
     )
     text = compared.redactor.text
     rows: dict[str, list[Facts]] = {name: [] for name in sections()}

@@ -21,27 +21,20 @@ NAME_MAX = 300
 
 
 class NotShown(Refused):
-    """A request is refused with a sentence; `status` is that of HTTP."""
+    """A request is refused with a sentence; `status` is that of HTTP. A plain `Refused` is 409: it
+    cannot be done as things are."""
 
     status = 400
+
+    def __init__(self, why: str, status: int = 0) -> None:
+        super().__init__(why)
+        self.status = status or self.status
 
 
 class NotFound(NotShown):
     """What the request names is not there."""
 
     status = 404
-
-
-class Conflict(NotShown):
-    """It cannot be done as things are."""
-
-    status = 409
-
-
-class TooLarge(NotShown):
-    """What the request brings is more than is taken."""
-
-    status = 413
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +110,6 @@ def is_text(value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Facts with another status than 200."""
-
-    status: int
-    facts: Facts
-
-
-@dataclass(frozen=True, slots=True)
 class Download:
     """A file; `size` in bytes, None = not known before its end."""
 
@@ -143,14 +128,9 @@ class Frame:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """Events for as long as somebody listens; closed when they go."""
-
-    frames: AsyncGenerator[Frame]
-
-
-Answered: TypeAlias = Facts | Answer | Download | Frames
+Answered: TypeAlias = Facts | tuple[int, Facts] | Download | AsyncGenerator[Frame]
+"""Facts may come with another status than 200. Frames come for as long as somebody listens; they
+are closed when they go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +140,23 @@ class Endpoint:
     brings: see `plumbing.verbs.fields_of`. What is uploaded comes as `content`, in pieces, if it
     `takes_file`.
 
-    One that gives frames is asked for those after the last id that a browser has seen, if it has
-    the parameter `after`.
+    The first paragraph of the docstring of `answer` says what it is about. One that gives frames
+    is asked for those after the last id that a browser has seen, if it has the parameter `after`.
     """
 
     method: _Method
     path: str
-    about: str
     answer: Callable[..., Awaitable[Answered]]
     query: tuple[_Parameter, ...] = ()
     body: bool = False
     needs_token: bool = True
     gives: Literal["facts", "file", "frames"] = "facts"
     takes_file: bool = False
+
+    @property
+    def about(self) -> str:
+        """What it answers: the first paragraph of the handler's docstring."""
+        return " ".join((self.answer.__doc__ or "").partition("\n\n")[0].split())
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
 
 from aouo.app.lifecycle import Runtime
-from aouo.dashboard.endpoints import Conflict
-from aouo.facts.errors import AouoError
+from aouo.facts.errors import AouoError, Refused
 from aouo.facts.ports import Clock, stamp
 from aouo.packs.evals.cases import Eval
 from aouo.packs.evals.process import run_evals
@@ -25,13 +24,15 @@ _CHARS, _TEXTS, _RESULT_CHARS = 1_000, 20, 50_000
 _STOPPED = "It was stopped before its end, so it has no results."
 
 
+@dataclass(eq=False)
 class EvalRuns:
     """Begins and stops runs, each in a process of its own that gives way to the bot. What it keeps
     is gone with this process."""
 
-    def __init__(self, home: Path, clock: Clock) -> None:
-        self._home = home
-        self._clock = clock
+    home: Path
+    clock: Clock
+
+    def __post_init__(self) -> None:
         self._task: asyncio.Future[None] | None = None
         self._results: dict[tuple[str, str], tuple[str, EvalResult]] = {}
         self._last: dict[str, Facts] = {}
@@ -40,12 +41,12 @@ class EvalRuns:
         """The run that goes on: its pack, how many evals, since when (UTC, as it is stored)."""
 
     def begin(self, pack: Pack, found: Sequence[Eval], bot: Runtime) -> Facts:
-        """Begin a run, which ends with the bot at the latest. Raises: Conflict, while one runs."""
+        """Begin a run, which ends with the bot at the latest. Raises: Refused, while one runs."""
         if self.running:
-            raise Conflict(
+            raise Refused(
                 f"Evals of {self.running['pack']} run already: wait for them or stop them."
             )
-        since = stamp(self._clock)
+        since = stamp(self.clock)
         self.running = {"pack": pack.name, "evals": len(found), "since": since}
         self._problem = _STOPPED
         self._task = asyncio.ensure_future(  # one run outlives the request that began it
@@ -55,9 +56,9 @@ class EvalRuns:
         return self.running
 
     async def stop(self, pack: str) -> None:
-        """End the run of a pack's evals. Raises: Conflict, if there is none."""
+        """End the run of a pack's evals. Raises: Refused, if there is none."""
         if self._task is None or self.running is None or self.running["pack"] != pack:
-            raise Conflict(f"No eval of {pack} runs.")
+            raise Refused(f"No eval of {pack} runs.")
         self._task.cancel()
         await asyncio.wait([self._task])
 
@@ -75,8 +76,8 @@ class EvalRuns:
 
     async def _play(self, pack: Pack, files: Sequence[str]) -> None:
         try:
-            results = await run_evals(pack.folder, pack=pack.name, files=files, home=self._home)
-            ended = stamp(self._clock)
+            results = await run_evals(pack.folder, pack=pack.name, files=files, home=self.home)
+            ended = stamp(self.clock)
             self._results |= {(pack.name, one.file): (ended, _cut(one)) for one in results}
             self._problem = ""
         except AouoError as error:
@@ -87,7 +88,7 @@ class EvalRuns:
 
     def _end(self, pack: str) -> None:
         self.running = None
-        self._last[pack] = {"at": stamp(self._clock), "problem": self._problem}
+        self._last[pack] = {"at": stamp(self.clock), "problem": self._problem}
 
 
 def _cut(result: EvalResult) -> EvalResult:

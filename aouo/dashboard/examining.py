@@ -17,17 +17,13 @@ _SAID_MAX = 1_000_000
 """Bytes of an answer."""
 
 
-class _Examined(SetupError):
-    """The checks could not be run."""
-
-
 async def examine(
     home: Home, environ: Mapping[str, str], *, fast: bool, limit_s: float = LIMIT_S
 ) -> Facts:
     """Return what `aouo doctor --json` says; a cancellation ends it.
 
     Raises:
-        Examined: it said nothing that can be read, or did not end within `limit_s`.
+        SetupError: it said nothing that can be read, or did not end within `limit_s`.
     """
     process = await children.spawn(
         *(*children.PYTHON, "-m", "aouo", "--home", str(home.path), "doctor", "--json"),
@@ -39,13 +35,13 @@ async def examine(
         async with asyncio.timeout(limit_s):
             said = await _read(process)
     except TimeoutError:
-        raise _Examined(f"The checks did not end within {limit_s:g} s.") from None
+        raise SetupError(f"The checks did not end within {limit_s:g} s.") from None
     finally:
         await children.end(process)
     try:
         facts = json.loads(said)
     except ValueError:
-        raise _Examined("The checks could not be run.", fix="Run `aouo doctor`.") from None
+        raise SetupError("The checks could not be run.", fix="Run `aouo doctor`.") from None
     return cast("Facts", facts)
 
 

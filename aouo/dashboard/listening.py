@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+from dataclasses import dataclass
 from importlib import import_module
 from urllib.parse import quote
 
@@ -19,14 +20,16 @@ log = structlog.get_logger()
 _AGAIN_S = 10.0
 
 
+@dataclass(eq=False)
 class Listening:
     """Serves the page for as long as `run` does; until somebody comes, it is a socket and nothing
     more. A port that is taken is a problem of the page, not of the bot: `state` says so."""
 
-    def __init__(self, settings: Dashboard, shown: Shown) -> None:
-        self._settings = settings
-        self._shown = shown
-        self.state = "not begun" if settings.enabled else "off"
+    settings: Dashboard
+    shown: Shown
+
+    def __post_init__(self) -> None:
+        self.state = "not begun" if self.settings.enabled else "off"
         """The address with its token, or why there is none."""
 
     @property
@@ -36,12 +39,12 @@ class Listening:
 
     async def run(self) -> None:
         """Serve, for ever; while the port cannot be had, try again."""
-        if not self._settings.enabled:
+        if not self.settings.enabled:
             return
         with await self._listener() as listener:
-            host = self._settings.host
-            token = self._settings.token.get_secret_value() or secrets.token_urlsafe(32)
-            write_atomically(self._shown.home.dashboard_token, f"{token}\n")
+            host = self.settings.host
+            token = self.settings.token.get_secret_value() or secrets.token_urlsafe(32)
+            write_atomically(self.shown.home.dashboard_token, f"{token}\n")
             name = f"[{host}]" if ":" in host else host
             address = f"http://{name}:{listener.getsockname()[1]}/"
             self.state = f"{address}?token={quote(token, safe='')}"
@@ -49,20 +52,20 @@ class Listening:
             try:
                 await _somebody(listener)
                 serving = await asyncio.to_thread(import_module, "aouo.dashboard.serving")
-                await serving.serve(listener, self._shown, Access(token, host, self._key()))
+                await serving.serve(listener, self.shown, Access(token, host, self._key()))
             finally:
                 self.state = "not begun"
-                self._shown.home.dashboard_token.unlink(missing_ok=True)
+                self.shown.home.dashboard_token.unlink(missing_ok=True)
 
     def _key(self) -> bytes:
         """Return what cookies are made with, which stays for as long as the home does."""
-        file = self._shown.home.dashboard_key
+        file = self.shown.home.dashboard_key
         if not file.exists():
             write_atomically(file, secrets.token_hex(32))
         return file.read_bytes()
 
     async def _listener(self) -> socket.socket:
-        host, port, told = self._settings.host, self._settings.port, ""
+        host, port, told = self.settings.host, self.settings.port, ""
         while True:
             try:
                 return _listener(host, port)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -32,86 +31,78 @@ class _Rules:
     reserved: Callable[[Name], float] = lambda name: 0.0
 
 
-class Money:
-    """Answers the page about limits and prices, never on the event loop."""
-
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
-
-    async def left(self) -> list[Facts]:
-        """Return what is left of every limit, as the same limits decide it."""
-        return await asyncio.to_thread(self._left, self._shown.today.isoformat())
-
-    def prices(self, asked: Sequence[Asked]) -> Facts:
-        """Return the price of everything that was asked, or that may be; in a thread, for it may
-        load the catalogue."""
-        rules = self._rules()
-        prices = rules.limits.budget.prices
-        used: dict[Paid, list[int]] = {}
-        for one in asked:
-            what = Paid(measure_of(one.scope), one.provider, one.model or _tool(one.scope))
-            calls = used.setdefault(what, [0, 0])
-            calls[0] += one.calls
-            calls[1] += one.unpriced
-        version, month = catalogue.version()
-        rows: list[Facts] = []
-        for what in dict.fromkeys((*rules.paid, *used)):
-            price, source = what.price(prices)
-            calls, unpriced = used.get(what, (0, 0))
-            rows.append(
-                {
-                    "provider": what.provider,
-                    "name": what.name,
-                    "per": what.measure,
-                    "usd": _usd(price),
-                    "from": source,
-                    "key": what.key,
-                    "configured": what in rules.paid,
-                    "calls": calls,
-                    "unpriced_calls": unpriced,
-                }
-            )
-        about = {"name": "genai-prices", "version": version, "month": month}
-        return {"catalogue": about, "budgeted": rules.limits.budgeted, "prices": rows}
-
-    def _left(self, day: str) -> list[Facts]:
-        rules = self._rules()
-        origins = [
-            ("heartbeat", rules.heartbeat.daily_tokens_max, "heartbeat.daily_tokens_max"),
-            ("journal", rules.memory.daily_tokens_max, "memory.daily_tokens_max"),
-            ("consolidate", rules.memory.daily_tokens_max, "memory.daily_tokens_max"),
-        ]
-        enabled = {
-            "heartbeat": rules.heartbeat.enabled,
-            "journal": rules.memory.journal,
-            "consolidate": rules.memory.consolidate.enabled,
-        }
-        if not self._shown.home.database.exists():
-            return []
-        with reading(self._shown.home.database) as tx:
-            asked = [one for one in origins if enabled[one[0]]]
-            found = limits.left(tx, day, rules.limits, asked, rules.reserved)
-        return [_left_facts(one) for one in found]
-
-    def _rules(self) -> _Rules:
-        shown = self._shown
-        if shown.runtime:
-            app = shown.runtime.app
-            now = app.generations.now
-            reserved = app.shared.reservations.reserved
-            return _Rules(now.quota.limits, now.heartbeat, now.memory, now.paid, reserved)
-        settings = load_settings(shown.home.path, shown.environ).settings
-        return _Rules(
-            Limits(
-                settings.advanced.session_tokens_max,
-                settings.advanced.daily_tokens_max,
-                budget_of(settings, shown.clock),
-                lambda: pack_budgets(shown.library()),
-            ),
-            settings.heartbeat,
-            settings.memory,
-            paid_for(settings),
+def prices(shown: Shown, asked: Sequence[Asked]) -> Facts:
+    """Return the price of everything that was asked, or that may be; in a thread, for it may
+    load the catalogue."""
+    rules = _rules(shown)
+    prices = rules.limits.budget.prices
+    used: dict[Paid, list[int]] = {}
+    for one in asked:
+        what = Paid(measure_of(one.scope), one.provider, one.model or _tool(one.scope))
+        calls = used.setdefault(what, [0, 0])
+        calls[0] += one.calls
+        calls[1] += one.unpriced
+    version, month = catalogue.version()
+    rows: list[Facts] = []
+    for what in dict.fromkeys((*rules.paid, *used)):
+        price, source = what.price(prices)
+        calls, unpriced = used.get(what, (0, 0))
+        rows.append(
+            {
+                "provider": what.provider,
+                "name": what.name,
+                "per": what.measure,
+                "usd": _usd(price),
+                "from": source,
+                "key": what.key,
+                "configured": what in rules.paid,
+                "calls": calls,
+                "unpriced_calls": unpriced,
+            }
         )
+    about = {"name": "genai-prices", "version": version, "month": month}
+    return {"catalogue": about, "budgeted": rules.limits.budgeted, "prices": rows}
+
+
+def left(shown: Shown, day: str) -> list[Facts]:
+    """Return what is left of every limit, as the same limits decide it; in a thread."""
+    rules = _rules(shown)
+    origins = [
+        ("heartbeat", rules.heartbeat.daily_tokens_max, "heartbeat.daily_tokens_max"),
+        ("journal", rules.memory.daily_tokens_max, "memory.daily_tokens_max"),
+        ("consolidate", rules.memory.daily_tokens_max, "memory.daily_tokens_max"),
+    ]
+    enabled = {
+        "heartbeat": rules.heartbeat.enabled,
+        "journal": rules.memory.journal,
+        "consolidate": rules.memory.consolidate.enabled,
+    }
+    if not shown.home.database.exists():
+        return []
+    with reading(shown.home.database) as tx:
+        asked = [one for one in origins if enabled[one[0]]]
+        found = limits.left(tx, day, rules.limits, asked, rules.reserved)
+    return [_left_facts(one) for one in found]
+
+
+def _rules(shown: Shown) -> _Rules:
+    if shown.runtime:
+        app = shown.runtime.app
+        now = app.generations.now
+        reserved = app.shared.reservations.reserved
+        return _Rules(now.quota.limits, now.heartbeat, now.memory, now.paid, reserved)
+    settings = load_settings(shown.home.path, shown.environ).settings
+    return _Rules(
+        Limits(
+            settings.advanced.session_tokens_max,
+            settings.advanced.daily_tokens_max,
+            budget_of(settings, shown.clock),
+            lambda: pack_budgets(shown.library()),
+        ),
+        settings.heartbeat,
+        settings.memory,
+        paid_for(settings),
+    )
 
 
 def _tool(scope: str) -> str:

@@ -9,7 +9,8 @@ from datetime import date, tzinfo
 from typing import TYPE_CHECKING
 
 from aouo.config.settings import Settings
-from aouo.dashboard.endpoints import Conflict, NotFound
+from aouo.dashboard.endpoints import NotFound
+from aouo.facts.errors import Refused
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
 from aouo.packs.library import Library
@@ -50,16 +51,16 @@ class Shown:
 
     @property
     def bot(self) -> Runtime:
-        """The bot that runs. Raises: Conflict."""
+        """The bot that runs. Raises: Refused."""
         if self.runtime is None:
-            raise Conflict("No bot runs; this is what is stored, to be read only.")
+            raise Refused("No bot runs; this is what is stored, to be read only.")
         return self.runtime
 
     def pack(self, name: str) -> Pack:
-        """Return an installed pack that loads. Raises: NotFound, Conflict."""
+        """Return an installed pack that loads. Raises: NotFound, Refused."""
         library = self.library()
         if pack := library.get(name):
             return pack
         if name in library.broken:
-            raise Conflict(f"The pack {name} does not load; About says why.")
+            raise Refused(f"The pack {name} does not load; About says why.")
         raise NotFound(f"There is no pack {name!r}.")

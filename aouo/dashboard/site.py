@@ -6,7 +6,8 @@ import asyncio
 import html
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -17,11 +18,9 @@ from aiohttp.typedefs import Handler
 from aouo.dashboard.access import PAGE_HEADER, Access, Asked, Refusal
 from aouo.dashboard.endpoints import (
     NAME_MAX,
-    Answer,
     Answered,
     Download,
     Endpoint,
-    Frames,
     NotShown,
     is_text,
 )
@@ -67,33 +66,28 @@ AROUND = {
 }
 
 
+@dataclass(eq=False)
 class Site:
     """The routes, and what stands around each answer. `cookie` is the name of ours: cookies do not
     tell the ports of a machine apart. `taken` is called when a request has arrived completely.
     No fact and no error leaves with what `redactor` takes out; a room redacts only what it cuts or
     has saved as a file."""
 
-    def __init__(
-        self,
-        endpoints: tuple[Endpoint, ...],
-        access: Access,
-        cookie: str,
-        taken: _Taken,
-        redactor: Callable[[], Redactor],
-    ) -> None:
-        self._endpoints = endpoints
-        self._access = access
-        self._cookie = cookie
-        self._taken = taken
-        self._redactor = redactor
-        self._free = {one.path for one in endpoints if not one.needs_token}
+    endpoints: tuple[Endpoint, ...]
+    access: Access
+    cookie: str
+    taken: _Taken
+    redactor: Callable[[], Redactor]
+
+    def __post_init__(self) -> None:
+        self._free = {one.path for one in self.endpoints if not one.needs_token}
 
     def application(self) -> web.Application:
         """Make the server's side of it."""
         app = web.Application(middlewares=[self._around], client_max_size=_BODY_MAX)
-        app[_TAKEN] = self._taken
+        app[_TAKEN] = self.taken
         app.on_response_prepare.append(_protect)
-        for endpoint in self._endpoints:
+        for endpoint in self.endpoints:
             answer = self._answering(endpoint)
             app.router.add_route(endpoint.method, endpoint.path, answer)
             if endpoint.method == hdrs.METH_GET and endpoint.gives == "facts":
@@ -126,9 +120,9 @@ class Site:
         if any(len(request.headers.getall(name, ())) > 1 for name in _ONCE):
             return 400, "A header is there twice."
         asked = self._asked(request)
-        refusal = self._access.is_foreign(asked)
+        refusal = self.access.is_foreign(asked)
         if not refusal and not self._is_free(request):
-            refusal = self._access.refusal(asked, time.monotonic())
+            refusal = self.access.refusal(asked, time.monotonic())
         return _REFUSALS[refusal] if refusal else None
 
     def _is_free(self, request: web.Request) -> bool:
@@ -137,11 +131,11 @@ class Site:
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         def refused(status: int, why: str) -> web.Response:
-            return problem(request, status, self._redactor().text(why))
+            return problem(request, status, self.redactor().text(why))
 
         try:
             if not request.body_exists:
-                self._taken(request)
+                self.taken(request)
             return await handler(request)
         except web.HTTPException as error:
             response = refused(error.status, _IN_WORDS.get(error.status, f"{error.reason}."))
@@ -189,13 +183,13 @@ class Site:
         match answered:
             case Download():
                 return await downloaded(request, answered)
-            case Frames(frames):
-                return await streamed(request, frames, self._redactor)
-            case Answer(status, facts):
+            case AsyncGenerator():
+                return await streamed(request, answered, self.redactor)
+            case (status, facts):
                 pass
             case facts:
                 status = 200
-        text = await asyncio.to_thread(without_secrets, facts, self._redactor())
+        text = await asyncio.to_thread(without_secrets, facts, self.redactor())
         return web.json_response(text=text, status=status)
 
     def _asked(self, request: web.Request) -> Asked:
@@ -207,7 +201,7 @@ class Site:
             request.headers,
             request.raw_path,
             token or (request.query.get("token", "") if reads else ""),
-            request.cookies.get(self._cookie, ""),
+            request.cookies.get(self.cookie, ""),
             changes=not reads,
         )
 
@@ -216,18 +210,18 @@ class Site:
         address = str(request.rel_url.without_query_params("token"))
         response = web.Response(status=303, headers={hdrs.LOCATION: f"/{address.lstrip('/')}"})
         response.set_cookie(
-            self._cookie, self._access.cookie, httponly=True, samesite="Strict", path="/"
+            self.cookie, self.access.cookie, httponly=True, samesite="Strict", path="/"
         )
         return response
 
     async def _document(self, request: web.Request) -> web.Response:
         del request
-        return web.json_response(document(self._endpoints))
+        return web.json_response(document(self.endpoints))
 
     async def _page_token(self, request: web.Request) -> web.Response:
         """Say what the page sends with each change in `PAGE_HEADER`; no other page can read it."""
         del request
-        return web.json_response({"header": PAGE_HEADER, "token": self._access.page})
+        return web.json_response({"header": PAGE_HEADER, "token": self.access.page})
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
         del request

@@ -12,7 +12,7 @@ from aouo.dashboard.tables import FORMATS, Format, csv_lines, inert
 from aouo.plumbing.verbs import Facts
 from aouo.store import usage_days
 from aouo.store.snapshots import Snapshot
-from aouo.store.usage_days import DayRow, Range
+from aouo.store.usage_days import Key, Range, Sum
 from aouo.store.usage_report import sums
 
 _ROWS_AT_ONCE = 1_000
@@ -39,10 +39,10 @@ def exported(
 
 async def _pieces(
     snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]], days: Range
-) -> AsyncGenerator[Sequence[DayRow]]:
+) -> AsyncGenerator[Sequence[tuple[Key, Sum]]]:
     """Yield the rows in order, each piece of a moment of its own: a reader who is slow keeps no
     connection."""
-    after: DayRow | None = None
+    after: Key = ("", "", "", "", "", "")
     for _ in range(_ROWS_MAX // _ROWS_AT_ONCE):
         async with snapshot() as now:
             found = await now.ask(usage_days.rows(days, after, _ROWS_AT_ONCE))
@@ -50,11 +50,11 @@ async def _pieces(
             yield found
         if len(found) < _ROWS_AT_ONCE:
             return
-        after = found[-1]
+        after = found[-1][0]
 
 
 async def _csv(
-    pieces: AsyncGenerator[Sequence[DayRow]], clean: Callable[[str], str]
+    pieces: AsyncGenerator[Sequence[tuple[Key, Sum]]], clean: Callable[[str], str]
 ) -> AsyncGenerator[bytes]:
     head = csv_lines([_FIELDS])
     async for rows in pieces:
@@ -66,7 +66,7 @@ async def _csv(
 
 
 async def _json(
-    pieces: AsyncGenerator[Sequence[DayRow]], clean: Callable[[str], str]
+    pieces: AsyncGenerator[Sequence[tuple[Key, Sum]]], clean: Callable[[str], str]
 ) -> AsyncGenerator[bytes]:
     begun = False
     async for rows in pieces:
@@ -77,7 +77,7 @@ async def _json(
     yield b"\n]\n" if begun else b"[]\n"
 
 
-def _facts(row: DayRow, clean: Callable[[str], str]) -> Facts:
-    names = (row.day, row.pack, row.provider, row.model, row.person, row.scope)
-    numbers = (*sums(row.sum).values(), row.sum.unpriced)
+def _facts(row: tuple[Key, Sum], clean: Callable[[str], str]) -> Facts:
+    names, used = row
+    numbers = (*sums(used).values(), used.unpriced)
     return dict(zip(_FIELDS, (*map(clean, names), *numbers), strict=True))

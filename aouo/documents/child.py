@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from aouo.documents import kinds, plain
@@ -26,14 +27,9 @@ def main() -> None:
     _limit("RLIMIT_FSIZE", 0)
     _limit("RLIMIT_CORE", 0)
     try:
-        kind, extract = _read(sys.stdin.buffer.read(), job)
-        said: dict[str, Any] = {
-            "kind": kind,
-            "text": extract.text,
-            "unit": extract.unit,
-            "total": extract.total,
-            "note": extract.note,
-        }
+        data = sys.stdin.buffer.read()
+        kind = job["kind"] or kinds.kind_of(data, job["name"])
+        said: dict[str, Any] = {**asdict(_read(data, kind, job)), "kind": kind}
     except Unreadable as error:
         said = {"problem": str(error)}
     except MemoryError:
@@ -53,23 +49,21 @@ def _limit(name: str, value: int) -> None:
             raise
 
 
-def _read(data: bytes, job: dict[str, Any]) -> tuple[str, Extract]:
+def _read(data: bytes, kind: str, job: dict[str, Any]) -> Extract:
     wanted = parse_range(job["range"])
-    kind = job["kind"] or kinds.kind_of(data, job["name"])
     match kind:
         case "pdf":
-            return kind, plain.pdf(data, wanted)
+            return plain.pdf(data, wanted)
         case "docx" | "xlsx":
             from aouo.documents import office
 
-            return kind, (office.docx if kind == "docx" else office.xlsx)(data, wanted)
+            return (office.docx if kind == "docx" else office.xlsx)(data, wanted)
         case "csv":
-            return kind, plain.table(data, wanted)
+            return plain.table(data, wanted)
         case "html":
-            extract = plain.page(data, wanted, charset=job["charset"], base_url=job["base_url"])
-            return kind, extract
+            return plain.page(data, wanted, charset=job["charset"], base_url=job["base_url"])
         case _:
-            return kind, plain.text(data, wanted)
+            return plain.text(data, wanted)
 
 
 if __name__ == "__main__":

@@ -48,12 +48,13 @@ def parse_range(text: str) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Text of a document, the number of all its units, and a note on what is missing."""
+    """Text of a document of a `kind`, the number of all its units, a note on what is missing."""
 
     text: str
     unit: Unit
     total: int
     note: str = ""
+    kind: str = ""
 
 
 def numbered(parts: Iterable[str], wanted: Range, unit: Unit, *, note: str = "") -> Extract:

@@ -4,77 +4,61 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from contextlib import nullcontext, suppress
 from typing import IO, Any
 
+from aouo.documents.parts import Extract
 from aouo.facts.errors import ToolFailed
 from aouo.plumbing import children
 
 LIMIT_S = 20.0
+AT_ONCE = 2
+"""Each child may take its share of the memory."""
 _MAX_ANSWER_BYTES = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What to read: `name` helps to distinguish kinds of text, `kind` "" = detect it.
-
-    `range` counts the kind's units: pages, rows, paragraphs or lines.
-    """
-
-    name: str = ""
-    range: str = ""
-    kind: str = ""
-    charset: str = ""
-    base_url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The text of a document; `total` counts all its `unit`s, `note` says what is missing."""
-
-    kind: str
-    text: str
-    unit: str
-    total: int
-    note: str
-
-
-class DocumentReader:
-    """Reads documents, a few at a time: each child may take its share of the memory."""
-
-    def __init__(self, at_once: int = 2) -> None:
-        self._free = asyncio.Semaphore(at_once)
-
-    async def read(self, source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S) -> Read:
-        """Read as `read` does; the wait for other readings does not count in the limit."""
-        async with self._free:
-            return await read(source, job, limit_s=limit_s)
-
-
-async def read(source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S) -> Read:
+async def read(
+    source: IO[bytes] | bytes,
+    *,
+    name: str = "",
+    wanted: str = "",
+    kind: str = "",
+    charset: str = "",
+    base_url: str = "",
+    limit_s: float = LIMIT_S,
+    room: asyncio.Semaphore | None = None,
+) -> Extract:
     """Read a document from an open file, or from its bytes; the file stays open.
+
+    `name` helps to distinguish kinds of text, `kind` "" = detect it. The range that is `wanted`
+    counts the kind's units: pages, rows, paragraphs or lines. The wait for `room`, in which other
+    documents are read, does not count in the limit.
 
     Raises:
         ToolFailed: it is no document, damaged, too large or too slow to read; says which.
     """
+    job = {"name": name, "range": wanted, "kind": kind, "charset": charset, "base_url": base_url}
+    async with room or nullcontext():
+        return _extract_of(await _answered(source, json.dumps(job), limit_s))
+
+
+async def _answered(source: IO[bytes] | bytes, job: str, limit_s: float) -> bytes:
     process = await children.spawn(
         *children.PYTHON,
         "-m",
         "aouo.documents.child",
-        json.dumps(asdict(job)),
+        job,
         stdin=asyncio.subprocess.PIPE if isinstance(source, bytes) else source,
     )
     try:
         async with asyncio.timeout(limit_s):
-            answer = await _answer(process, source if isinstance(source, bytes) else None)
+            return await _answer(process, source if isinstance(source, bytes) else None)
     except TimeoutError as error:
         raise ToolFailed(
             f"It could not be read in {limit_s:g} s. A smaller file, or a range, may work."
         ) from error
     finally:
         await children.end(process)
-    return _read_of(answer)
 
 
 async def _answer(process: asyncio.subprocess.Process, data: bytes | None) -> bytes:
@@ -92,11 +76,11 @@ async def _answer(process: asyncio.subprocess.Process, data: bytes | None) -> by
     return bytes(said)
 
 
-def _read_of(answer: bytes) -> Read:
+def _extract_of(answer: bytes) -> Extract:
     try:
         said: dict[str, Any] = json.loads(answer)
     except (ValueError, RecursionError) as error:
         raise ToolFailed("It took too much to read: the file is damaged or too large.") from error
     if "problem" in said:
         raise ToolFailed(str(said["problem"]))
-    return Read(**said)
+    return Extract(**said)

@@ -84,6 +84,16 @@ class ConversationAddress:
         return self.platform, self.chat_id, self.thread_id, self.user_id
 
     @property
+    def topic_columns(self) -> tuple[Platform, str, str]:
+        """The parts without a person: `platform, chat_id, thread_id`."""
+        return self.platform, self.chat_id, self.thread_id
+
+    @property
+    def chat_columns(self) -> tuple[Platform, str]:
+        """The parts of a whole chat: `platform, chat_id`."""
+        return self.platform, self.chat_id
+
+    @property
     def around(self) -> ConversationAddress:
         """The chat that holds this topic (itself without a topic); messages for a topic that is
         gone are sent there."""

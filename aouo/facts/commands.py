@@ -8,18 +8,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
-
-
-class Bypass(Enum):
-    """When a command does not wait for the turn that runs in its conversation."""
-
-    NEVER = auto()
-    STOPPING = auto()  # always: it stops that turn
-    LOOKING = auto()  # when it only looks: always, or with the first words that it `looks` with
-    LEAVING = auto()  # while a question is open: it closes the question and ends its turn
+Bypass: TypeAlias = Literal["never", "stopping", "looking", "leaving"]
+"""When a command does not wait for the turn that runs in its conversation: always, for it stops
+that turn; when it only looks, which is always or with the first words that it `looks` with; while
+a question is open, which it closes, with its turn."""
 
 
 class Takes(Enum):
@@ -110,7 +105,7 @@ class CommandEntry:
 
     name: str
     line: str
-    bypass: Bypass = Bypass.NEVER
+    bypass: Bypass = "never"
     takes: Takes = Takes.NOTHING
     only_on: str = ""
     looks: tuple[str, ...] = ()
@@ -118,19 +113,19 @@ class CommandEntry:
     def bypasses(self, rest: str, *, asked: bool) -> bool:
         """Whether it runs without waiting; `rest` follows it, `asked`: a question is open."""
         match self.bypass:
-            case Bypass.NEVER:
+            case "never":
                 return False
-            case Bypass.STOPPING:
+            case "stopping":
                 return True
-            case Bypass.LOOKING:
+            case "looking":
                 return not self.looks or "".join(rest.split()[:1]).lower() in self.looks
-            case Bypass.LEAVING:
+            case "leaving":
                 return asked
 
     @property
     def ends_burst(self) -> bool:
         """Whether it ends the burst that gathers, so that later words do not join earlier ones."""
-        return self.bypass in (Bypass.STOPPING, Bypass.LEAVING)
+        return self.bypass in ("stopping", "leaving")
 
 
 def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
@@ -147,25 +142,25 @@ def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
     return MappingProxyType(found)
 
 
-MENU = CommandEntry("menu", "the pages of the pack that answers here", Bypass.LOOKING)
-PACK = CommandEntry("pack", "choose which pack answers here", Bypass.LOOKING, Takes.WORDS)
+MENU = CommandEntry("menu", "the pages of the pack that answers here", "looking")
+PACK = CommandEntry("pack", "choose which pack answers here", "looking", Takes.WORDS)
 USE = CommandEntry("use", "talk to a pack: /use notes", takes=Takes.WORDS)
-STOP = CommandEntry("stop", "stop the running answer", Bypass.STOPPING)
-RETRY = CommandEntry("retry", "answer my last message again", Bypass.LEAVING)
+STOP = CommandEntry("stop", "stop the running answer", "stopping")
+RETRY = CommandEntry("retry", "answer my last message again", "leaving")
 """Runs as a turn, with the words of the previous turn."""
 INSTALL = CommandEntry("install", "install a pack (the owner only)", takes=Takes.TEXT)
 OTR = CommandEntry("otr", "off the record: nothing is kept, nothing is changed", takes=Takes.TEXT)
 """Runs as a turn with the words after it; without any it switches the conversation's mode."""
 COMMANDS = by_name(
     (
-        CommandEntry("start", "say hello", Bypass.LOOKING),
-        CommandEntry("help", "what I know", Bypass.LOOKING),
+        CommandEntry("start", "say hello", "looking"),
+        CommandEntry("help", "what I know", "looking"),
         MENU,
         PACK,
         USE,
-        CommandEntry("new", "start a fresh session", Bypass.LEAVING),
+        CommandEntry("new", "start a fresh session", "leaving"),
         CommandEntry(
-            "sessions", "go back to an earlier session", Bypass.LOOKING, Takes.WORDS, looks=("",)
+            "sessions", "go back to an earlier session", "looking", Takes.WORDS, looks=("",)
         ),
         CommandEntry("compact", "summarise what was said so far", takes=Takes.TEXT),
         STOP,
@@ -173,24 +168,22 @@ COMMANDS = by_name(
         CommandEntry("setup_topics", "a topic for each pack, in a group with topics", only_on="tg"),
         INSTALL,
         OTR,
-        CommandEntry("whereami", "which chat, pack and session this is", Bypass.LOOKING),
-        CommandEntry("id", "your Telegram id", Bypass.LOOKING, only_on="tg"),
+        CommandEntry("whereami", "which chat, pack and session this is", "looking"),
+        CommandEntry("id", "your Telegram id", "looking", only_on="tg"),
         CommandEntry(
             "memory", "what I remember here; /memory undo takes a change back", takes=Takes.WORDS
         ),
-        CommandEntry("usage", "what today and this week cost", Bypass.LOOKING),
-        CommandEntry("why", "how my last answer came about, and what it cost", Bypass.LOOKING),
+        CommandEntry("usage", "what today and this week cost", "looking"),
+        CommandEntry("why", "how my last answer came about, and what it cost", "looking"),
         CommandEntry(
             "cron",
             "what begins by itself here, and when",
-            Bypass.LOOKING,
+            "looking",
             Takes.WORDS,
             looks=("", "list", "page", "history", "remove?"),
         ),
-        CommandEntry(
-            "jobs", "what is at work here, and what comes next", Bypass.LOOKING, Takes.WORDS
-        ),
-        CommandEntry("status", "how I am, and what is at work", Bypass.LOOKING),
+        CommandEntry("jobs", "what is at work here, and what comes next", "looking", Takes.WORDS),
+        CommandEntry("status", "how I am, and what is at work", "looking"),
     )
 )
 

@@ -2,9 +2,7 @@
 
 AouoError
 ├── SetupError               the owner: edit a file and start again
-│   ├── PackError
-│   ├── HomeLocked           another process works on this home (exit 4)
-│   └── TokenContested       another process polls this token (exit 4)
+│   └── PackError
 ├── Refused                  the person: told in the chat, logged at info
 │   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
 │   ├── PlatformRefused      the pack does not answer in this kind of chat
@@ -12,8 +10,7 @@ AouoError
 │   ├── BudgetExceeded       the call might cost more than is left of today's budget
 │   ├── PriceUnknown         a budget is set, and the model has no price
 │   ├── NothingToRetry       /retry where nothing was asked
-│   ├── ChosenBefore         a tap on a message whose choice is made
-│   ├── DraftOver            *Stop* below an answer that is over
+│   ├── TooLate              a tap on a message whose choice is made, or whose answer is over
 │   ├── DispatchLimitReached
 │   ├── TooMuchToRead         a lookup takes too long, or finds too much
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
@@ -42,7 +39,6 @@ AouoError
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
 │   ├── RecipientGone        stop sending to this chat
-│   │   └── MayNotWrite       muted: an administrator of the chat has to do something
 │   ├── DeliveryRefused      this message as it is will never be taken
 │   │   ├── TopicGone         the topic is closed or deleted
 │   │   ├── NoTopics          the chat has no topics
@@ -52,11 +48,8 @@ AouoError
 │   ├── ChatMoved             the group became a supergroup
 │   └── DeliveryUnknown      it may have arrived: never send it twice
 ├── FileNotFetched           the person: a file of theirs did not reach us
-│   ├── FileTooBig           the server does not give away one of that size
-│   └── FileGone             the server does not have it any more
 ├── ToolFailed               the model: read as the tool's result
 │   └── OutcomeUnknown        it may have taken effect: never repeat it blindly
-│       └── MayHaveArrived    a message that a tool sent may be in the chat
 ├── Unstorable               nobody: the database cannot hold the values
 ├── LostClaim                nobody: another worker holds the job now
 ├── StopAsked                nobody: the person ended this job by /stop
@@ -66,6 +59,7 @@ AouoError
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from posixpath import basename
 from typing import Literal, TypeAlias
@@ -85,13 +79,13 @@ class TurnFailed(AouoError):
 class SetupError(AouoError):
     """The owner has to change something; `fix` says what: one line, and below it what to write.
 
-    `exit_code` is the exit code of a command line verb (contract, "Command line").
+    `exit_code` is the exit code of a command line verb (contract, "Command line"): 4 where another
+    process holds what we need, the home or the token; 0 = that of the class.
     """
 
     exit_code = 3
 
     def __init__(self, problem: str, *, fix: str = "", exit_code: int = 0) -> None:
-        """`exit_code` 0 = that of the class."""
         super().__init__(problem)
         self.problem = problem
         self.fix = fix
@@ -103,18 +97,6 @@ class SetupError(AouoError):
 
 class PackError(SetupError):
     """A pack that cannot be loaded; the runtime and the other packs go on."""
-
-
-class HomeLocked(SetupError):
-    """Another process holds the home's lock."""
-
-    exit_code = 4
-
-
-class TokenContested(SetupError):
-    """Telegram keeps answering 409: another process polls this token."""
-
-    exit_code = 4
 
 
 class Refused(AouoError):
@@ -133,27 +115,32 @@ class RouteRequiredError(Refused):
         self.requested = requested
 
 
+@dataclass(eq=False, repr=False)
 class PlatformRefused(Refused):
     """`pack` (its display name) answers only on the platforms `allowed`; `here` is none of them."""
 
-    def __init__(self, pack: str, here: str, allowed: tuple[str, ...]) -> None:
-        super().__init__(f"{pack} answers on {', '.join(allowed)}, not on {here}")
-        self.pack = pack
-        self.here = here
-        self.allowed = allowed
+    pack: str
+    here: str
+    allowed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.pack} answers on {', '.join(self.allowed)}, not on {self.here}"
 
 
+@dataclass(eq=False, repr=False)
 class QuotaExceededError(Refused):
     """A token cap is reached. `key` is the full configuration key of the cap."""
 
-    def __init__(self, scope: str, used_tokens: int, cap_tokens: int, key: str) -> None:
-        super().__init__(f"{scope} quota: {used_tokens} of {cap_tokens} tokens ({key})")
-        self.scope = scope
-        self.used_tokens = used_tokens
-        self.cap_tokens = cap_tokens
-        self.key = key
+    scope: str
+    used_tokens: int
+    cap_tokens: int
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.scope} quota: {self.used_tokens} of {self.cap_tokens} tokens ({self.key})"
 
 
+@dataclass(eq=False, repr=False)
 class BudgetExceeded(Refused):
     """The worst case of a model call does not fit a budget of `day`; money in USD.
 
@@ -162,31 +149,20 @@ class BudgetExceeded(Refused):
     still fit, ("", "") = none.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        name: str,
-        *,
-        used_usd: float,
-        cap_usd: float,
-        worst_usd: float,
-        key: str,
-        day: str,
-        raise_usd: float,
-        cheaper: tuple[str, str],
-    ) -> None:
-        super().__init__(
-            f"{kind} budget {name}: {used_usd:g} + {worst_usd:g} of {cap_usd:g} USD ({key})"
-        )
-        self.kind = kind
-        self.name = name
-        self.used_usd = used_usd
-        self.cap_usd = cap_usd
-        self.worst_usd = worst_usd
-        self.key = key
-        self.day = day
-        self.raise_usd = raise_usd
-        self.cheaper = cheaper
+    kind: str
+    name: str
+    _: KW_ONLY
+    used_usd: float
+    cap_usd: float
+    worst_usd: float
+    key: str
+    day: str
+    raise_usd: float
+    cheaper: tuple[str, str]
+
+    def __str__(self) -> str:
+        sums = f"{self.used_usd:g} + {self.worst_usd:g} of {self.cap_usd:g} USD"
+        return f"{self.kind} budget {self.name}: {sums} ({self.key})"
 
 
 class PriceUnknown(Refused):
@@ -206,12 +182,8 @@ class NothingToRetry(Refused):
     """There is no turn that could be run again."""
 
 
-class DraftOver(Refused):
-    """The person stopped an answer that is over already."""
-
-
-class ChosenBefore(Refused):
-    """Another button of the same message was tapped before."""
+class TooLate(Refused):
+    """The person tapped below an answer that is over, or a second button of one message."""
 
 
 class DispatchLimitReached(Refused):
@@ -223,11 +195,7 @@ class DispatchLimitReached(Refused):
 
 
 class ToolsNotReady(Refused):
-    """The definitions of a turn's tools did not arrive within `within_s` seconds."""
-
-    def __init__(self, within_s: float) -> None:
-        super().__init__(f"no tool definitions within {within_s:g} s")
-        self.within_s = within_s
+    """The definitions of a turn's tools did not arrive in time."""
 
 
 class EmptyAnswer(Refused):
@@ -388,11 +356,14 @@ class FloodControl(DeliveryError):
 
 
 class RecipientGone(DeliveryError):
-    """The bot was blocked or kicked, or the chat was deleted; do not try this chat again."""
+    """The bot was blocked or kicked, or the chat was deleted; do not try this chat again.
 
+    `muted`: the bot is in the chat, but may not write there.
+    """
 
-class MayNotWrite(RecipientGone):
-    """The bot is in the chat, but may not write there."""
+    def __init__(self, message: str, *, muted: bool = False) -> None:
+        super().__init__(message)
+        self.muted = muted
 
 
 class DeliveryRefused(DeliveryError):
@@ -436,20 +407,16 @@ class DeliveryUnknown(DeliveryError):
 
 
 class FileNotFetched(AouoError):
-    """A file that a person sent could not be downloaded; `str` is for the log only."""
+    """A file that a person sent could not be downloaded; `str` is for the log only.
 
+    `limit_bytes`: it is larger than the server hands out, 0 = it is not. `gone`: the server does
+    not have it any more.
+    """
 
-class FileTooBig(FileNotFetched):
-    """The file has `size_bytes` (0 = unknown); the server hands out `limit_bytes` at most."""
-
-    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
-        super().__init__(f"{size_bytes} bytes, {limit_bytes} at most")
-        self.size_bytes = size_bytes
+    def __init__(self, message: str, *, limit_bytes: int = 0, gone: bool = False) -> None:
+        super().__init__(message)
         self.limit_bytes = limit_bytes
-
-
-class FileGone(FileNotFetched):
-    """The server does not have it any more."""
+        self.gone = gone
 
 
 class ToolFailed(AouoError):
@@ -476,11 +443,10 @@ class OutcomeUnknown(ToolFailed):
         return f"[outcome unknown: {' '.join(filter(None, (str(self), self.then)))}]"
 
 
-class MayHaveArrived(OutcomeUnknown):
-    """A tool sent something to the chat, and no answer came."""
-
-    def __init__(self, more: str = "") -> None:
-        super().__init__(f"it may have arrived, do not send it again. {more}".rstrip(), then="")
+def may_have_arrived(more: str = "") -> OutcomeUnknown:
+    """Return the error for a tool that sent something to the chat, when no answer came."""
+    why = f"it may have arrived, do not send it again. {more}".rstrip()
+    return OutcomeUnknown(why, then="")
 
 
 class LostClaim(AouoError):

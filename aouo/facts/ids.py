@@ -16,21 +16,16 @@ SessionKind: TypeAlias = Literal[
 """`chat`: a conversation's; the others are for one turn, and no route keeps them."""
 
 
-class _Newest:
-    """The highest value so far; locked, because two threads make ids."""
-
-    def __init__(self) -> None:
-        self._value = 0
-        self._lock = threading.Lock()
-
-    def next(self, ms: int) -> int:
-        with self._lock:
-            fresh = (ms << 80) | int.from_bytes(os.urandom(10), "big")
-            self._value = fresh if ms > self._value >> 80 else self._value + 1
-            return self._value
+_lock = threading.Lock()  # two threads make ids
+_newest = 0
 
 
-_newest = _Newest()
+def _next(ms: int) -> int:
+    global _newest
+    with _lock:
+        fresh = (ms << 80) | int.from_bytes(os.urandom(10), "big")
+        _newest = fresh if ms > _newest >> 80 else _newest + 1
+        return _newest
 
 
 def ulid() -> str:
@@ -39,7 +34,7 @@ def ulid() -> str:
 
     Source: github.com/ulid/spec, "Monotonicity".
     """
-    value = _newest.next(int(time.time() * 1000))
+    value = _next(int(time.time() * 1000))
     return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
 
 

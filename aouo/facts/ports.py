@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # before the first poll nothing is imported for a `Clock`
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
     from aouo.facts.address import ConversationAddress
     from aouo.facts.attachments import Attachment
-    from aouo.facts.events import Event
     from aouo.facts.transcript import AsksAgain, ModelEvent, ModelRequest
 
 
@@ -139,16 +140,9 @@ class Rendered:
     tag: str = ""
 
 
-class Files(Protocol):
-    """Downloads the files of messages."""
-
-    async def fetch(self, item: Attachment, to: Path) -> int:
-        """Download a file to `to`, whole or not at all; return its size in bytes.
-
-        Raises:
-            FileNotFetched: it is too big, gone, or cannot be reached (errors.py).
-        """
-        ...
+Fetch: TypeAlias = "Callable[[Attachment, Path], Awaitable[int]]"
+"""Downloads a message's file, whole or not at all; returns its size in bytes. Raises
+`FileNotFetched`."""
 
 
 class Messenger(Protocol):
@@ -232,18 +226,6 @@ class Sent:
     message_id: int = 0
     note: str = ""
     unknown: bool = False
-
-
-class TurnExecutor(Protocol):
-    """Runs turns for whoever waits for their text; raises `TurnFailed` (errors.py)."""
-
-    async def run_turn(self, prompt: str, session_id: str) -> str: ...
-
-
-class StreamRunner(Protocol):
-    """Runs turns for whoever shows their events as they come."""
-
-    def run_stream(self, prompt: str, session_id: str) -> AsyncGenerator[Event]: ...
 
 
 class TurnView(Protocol):

@@ -11,10 +11,6 @@ _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 _MINUTE = timedelta(minutes=1)
 
 
-class NotHours(ValueError):
-    """The text names no quiet hours, or no time of day; the message says what to write."""
-
-
 @dataclass(frozen=True, slots=True)
 class QuietHours:
     """From `begins` until before `ends`, by the wall clock, perhaps over midnight.
@@ -31,16 +27,16 @@ class QuietHours:
         """Read `22:00-08:00`, "" = never.
 
         Raises:
-            NotHours: it is neither.
+            ValueError: it is neither.
         """
         if not text:
             return cls()
         found = _HOURS.fullmatch(text)
         if not found:
-            raise NotHours('write it like "22:00-08:00", or "" for never')
+            raise ValueError('write it like "22:00-08:00", or "" for never')
         hours = cls(time(int(found[1]), int(found[2])), time(int(found[3]), int(found[4])))
         if hours.begins == hours.ends:
-            raise NotHours('it begins and ends at the same time: write "" for never')
+            raise ValueError('it begins and ends at the same time: write "" for never')
         return hours
 
     def is_quiet(self, moment: datetime, zone: tzinfo) -> bool:
@@ -99,9 +95,9 @@ def parse_time(text: str) -> time:
     """Read a time of day such as `08:00`.
 
     Raises:
-        NotHours: it is none.
+        ValueError: it is none.
     """
     found = _TIME.fullmatch(text)
     if not found:
-        raise NotHours('write it like "08:00"')
+        raise ValueError('write it like "08:00"')
     return time(int(found[1]), int(found[2]))

@@ -55,7 +55,7 @@ def _of_the_turn(filed: Sequence[int]) -> Callable[[Event], bool]:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Asking:
-    """A `TurnExecutor` and a `StreamRunner` (facts/ports.py); both act as the owner.
+    """Runs turns for whoever waits for their text, or shows their events; both as the owner.
 
     A session of kind `isolated` is made by its one turn, which stands beside the conversation of
     the id: nothing of it enters there. One of kind `chat` has to be that conversation's now; if

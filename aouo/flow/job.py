@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from aouo.facts.commands import COMMANDS, Bypass
-from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
+from aouo.facts.commands import COMMANDS
+from aouo.facts.errors import LostClaim, NothingToRetry, RouteRequiredError, StopAsked, TooLate
 from aouo.facts.work import Job
 from aouo.flow.answering.bringing import Bringing
 from aouo.flow.answering.commit import Commit
@@ -151,7 +151,7 @@ def _leaves_question(decision: to.Decision) -> bool:
         case to.RunTurn(again=True):
             return True
         case to.ObeyCommand(name):
-            return name in COMMANDS and COMMANDS[name].bypass is Bypass.LEAVING
+            return name in COMMANDS and COMMANDS[name].bypass == "leaving"
         case _:
             return False
 
@@ -197,7 +197,7 @@ class Answering:
                 await self.replies.park(job, error.requested)
         except NothingToRetry:
             await self.replies.answer(job, say("turns.nothing-to-retry"))
-        except ChosenBefore:
+        except TooLate:
             await self.replies.done(job, "chosen before")
 
     async def _run(self, turn: Turn, begun_s: float, *, pictured: bool) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import MayNotWrite, RecipientGone, TopicGone
+from aouo.facts.errors import RecipientGone, TopicGone
 from aouo.facts.events import Event
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
@@ -99,7 +99,7 @@ class Ledger:
             since = gone.close(tx, address, reason, now)
             failed = _failures(tx, waiting)
             owner = self.owner().chat
-            if owner is None or not isinstance(error, MayNotWrite):
+            if owner is None or not error.muted:
                 return None, failed
             said, key = (
                 delivering.may_not_write(address.chat_id),

@@ -25,7 +25,7 @@ from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
 from aouo.store import jobs, web_messages
 from aouo.store.database import Database, Tx
-from aouo.store.web_messages import Sending, WebMessage
+from aouo.store.web_messages import WebMessage
 
 FILE_BYTES = 200_000_000
 """The most that a file may have which is shown on the page."""
@@ -86,16 +86,14 @@ class WebMessenger:
         """Return at once: a row can always be stored."""
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
-        wanted = await self._wanted(to)
+        key, off_record = wanted = await self._wanted(to)
         kept = await self._kept(to, wanted, message)
         now = stamp(self._clock)
         message_id = await self._database.transact(
-            lambda tx: web_messages.add(
-                tx, to.chat_id, wanted.key, kept, now, off_record=wanted.off_record
-            ),
+            lambda tx: web_messages.add(tx, to.chat_id, key, kept, now, off_record=off_record),
             brief=True,
         )
-        if wanted.off_record:
+        if off_record:
             await self.remember(to.chat_id, {message_id: kept})
         return message_id
 
@@ -153,10 +151,10 @@ class WebMessenger:
                 brief=True,
             )
 
-    async def _wanted(self, to: ConversationAddress) -> Sending:
-        """What is being sent to a chat."""
+    async def _wanted(self, to: ConversationAddress) -> tuple[str, bool]:
+        """Return the key of what is being sent to a chat, and whether it is off the record."""
         found = await self._database.read(lambda tx: web_messages.sending(tx, to))
-        return found or Sending(f"sent:{ulid()}", off_record=False)
+        return found or (f"sent:{ulid()}", False)
 
     def _pass(self, chat_id: str, kind: str, text: str) -> None:
         for window in self._windows.get(chat_id, ()):
@@ -168,7 +166,9 @@ class WebMessenger:
             for window in windows:
                 window.tell()
 
-    async def _kept(self, to: ConversationAddress, wanted: Sending, message: Rendered) -> Rendered:
+    async def _kept(
+        self, to: ConversationAddress, wanted: tuple[str, bool], message: Rendered
+    ) -> Rendered:
         """Return the message with its files copied into the chat's folder, where they stay as they
         are now; off the record none is.
 
@@ -177,9 +177,10 @@ class WebMessenger:
         """
         if not _has_files(message):
             return message
-        if wanted.off_record:
+        key, off_record = wanted
+        if off_record:
             raise DeliveryRefused("off the record no file is kept, so the page cannot show one")
-        number = wanted.key.partition(":")[2]
+        number = key.partition(":")[2]
         found = await asyncio.to_thread(self._copied, self._place(to), number, message)
         return replace(message, media=found[0] if message.media else None, album=found[1])
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
-from aouo.facts.errors import HomeLocked, SetupError
+from aouo.facts.errors import SetupError
 
 APART = ".apart"
 """A marker file in a pack's private folder: all private data was moved there
@@ -119,16 +119,17 @@ class Home:
         `run/pid`.
 
         Raises:
-            HomeLocked: another process holds the lock.
+            SetupError: another process holds the lock.
         """
         self.run.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             if not _flock(descriptor, fcntl.LOCK_EX, tries=5):
                 holder = running_pid(self)
-                raise HomeLocked(
+                raise SetupError(
                     f"Another aouo{f' (pid {holder})' if holder else ''} works on {self.path}.",
                     fix="Stop it with `aouo stop`, or name another folder with --home.",
+                    exit_code=4,
                 )
             write_atomically(self.pid_file, f"{os.getpid()}\n")
             try:

@@ -13,8 +13,7 @@ def has(tx: Tx, address: ConversationAddress, message_id: int) -> bool:
     return bool(
         tx.one(
             "SELECT 1 FROM job_messages WHERE platform = ? AND chat_id = ? AND message_id = ?",
-            address.platform,
-            address.chat_id,
+            *address.chat_columns,
             message_id,
         )
     )
@@ -26,8 +25,7 @@ def of(tx: Tx, address: ConversationAddress, message_id: int) -> Asked | None:
         "SELECT j.*, (SELECT t.status FROM turns AS t WHERE t.job_id = j.id ORDER BY t.id DESC "
         "LIMIT 1) AS turn FROM job_messages AS m JOIN jobs AS j ON j.id = m.job_id "
         "WHERE m.platform = ? AND m.chat_id = ? AND m.message_id = ?",
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
         message_id,
     )
     if row is None:

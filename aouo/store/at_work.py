@@ -24,14 +24,11 @@ def running(tx: Tx) -> list[Working]:
 
 def count_waiting(tx: Tx, address: ConversationAddress) -> int:
     """Return how many jobs of a conversation wait, and how many of its schedules' runs."""
-    row = tx.one(
+    return tx.number(
         "SELECT (SELECT count(*) FROM jobs WHERE state = 'ready' AND lane = ?) + (SELECT count(*) "
         "FROM jobs WHERE state = 'ready' AND origin = 'cron' AND lane <> ? "
         "AND platform = ? AND chat_id = ? AND thread_id = ?) AS n",
         address.lane,
         address.lane,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
     )
-    return row["n"] if row else 0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import LiteralString
 
-from aouo.store.rows import made
+from aouo.plumbing.verbs import Facts
 from aouo.store.snapshots import Query
 
 _LOOKED_THROUGH = 250_000
@@ -40,37 +40,6 @@ _SOUGHT: LiteralString = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """What rows have to be: "" = any. `text` occurs in tool, pack, reason, turn or call; `turn` is
-    an id, or the end of one. Moments are UTC, as they are stored; `until` is too late already."""
-
-    text: str = ""
-    tool: str = ""
-    pack: str = ""
-    stage: str = ""
-    origin: str = ""
-    turn: str = ""
-    since: str = ""
-    until: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of the audit; tool, call, pack, origin and reason are "" if it was `off_record`."""
-
-    id: int
-    at: str
-    stage: str
-    turn_id: str
-    call_id: str
-    tool: str
-    pack: str
-    origin: str
-    reason: str
-    off_record: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Use:
     """How often calls ended so, and when last; `stage` is EXECUTED | FAILED | BLOCKED."""
 
@@ -81,17 +50,6 @@ class Use:
     last: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why calls of a tool were refused, how often, when last and in which turn."""
-
-    tool: str
-    reason: str
-    times: int
-    last: str
-    turn_id: str
-
-
 def ids() -> Query[tuple[int, int]]:
     """(lowest, highest) id, 0 = there is no row."""
     return Query(
@@ -99,29 +57,36 @@ def ids() -> Query[tuple[int, int]]:
     )
 
 
-def reaches(sought: Sought, before: int) -> int:
+def reaches(turn: str, before: int) -> int:
     """The lowest id that a page of rows looks through; a whole turn's rows have an index."""
-    return 0 if len(sought.turn) == _ID_CHARS else max(0, before - _LOOKED_THROUGH)
+    return 0 if len(turn) == _ID_CHARS else max(0, before - _LOOKED_THROUGH)
 
 
-def rows(sought: Sought, before: int, limit: int) -> Query[list[Row]]:
-    """The newest `limit` rows that are sought, of those below `before` that are looked through."""
-    text = f"%{_plain(sought.text)}%" if sought.text else ""
-    values = (
-        before,
-        reaches(sought, before),
-        sought.since,
-        *_twice(sought.until),
-        *_twice(sought.tool),
-        *_twice(sought.pack),
-        *_twice(sought.stage),
-        *_twice(sought.origin),
-        *(text,) * 6,
-        limit,
-    )
-    if len(sought.turn) == _ID_CHARS:
-        return Query(_ROWS + "WHERE turn_id = ? " + _SOUGHT, (sought.turn, *values), _rows)
-    ends = f"%{_plain(sought.turn)}"
+def rows(
+    before: int,
+    limit: int,
+    *,
+    text: str = "",
+    tool: str = "",
+    pack: str = "",
+    stage: str = "",
+    origin: str = "",
+    turn: str = "",
+    since: str = "",
+    until: str = "",
+) -> Query[list[Facts]]:
+    """The newest `limit` rows of those below `before` that are looked through; "" = any.
+
+    `text` occurs in tool, pack, reason, turn or call; `turn` is an id, or the end of one. Moments
+    are UTC, as they are stored; `until` is too late already. Of a row that is `off_record` tool,
+    call, pack, origin and reason are "".
+    """
+    like = f"%{_plain(text)}%" if text else ""
+    equal = (until, until, tool, tool, pack, pack, stage, stage, origin, origin)
+    values = (before, reaches(turn, before), since, *equal, *(like,) * 6, limit)
+    if len(turn) == _ID_CHARS:
+        return Query(_ROWS + "WHERE turn_id = ? " + _SOUGHT, (turn, *values), _rows)
+    ends = f"%{_plain(turn)}"
     return Query(_ROWS + "WHERE turn_id LIKE ? ESCAPE '\\' " + _SOUGHT, (ends, *values), _rows)
 
 
@@ -148,19 +113,16 @@ def uses_of(pack: str) -> Query[list[Use]]:
     )
 
 
-def refusals_of(pack: str) -> Query[list[Refusal]]:
-    """Why calls of a pack were refused, the newest reasons first."""
+def refusals_of(pack: str) -> Query[list[Facts]]:
+    """Why calls of a pack were refused, by tool: how often, when last and in which turn; the
+    newest reasons first."""
     return Query(
         "SELECT tool, reason, count(*) AS times, max(at) AS last, turn_id FROM audit "
         "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' AND pack = ? "
         "AND stage = 'BLOCKED' GROUP BY tool, reason ORDER BY last DESC LIMIT ?",
         (pack, _REFUSALS_MAX),
-        _refusals,
+        lambda found: list(map(dict, found)),
     )
-
-
-def _twice(value: str) -> tuple[str, str]:
-    return value, value
 
 
 def _plain(text: str) -> str:
@@ -172,13 +134,9 @@ def _ends(found: Sequence[sqlite3.Row]) -> tuple[int, int]:
     return found[0]["low"] or 0, found[0]["high"] or 0
 
 
-def _rows(found: Sequence[sqlite3.Row]) -> list[Row]:
-    return [made(Row, row) for row in found]
+def _rows(found: Sequence[sqlite3.Row]) -> list[Facts]:
+    return [{**dict(row), "off_record": bool(row["off_record"])} for row in found]
 
 
 def _uses(found: Sequence[sqlite3.Row]) -> list[Use]:
     return [Use(**dict(row)) for row in found]
-
-
-def _refusals(found: Sequence[sqlite3.Row]) -> list[Refusal]:
-    return [Refusal(**dict(row)) for row in found]

@@ -72,13 +72,10 @@ def refusal_of(tx: Tx, turn_id: str) -> Refusal | None:
 
 def decide(tx: Tx, refusal: Refusal, decision: Decision) -> bool:
     """Settle an open refusal; False = it was settled already."""
-    return (
-        tx.run(
-            "UPDATE budget_refusals SET state = ? WHERE turn_id = ? AND state = 'open'",
-            decision,
-            refusal.turn_id,
-        )
-        == 1
+    return tx.changes(
+        "UPDATE budget_refusals SET state = ? WHERE turn_id = ? AND state = 'open'",
+        decision,
+        refusal.turn_id,
     )
 
 

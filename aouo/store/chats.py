@@ -9,12 +9,10 @@ from aouo.store.database import Tx
 
 def is_known(tx: Tx, address: ConversationAddress) -> bool:
     """Whether this chat has a route."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? LIMIT 1",
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
     )
-    return row is not None
 
 
 def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
@@ -27,7 +25,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     if old == new:  # both chats are told, and the first of the two moved the other
         return
     gone.reopen(tx, platform, old)
-    first = tx.run("INSERT OR IGNORE INTO moved_chats VALUES (?, ?, ?)", platform, old, new) == 1
+    first = tx.changes("INSERT OR IGNORE INTO moved_chats VALUES (?, ?, ?)", platform, old, new)
     loser, winner = (new, old) if first else (old, new)
     _keep_one_route(tx, platform, loser, winner)
     tx.run(

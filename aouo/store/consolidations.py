@@ -20,16 +20,6 @@ class Owed:
     inbound: Inbound
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the newest consolidation was shown: the journal's lines in (`upto`, `asked`], and a
-    file with the digest `shown`, "" = it was changed since."""
-
-    upto: int
-    asked: int
-    shown: str
-
-
 def owed(tx: Tx, before: str, now: str) -> list[Owed]:
     """Return where lines wait, and neither they nor the last try are newer than `before`; what is
     later than `now` was written while the clock was ahead, and waits no longer."""
@@ -48,22 +38,21 @@ def owed(tx: Tx, before: str, now: str) -> list[Owed]:
 
 def ask(tx: Tx, pack: str, owner: str, asked: int, shown: str, now: str) -> None:
     """Remember that a consolidation begins, and what it is shown."""
-    tx.run(
-        "INSERT INTO consolidations (pack, owner, asked_at, asked, shown) VALUES (?, ?, ?, ?, ?) "
+    tx.put(
+        "consolidations",
+        {"pack": pack, "owner": owner, "asked_at": now, "asked": asked, "shown": shown},
         "ON CONFLICT (pack, owner) DO UPDATE SET asked_at = excluded.asked_at, "
         "asked = excluded.asked, shown = excluded.shown",
-        pack,
-        owner,
-        now,
-        asked,
-        shown,
     )
 
 
-def newest(tx: Tx, pack: str, owner: str) -> Asked | None:
-    """Return what the newest one was shown, None = there was none."""
+def newest(tx: Tx, pack: str, owner: str) -> tuple[int, int, str] | None:
+    """Return what the newest one was shown, None = there was none.
+
+    The journal's lines in (`upto`, `asked`], and the digest of the file, "" = it was changed since.
+    """
     row = tx.one("SELECT * FROM consolidations WHERE pack = ? AND owner = ?", pack, owner)
-    return Asked(row["upto"], row["asked"], row["shown"]) if row else None
+    return (row["upto"], row["asked"], row["shown"]) if row else None
 
 
 def go_stale(tx: Tx, pack: str, owner: str) -> None:

@@ -61,6 +61,10 @@ class Tx:
         """Execute one statement; return the number of rows it changed."""
         return self._connection.execute(sql, values).rowcount
 
+    def changes(self, sql: LiteralString, *values: _Value) -> bool:
+        """Execute one statement; whether it changed exactly one row."""
+        return self.run(sql, *values) == 1
+
     def insert(
         self,
         table: LiteralString,
@@ -90,6 +94,20 @@ class Tx:
 
     def one(self, sql: LiteralString, *values: _Value) -> sqlite3.Row | None:
         return self._connection.execute(sql, values).fetchone()
+
+    def number(self, sql: LiteralString, *values: _Value) -> int:
+        """Return the first column of the first row, 0 = there is none."""
+        row = self.one(sql, *values)
+        return row[0] or 0 if row else 0
+
+    def text(self, sql: LiteralString, *values: _Value) -> str:
+        """Return the first column of the first row, "" = there is none."""
+        row = self.one(sql, *values)
+        return row[0] or "" if row else ""
+
+    def finds(self, sql: LiteralString, *values: _Value) -> bool:
+        """Whether there is a row."""
+        return self.one(sql, *values) is not None
 
     def all(self, sql: LiteralString, *values: _Value) -> Sequence[sqlite3.Row]:
         return self._connection.execute(sql, values).fetchall()
@@ -207,10 +225,6 @@ _ON_THE_LOOP = ("busy_timeout=0", "wal_autocheckpoint=0", "synchronous=NORMAL")
 """The loop waits for no other process's lock, and never for the disk."""
 
 
-class _Occupied(Exception):
-    """A transaction cannot begin without waiting."""
-
-
 class _Writer(threading.Thread):
     """The thread with the one connection that writes; `None` in its queue ends it.
 
@@ -226,13 +240,11 @@ class _Writer(threading.Thread):
         self._connection: sqlite3.Connection | None = None
         self._borrowed = False
 
-    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, Tx]:
+    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, Tx] | None:
         """Run `work` in a transaction of its own, on the caller's thread, without waiting.
 
-        Returns its result, and what it says is to be done after the commit.
-
-        Raises:
-            _Occupied: another process writes.
+        Returns its result, and what it says is to be done after the commit; None = it was not run,
+        because another process writes.
         """
         connection = self._connection
         assert connection is not None
@@ -240,8 +252,8 @@ class _Writer(threading.Thread):
         tx = Tx(connection)
         try:
             connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise _Occupied from error
+        except sqlite3.OperationalError:
+            return None
         try:
             result = work(tx)
             failpoint.reached("before commit")
@@ -360,16 +372,13 @@ class Database:
         `brief` says that `work` is a few indexed statements: unless it is durable too, it may run
         on the loop's thread, though never before an older request: order is kept.
         """
-        if brief and not durable and not self._asked:
-            try:
-                result, tx = self._writer.at_once(work)
-            except _Occupied:
-                pass
-            else:
-                self._tell_of(tx.touched)
-                if tx.forgets:
-                    await self._ask(Tx.forget, durable=False)
-                return result
+        at_once = brief and not durable and not self._asked
+        if at_once and (done := self._writer.at_once(work)):
+            result, tx = done
+            self._tell_of(tx.touched)
+            if tx.forgets:
+                await self._ask(Tx.forget, durable=False)
+            return result
         return await self._ask(work, durable=durable)
 
     def listen(self, what: str, changed: Callable[[], None]) -> None:

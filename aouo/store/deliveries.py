@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
@@ -95,8 +95,7 @@ def seen(tx: Tx, delivery_id: int, address: ConversationAddress, message_id: int
         "AND state = 'unknown' AND platform = ? AND chat_id = ?",
         message_id,
         delivery_id,
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
     )
 
 
@@ -247,25 +246,15 @@ def _is_readable(row: sqlite3.Row) -> bool:
 
 def waiting(tx: Tx) -> int:
     """Count the messages that are queued or being sent."""
-    row = tx.one(
+    return tx.number(
         "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued') + "
         "(SELECT count(*) FROM deliveries WHERE state = 'sending') AS n"
     )
-    return row["n"] if row else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Unsent:
-    """How many messages are queued or being sent, since when the oldest one is ("" = none), and of
-    how many nobody knows whether they arrived."""
-
-    queued: int
-    since: str
-    unknown: int
-
-
-def unsent(tx: Tx) -> Unsent:
-    """Return what has not left, or may not have."""
+def unsent(tx: Tx) -> tuple[int, str, int]:
+    """Return how many messages are queued or being sent, since when the oldest one is ("" = none),
+    and of how many nobody knows whether they arrived."""
     row = tx.one(
         "SELECT (SELECT count(*) FROM deliveries WHERE state = 'unknown') AS unknown, "
         "coalesce((SELECT created_at FROM deliveries WHERE state = 'sending' ORDER BY id LIMIT 1), "
@@ -275,7 +264,7 @@ def unsent(tx: Tx) -> Unsent:
     )
     assert row is not None
     moments: list[str] = [at for at in (row["sending"], row["queued"]) if at]
-    return Unsent(waiting(tx), min(moments, default=""), row["unknown"])
+    return waiting(tx), min(moments, default=""), row["unknown"]
 
 
 def cut_off(tx: Tx, now: str) -> list[Delivery]:
@@ -322,12 +311,11 @@ def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
 
 def newest_said(tx: Tx, turn_id: str) -> int:
     """Return the id of the newest message that a turn at work sent or asked, 0 = none."""
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(max(id), 0) AS id FROM deliveries WHERE turn_id = ? "
         "AND kind IN ('msg', 'notice') AND edits = 0",
         turn_id,
     )
-    return row["id"] if row else 0
 
 
 def show_live(tx: Tx, delivery_id: int, message: Rendered) -> None:
@@ -386,21 +374,19 @@ def raise_key(turn_id: str) -> str:
 
 def raises_asked_since(tx: Tx, moment: str) -> int:
     """Count the cards with such a key that were created after `moment`."""
-    row = tx.one(
+    return tx.number(
         "SELECT count(*) AS n FROM deliveries WHERE key GLOB 'budget:*' AND created_at > ?", moment
     )
-    return row["n"] if row else 0
 
 
 def tagged(tx: Tx, turn_id: str, tag: str) -> int:
     """Return the id of the turn's newest message with this tag, 0 = the chat has none."""
-    row = tx.one(
+    return tx.number(
         "SELECT message_id FROM deliveries WHERE turn_id = ? AND kind = 'msg' AND message_id > 0 "
         "AND json_extract(nullif(body, ''), '$.tag') = ? ORDER BY id DESC LIMIT 1",
         turn_id,
         tag,
     )
-    return row["message_id"] if row else 0
 
 
 def move(tx: Tx, platform: str, old: str, new: str) -> None:

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 from aouo.facts.events import Inbound
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 
-@dataclass(frozen=True, slots=True)
-class EditOffer:
-    """An offer to answer an edited message anew; `inbound` is None once it was `taken`."""
-
-    id: int
-    state: Literal["offered", "taken"]
-    inbound: Inbound | None
-
-
 def note(tx: Tx, job_id: int, said: str, inbound: Inbound, now: str) -> None:
     """Store an edit for the running turn; `said` are the message's new words."""
-    tx.run(
-        "INSERT INTO edits (job_id, state, said, body, created_at) VALUES (?, 'untold', ?, ?, ?)",
-        job_id,
-        said,
-        inbound.dump(),
-        now,
+    body = inbound.dump()
+    tx.put(
+        "edits",
+        {"job_id": job_id, "state": "untold", "said": said, "body": body, "created_at": now},
     )
 
 
@@ -58,11 +44,10 @@ def offer(tx: Tx, job_id: int, inbound: Inbound, now: str) -> tuple[int, bool]:
     return number, True
 
 
-def offered(tx: Tx, offer_id: int) -> EditOffer | None:
-    row = tx.one("SELECT * FROM edits WHERE id = ? AND state <> 'untold'", offer_id)
-    if row is None:
-        return None
-    return EditOffer(row["id"], row["state"], Inbound.load(row["body"]) if row["body"] else None)
+def offered(tx: Tx, offer_id: int) -> tuple[bool, Inbound | None]:
+    """Return whether there is such an offer, and the edited message, None once it was taken."""
+    row = tx.one("SELECT body FROM edits WHERE id = ? AND state <> 'untold'", offer_id)
+    return row is not None, Inbound.load(row["body"]) if row and row["body"] else None
 
 
 def take(tx: Tx, offer_id: int) -> None:

@@ -7,7 +7,8 @@ disk, several times as long as a part takes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 from aouo.facts.events import Inbound, Text
 from aouo.store import media, prompts, results
@@ -18,14 +19,8 @@ MESSAGES_AT_ONCE = 40
 TURNS_AT_ONCE = 40
 JOBS_AT_ONCE = 100
 _SESSIONS_AT_ONCE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What a part did: how many it forgot, and the last row it looked at, 0 = there are no more."""
-
-    many: int
-    upto: int
+Forgotten: TypeAlias = tuple[int, int]
+"""What a part did: how many it forgot, and the last row it looked at, 0 = there are no more."""
 
 
 def forget_deliveries(tx: Tx, before: str, after: int) -> Forgotten:
@@ -37,7 +32,7 @@ def forget_deliveries(tx: Tx, before: str, after: int) -> Forgotten:
     )
     old = [row["id"] for row in rows if row["created_at"] < before]
     if not old:
-        return Forgotten(0, 0)
+        return 0, 0
     many = tx.run(
         "DELETE FROM deliveries WHERE id > ? AND id <= ? AND settled_at <> '' AND settled_at < ? "
         "AND state NOT IN ('queued', 'sending', 'live')",
@@ -45,7 +40,7 @@ def forget_deliveries(tx: Tx, before: str, after: int) -> Forgotten:
         old[-1],
         before,
     )
-    return Forgotten(many, old[-1] if len(old) == len(rows) else 0)
+    return many, old[-1] if len(old) == len(rows) else 0
 
 
 def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
@@ -76,7 +71,7 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
             session,
         )
     upto = old[-1]["id"] if old and len(old) == len(rows) else 0
-    return Forgotten(len(over) + len(brought), upto)
+    return len(over) + len(brought), upto
 
 
 def forget_jobs(tx: Tx, before: str, after: int) -> Forgotten:
@@ -95,7 +90,7 @@ def forget_jobs(tx: Tx, before: str, after: int) -> Forgotten:
         for row in old
         if not row["answered"] and "" < row["settled_at"] < before
     ]
-    return Forgotten(sum(emptied), old[-1]["id"] if old and len(old) == len(rows) else 0)
+    return sum(emptied), old[-1]["id"] if old and len(old) == len(rows) else 0
 
 
 def end_sessions(tx: Tx, before: str) -> int:
@@ -163,23 +158,21 @@ def forget_summaries(tx: Tx, before: str) -> int:
 
 def _job_if_over(tx: Tx, turn_id: str, before: str) -> int:
     """The job of a turn that ended before `before` and has nothing more to send, 0 = it has not."""
-    row = tx.one(
+    return tx.number(
         "SELECT t.job_id FROM turns AS t WHERE t.id = ? AND t.status <> 'open' "
         "AND t.settled_at < ? AND NOT EXISTS (SELECT 1 FROM deliveries AS d "
         "WHERE d.turn_id = t.id AND d.state IN ('queued', 'sending', 'live'))",
         turn_id,
         before,
     )
-    return row["job_id"] if row else 0
 
 
 def _unsent(tx: Tx, brought: str) -> bool:
     """Whether there are messages to be sent of what a triggered turn brought in."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM deliveries WHERE turn_id = ? AND state IN ('queued', 'sending', 'live')",
         brought.removeprefix(REPORT),
     )
-    return row is not None
 
 
 def _forget_turn(tx: Tx, turn_id: str) -> None:

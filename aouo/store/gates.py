@@ -42,8 +42,9 @@ def of_call(tx: Tx, call_id: str) -> Gate | None:
 
 def opened_since(tx: Tx, kind: str, moment: str) -> int:
     """How many gates of a kind were opened after `moment`."""
-    row = tx.one("SELECT count(*) AS n FROM gates WHERE kind = ? AND created_at > ?", kind, moment)
-    return row["n"] if row else 0
+    return tx.number(
+        "SELECT count(*) AS n FROM gates WHERE kind = ? AND created_at > ?", kind, moment
+    )
 
 
 def new_id() -> str:
@@ -61,9 +62,7 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
     row = tx.one(
         "SELECT * FROM gates WHERE state = 'open' AND kind = 'clarify' AND platform = ? "
         "AND chat_id = ? AND thread_id = ? AND person = ? ORDER BY created_at DESC LIMIT 1",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
         person,
     )
     return gate_of(row) if row else None
@@ -71,20 +70,16 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
 
 def asks_in(tx: Tx, address: ConversationAddress) -> bool:
     """Whether a turn of this conversation waits for a person."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM gates WHERE state = 'open' AND platform = ? AND chat_id = ? "
         "AND thread_id = ? LIMIT 1",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
     )
-    return row is not None
 
 
 def open_now(tx: Tx) -> int:
     """Count the open gates."""
-    row = tx.one("SELECT count(*) AS n FROM gates WHERE state = 'open'")
-    return row["n"] if row else 0
+    return tx.number("SELECT count(*) AS n FROM gates WHERE state = 'open'")
 
 
 def is_off_record(tx: Tx, gate: Gate) -> bool:
@@ -100,16 +95,12 @@ def show(tx: Tx, gate_id: str, delivery_id: int) -> None:
 
 def settle(tx: Tx, gate_id: str, state: str, answer: str, now: str) -> bool:
     """Close an open gate; False when it was closed already."""
-    return (
-        tx.run(
-            "UPDATE gates SET state = ?, answer = ?, settled_at = ? WHERE id = ? "
-            "AND state = 'open'",
-            state,
-            answer,
-            now,
-            gate_id,
-        )
-        == 1
+    return tx.changes(
+        "UPDATE gates SET state = ?, answer = ?, settled_at = ? WHERE id = ? AND state = 'open'",
+        state,
+        answer,
+        now,
+        gate_id,
     )
 
 
@@ -125,10 +116,9 @@ def use(tx: Tx, gate_id: str) -> None:
 
 def waits(tx: Tx, call_id: str) -> bool:
     """Whether a call needed an approval and has not begun."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM gates WHERE call_id = ? AND kind = 'approval' AND used = 0", call_id
     )
-    return row is not None
 
 
 def close_of_turn(tx: Tx, turn_id: str, now: str) -> list[Gate]:
@@ -149,9 +139,7 @@ def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> 
         "AND kind = 'clarify' AND platform = ? AND chat_id = ? AND thread_id = ? "
         "AND turn_id IN (SELECT id FROM turns WHERE job_id < ?) RETURNING *",
         now,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
         before,
     )
     return [gate_of(row) for row in rows]

@@ -101,17 +101,16 @@ def get(tx: Tx, change_id: str) -> Change | None:
 
 def begin(tx: Tx, change_id: str, person: str) -> bool:
     """Begin an offered change; False = it was settled or begun already."""
-    changed = tx.run(
+    return tx.changes(
         "UPDATE pack_changes SET state = 'begun', person = ? WHERE id = ? AND state = 'offered'",
         person,
         change_id,
     )
-    return changed == 1
 
 
 def close(tx: Tx, change_id: str, state: ChangeState, now: str, why: str = "") -> bool:
     """Settle an offered change; False = it was settled or begun already."""
-    changed = tx.run(
+    return tx.changes(
         "UPDATE pack_changes SET state = ?, settled_at = ?, why = ? WHERE id = ? "
         "AND state = 'offered'",
         state,
@@ -119,7 +118,6 @@ def close(tx: Tx, change_id: str, state: ChangeState, now: str, why: str = "") -
         why,
         change_id,
     )
-    return changed == 1
 
 
 def settle(tx: Tx, change_id: str, now: str) -> None:

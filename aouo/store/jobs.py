@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress, Lane
@@ -78,13 +78,12 @@ def gathering(tx: Tx, lane: Lane, person: str) -> tuple[int, Inbound] | None:
 
 def has_album(tx: Tx, lane: Lane, album: str) -> bool:
     """Whether this lane has a job with an item of this album."""
-    row = tx.one(
+    return tx.finds(
         # the index holds albums only, and is taken only where the statement says so
         "SELECT 1 FROM jobs WHERE album = ? AND album <> '' AND lane = ? LIMIT 1",
         album,
         lane,
     )
-    return row is not None
 
 
 def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
@@ -124,8 +123,7 @@ def _found_by(tx: Tx, job_id: int, inbound: Inbound) -> None:
     for message_id in [part.message_id for part in parts] or [inbound.message_id]:
         tx.run(
             "INSERT OR REPLACE INTO job_messages VALUES (?, ?, ?, ?)",
-            inbound.address.platform,
-            inbound.address.chat_id,
+            *inbound.address.chat_columns,
             message_id,
             job_id,
         )
@@ -146,8 +144,7 @@ def flush_due(tx: Tx, now: str) -> list[Lane]:
 
 def next_due(tx: Tx) -> str:
     """When the next burst closes, "" = no burst is open."""
-    row = tx.one("SELECT min(due_at) AS due FROM jobs WHERE state = 'gathering'")
-    return (row["due"] if row else None) or ""
+    return tx.text("SELECT min(due_at) AS due FROM jobs WHERE state = 'gathering'")
 
 
 def void_claims(tx: Tx) -> None:
@@ -326,12 +323,11 @@ def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
 
 def any_open(tx: Tx, lane: Lane) -> bool:
     """Whether a job in the lane of a trigger is not over."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM jobs WHERE lane = ? AND state IN ('ready', 'running', 'parked') "
         "AND origin NOT IN ('chat', 'web', 'cli') LIMIT 1",
         lane,
     )
-    return row is not None
 
 
 def move_reports(tx: Tx, lane: Lane, to: Lane) -> None:
@@ -346,12 +342,11 @@ def move_reports(tx: Tx, lane: Lane, to: Lane) -> None:
 
 def any_parked(tx: Tx, address: ConversationAddress) -> bool:
     """Whether a job of this conversation is parked."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM jobs WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
         *address.columns,
     )
-    return row is not None
 
 
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
@@ -442,12 +437,11 @@ def stop(tx: Tx, job_id: int) -> None:
 
 def stop_turn(tx: Tx, turn_id: str) -> int:
     """Have a turn's running or ready job end without an answer; return its id, 0 = it is over."""
-    row = tx.one(
+    return tx.number(
         "UPDATE jobs SET stopped = 1 WHERE id = (SELECT job_id FROM turns WHERE id = ?) "
         "AND state IN ('running', 'ready') RETURNING id",
         turn_id,
     )
-    return row["id"] if row else 0
 
 
 def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
@@ -462,27 +456,18 @@ def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]
     return inbound_of(row), [(waiting["id"], inbound_of(waiting)) for waiting in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The oldest ready job of a lane: since when it is stored."""
-
-    lane: Lane
-    since: str
-
-
-def first_ready(tx: Tx) -> list[Waiting]:
-    """Return the oldest ready job of each lane, oldest first."""
+def first_ready(tx: Tx) -> list[tuple[Lane, str]]:
+    """Return each lane with ready jobs, and since when the oldest is stored, oldest first."""
     rows = tx.all(
         "SELECT j.lane, j.created_at FROM (SELECT min(id) AS id FROM jobs WHERE state = 'ready' "
         "GROUP BY lane) AS f JOIN jobs AS j ON j.id = f.id ORDER BY j.id"
     )
-    return [Waiting(Lane(row["lane"]), row["created_at"]) for row in rows]
+    return [(Lane(row["lane"]), row["created_at"]) for row in rows]
 
 
 def count(tx: Tx) -> int:
     """How many jobs there have been."""
-    row = tx.one("SELECT count(*) AS n FROM jobs")
-    return row["n"] if row else 0
+    return tx.number("SELECT count(*) AS n FROM jobs")
 
 
 def count_by_state(tx: Tx) -> dict[str, int]:

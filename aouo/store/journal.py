@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from aouo.facts.events import Inbound, Triggered
-from aouo.facts.history import Basis, JournalLine
+from aouo.facts.history import JournalLine
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.jobs import inbound_of
-from aouo.store.rows import columns
+from aouo.store.rows import columns, made
 
 KEPT = 1_000
 """Lines of one tenant with one pack; older ones are forgotten."""
@@ -26,24 +25,6 @@ class ToNote:
     after: int
     pack: str
     inbound: Inbound
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One message to look at."""
-
-    id: int
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The message that a line comes from."""
-
-    role: str
-    text: str
-    job_id: int
 
 
 def wish(tx: Tx, session_id: str, turn_id: str, due: str) -> None:
@@ -61,13 +42,12 @@ def wish(tx: Tx, session_id: str, turn_id: str, due: str) -> None:
 
 def any_due(tx: Tx, now: str, furthest: str) -> bool:
     """Whether a session is due; as in `due`."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM sessions WHERE journal_due <> '' AND journal_due <= ? "
         "UNION ALL SELECT 1 FROM sessions WHERE journal_due <> '' AND journal_due > ? LIMIT 1",
         now,
         furthest,
     )
-    return row is not None
 
 
 def due(tx: Tx, now: str, furthest: str, limit: int) -> list[ToNote]:
@@ -87,9 +67,9 @@ def due(tx: Tx, now: str, furthest: str, limit: int) -> list[ToNote]:
     ]
 
 
-def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[Said]:
-    """Return the oldest `limit` messages after `after`, without results of tools, and without what
-    began by itself: nobody said that."""
+def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+    """Return (id, role, text) of the oldest `limit` messages after `after`, without results of
+    tools, and without what began by itself: nobody said that."""
     rows = tx.all(
         "SELECT id, role, text FROM messages WHERE session_id = ? AND visible = 1 AND id > ? "
         "AND role <> 'tool' AND text <> '' AND turn_id NOT LIKE 'report:%' ORDER BY id LIMIT ?",
@@ -97,7 +77,7 @@ def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[Said]:
         after,
         limit,
     )
-    return [Said(row["id"], row["role"], row["text"]) for row in rows]
+    return [(row["id"], row["role"], row["text"]) for row in rows]
 
 
 def ask(tx: Tx, session_id: str, upto: int, due: str) -> None:
@@ -124,8 +104,9 @@ def done(tx: Tx, session_id: str) -> None:
     )
 
 
-def origin_of(tx: Tx, turn_id: str, message_id: int) -> Origin | None:
-    """Return a message that this turn of the journal was asked to look at, None = it was not."""
+def origin_of(tx: Tx, turn_id: str, message_id: int) -> tuple[str, str, int] | None:
+    """Return (role, text, job) of a message that this turn of the journal was asked to look at,
+    None = it was not."""
     row = tx.one(
         "SELECT j.* FROM turns AS t JOIN jobs AS j ON j.id = t.job_id WHERE t.id = ?", turn_id
     )
@@ -140,20 +121,20 @@ def origin_of(tx: Tx, turn_id: str, message_id: int) -> Origin | None:
         message_id,
         asked.trigger,
     )
-    return Origin(found["role"], found["text"], found["job_id"]) if found else None
+    return (found["role"], found["text"], found["job_id"]) if found else None
 
 
 def add(
-    tx: Tx, pack: str, owner: str, line: JournalLine, origin: Origin, call_id: str, now: str
+    tx: Tx, pack: str, owner: str, line: JournalLine, job_id: int, call_id: str, now: str
 ) -> None:
-    """Add a line, once for a call; forget the oldest."""
+    """Add a line of what was said in a job, once for a call; forget the oldest."""
     tx.put(
         "journal",
         {
             **columns(line, "id"),
             "pack": pack,
             "owner": owner,
-            "job_id": origin.job_id,
+            "job_id": job_id,
             "call_id": call_id,
             "created_at": now,
         },
@@ -196,7 +177,7 @@ def oldest(tx: Tx, pack: str, owner: str, limit: int, *, after: int) -> list[Jou
 
 
 def _lines(rows: Sequence[sqlite3.Row]) -> list[JournalLine]:
-    return [JournalLine(row[0], row[1], row[2], cast("Basis", row[3]), row[4]) for row in rows]
+    return [made(JournalLine, row) for row in rows]
 
 
 def words_of(tx: Tx, line_ids: Sequence[int]) -> str:

@@ -39,8 +39,7 @@ class KeptReport:
 
 def sent_on(tx: Tx, person: str, day: str) -> int:
     """How many messages that they had not asked for came to a person on that local day."""
-    row = tx.one("SELECT sent FROM attention WHERE person = ? AND day = ?", person, day)
-    return row["sent"] if row else 0
+    return tx.number("SELECT sent FROM attention WHERE person = ? AND day = ?", person, day)
 
 
 def count(tx: Tx, person: str, day: str) -> None:
@@ -85,8 +84,7 @@ def keep(
 
 def next_due(tx: Tx) -> str:
     """Return when the next digest is due, "" = nothing waits."""
-    row = tx.one("SELECT min(due_at) AS due FROM kept_reports WHERE due_at IS NOT NULL")
-    return (row["due"] if row else None) or ""
+    return tx.text("SELECT min(due_at) AS due FROM kept_reports WHERE due_at IS NOT NULL")
 
 
 def due(tx: Tx, now: str) -> list[KeptReport]:

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aouo.facts.history import Version
+from aouo.plumbing.verbs import Facts
 from aouo.store.memory_versions import KEPT, version_of
-from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 _FILES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A version without its texts. `undone`: it was taken back; `undoes` is the version that it
-    took back, 0 = none; `by_page`: a person made it on the page."""
-
-    id: int
-    file: str
-    origin: str
-    at: str
-    undone: bool
-    undoes: int
-    person: str
-    by_page: bool
-    bytes_after: int
 
 
 def tenants(pack: str) -> Query[tuple[str, ...]]:
@@ -39,14 +21,22 @@ def tenants(pack: str) -> Query[tuple[str, ...]]:
     )
 
 
-def changes(pack: str, tenant: str) -> Query[list[Changed]]:
-    """The changes that were made to all files of a tenant, newest first."""
+def changes(pack: str, tenant: str) -> Query[list[Facts]]:
+    """The versions of all files of a tenant without their texts, newest first.
+
+    `undone`: it was taken back; `undoes` is the version that it took back, 0 = none; `by_page`: a
+    person made it on the page.
+    """
     return Query(
-        "SELECT id, file, origin, at, state, undoes, person, platform, "
-        "length(CAST(after AS BLOB)) AS bytes_after FROM memory_versions "
-        "WHERE pack = ? AND owner = ? AND state <> 'intent' ORDER BY id DESC LIMIT ?",
+        "SELECT id, file, origin, at, state = 'undone' AS undone, undoes, person, "
+        "platform = 'web' AS by_page, length(CAST(after AS BLOB)) AS bytes_after "
+        "FROM memory_versions WHERE pack = ? AND owner = ? AND state <> 'intent' "
+        "ORDER BY id DESC LIMIT ?",
         (pack, tenant, KEPT * _FILES),
-        lambda rows: [_changed(row) for row in rows],
+        lambda rows: [
+            {**dict(row), "undone": bool(row["undone"]), "by_page": bool(row["by_page"])}
+            for row in rows
+        ],
     )
 
 
@@ -88,11 +78,7 @@ def words_of_line(line_id: int) -> Query[str]:
     )
 
 
-def undoable(found: Sequence[Changed]) -> int:
+def undoable(changes: Sequence[Facts]) -> int:
     """Return the newest change that still stands and is no undo itself, 0 = there is none."""
-    return next((one.id for one in found if not one.undone and one.origin != "undo"), 0)
-
-
-def _changed(row: sqlite3.Row) -> Changed:
-    undone, by_page = row["state"] == "undone", row["platform"] == "web"
-    return made(Changed, row, undone=undone, by_page=by_page)
+    standing = (one["id"] for one in changes if not one["undone"] and one["origin"] != "undo")
+    return next(standing, 0)

@@ -193,16 +193,13 @@ def _newest_of(tx: Tx, pack: str, tenant: str, file: str) -> Version | None:
 
 
 def _forget_oldest(tx: Tx, pack: str, tenant: str, file: str) -> None:
+    key = (pack, tenant, file)
     tx.run(
         "DELETE FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? AND id <= "
         "(SELECT id FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? "
         "ORDER BY id DESC LIMIT 1 OFFSET ?)",
-        pack,
-        tenant,
-        file,
-        pack,
-        tenant,
-        file,
+        *key,
+        *key,
         KEPT,
     )
 

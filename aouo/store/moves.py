@@ -14,7 +14,6 @@ def where_it_is(tx: Tx, address: ConversationAddress) -> ConversationAddress:
         return address
     row = tx.one(
         "SELECT new_chat_id FROM moved_chats WHERE platform = ? AND chat_id = ?",
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
     )
     return replace(address, chat_id=row["new_chat_id"]) if row else address

@@ -7,8 +7,7 @@ emptied after the commit.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import OTR
@@ -23,9 +22,11 @@ from aouo.facts.events import (
     Text,
     Triggered,
 )
+from aouo.plumbing.verbs import Facts
 from aouo.store import media, results, web_messages
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 _SAID = (Text, Attached, Album, Shown, Illegible)
@@ -90,17 +91,9 @@ def _wipe_turn(tx: Tx, turn_id: str) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """An off-the-record job that is not settled; `stopped`: it is to end without an answer."""
-
-    job_id: int
-    inbound: Inbound
-    stopped: bool
-
-
-def unanswered(tx: Tx) -> list[Unanswered]:
-    """Return all off-the-record jobs that are not settled."""
+def unanswered(tx: Tx) -> list[tuple[int, Inbound, bool]]:
+    """Return all off-the-record jobs that are not settled: the job's id, what came in, and whether
+    it is to end without an answer."""
     rows = tx.all(
         "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, j.person, j.stopped, "
         "coalesce(r.off_record, 0) AS mode, "
@@ -113,12 +106,12 @@ def unanswered(tx: Tx) -> list[Unanswered]:
         "UNION ALL SELECT id FROM jobs WHERE state = 'running' "
         "UNION ALL SELECT id FROM jobs WHERE state = 'parked')"
     )
-    found: list[Unanswered] = []
+    found: list[tuple[int, Inbound, bool]] = []
     for row in rows:
         inbound = inbound_of(row)
         words = isinstance(inbound.content, _SAID)
         if is_once(inbound) or row["begun"] or (row["mode"] and words):
-            found.append(Unanswered(row["id"], inbound, bool(row["stopped"])))
+            found.append((row["id"], inbound, bool(row["stopped"])))
     return found
 
 
@@ -146,23 +139,17 @@ def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Time:
-    """Something was off the record there from then to then, "" = it still is."""
-
-    where: str
-    since: str
-    until: str
-
-
-def times(limit: int) -> Query[list[_Time]]:
-    """The newest turns off the record, without anything of them."""
+def times(limit: int) -> Query[list[Facts]]:
+    """`where` the newest turns off the record were, `since` when and `until` when, "" = one goes
+    on; nothing else of them."""
     return Query(
         "SELECT j.platform, j.chat_id, j.thread_id, j.user_id, t.started_at AS since, "
         "t.settled_at AS until FROM turns AS t JOIN jobs AS j ON j.id = t.job_id "
         "WHERE t.off_record = 1 ORDER BY t.id DESC LIMIT ?",
         (limit,),
-        _times,
+        lambda rows: [
+            {"where": _where(row), "since": row["since"], "until": row["until"]} for row in rows
+        ],
     )
 
 
@@ -176,11 +163,5 @@ def modes(limit: int) -> Query[list[str]]:
     )
 
 
-def _times(rows: Sequence[sqlite3.Row]) -> list[_Time]:
-    return [_Time(_where(row), row["since"], row["until"]) for row in rows]
-
-
 def _where(row: sqlite3.Row) -> str:
-    return str(
-        ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
-    )
+    return str(made(ConversationAddress, row))

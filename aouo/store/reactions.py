@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Person
 from aouo.store.database import PRUNED_AT_ONCE, Tx
-
-
-@dataclass(frozen=True, slots=True)
-class Reaction:
-    """`emoji` by the person called `name`, on a message of this id."""
-
-    message_id: int
-    name: str
-    emoji: str
 
 
 def put(
@@ -31,28 +20,29 @@ def put(
     tx.run(
         "DELETE FROM reactions WHERE platform = ? AND chat_id = ? AND message_id = ? "
         "AND person = ?",
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
         message_id,
         person.id,
     )
     if emoji:
-        tx.run(
-            "INSERT INTO reactions (platform, chat_id, message_id, person, name, emoji, "
-            "session_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            address.platform,
-            address.chat_id,
-            message_id,
-            person.id,
-            person.name,
-            emoji,
-            session_id,
-            now,
+        tx.put(
+            "reactions",
+            {
+                "platform": address.platform,
+                "chat_id": address.chat_id,
+                "message_id": message_id,
+                "person": person.id,
+                "name": person.name,
+                "emoji": emoji,
+                "session_id": session_id,
+                "at": now,
+            },
         )
 
 
-def tell(tx: Tx, session_id: str) -> list[Reaction]:
-    """Return the reactions that the session's model was not told, oldest first, and mark them."""
+def tell(tx: Tx, session_id: str) -> list[tuple[int, str, str]]:
+    """Return the reactions that the session's model was not told, oldest first, and mark them:
+    (id of the message, name of the person, emoji)."""
     rows = tx.all(
         "SELECT message_id, name, emoji FROM reactions WHERE session_id = ? AND told = 0 "
         "ORDER BY at",
@@ -60,7 +50,7 @@ def tell(tx: Tx, session_id: str) -> list[Reaction]:
     )
     if rows:
         tx.run("UPDATE reactions SET told = 1 WHERE session_id = ? AND told = 0", session_id)
-    return [Reaction(row["message_id"], row["name"], row["emoji"]) for row in rows]
+    return [(row["message_id"], row["name"], row["emoji"]) for row in rows]
 
 
 def prune(tx: Tx, before: str) -> int:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import LiteralString
 
 from aouo.store.database import Tx
-from aouo.store.rows import columns
 
 _LINE: LiteralString = (
     "WITH RECURSIVE line (session_id) AS (SELECT ? UNION SELECT s.source_session_id "
@@ -15,23 +13,32 @@ _LINE: LiteralString = (
 """A session and those that it continues: see `store.summaries`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    """One result; `text` is redacted, `id` is unique in its session."""
+def put(
+    tx: Tx,
+    session_id: str,
+    result_id: str,
+    text: str,
+    now: str,
+    *,
+    turn_id: str,
+    call_id: str,
+    tool: str,
+) -> None:
+    """Keep a result's redacted text; a call that runs once more after a crash replaces its own.
 
-    id: str
-    session_id: str
-    turn_id: str
-    call_id: str
-    tool: str
-    text: str
-
-
-def put(tx: Tx, result: StoredResult, now: str) -> None:
-    """Keep a result; a call that runs once more after a crash replaces its own."""
+    `result_id` is unique in its session.
+    """
     tx.put(
         "results",
-        {**columns(result), "created_at": now},
+        {
+            "id": result_id,
+            "session_id": session_id,
+            "turn_id": turn_id,
+            "call_id": call_id,
+            "tool": tool,
+            "text": text,
+            "created_at": now,
+        },
         "ON CONFLICT (session_id, id) DO UPDATE SET turn_id = excluded.turn_id, "
         "call_id = excluded.call_id, tool = excluded.tool, text = excluded.text, "
         "created_at = excluded.created_at",
@@ -41,19 +48,19 @@ def put(tx: Tx, result: StoredResult, now: str) -> None:
 def text_of(tx: Tx, session_id: str, result_id: str) -> str:
     """Return the whole text of a handle of this session or of one that it continues, "" = there
     is no such handle."""
-    row = tx.one(
+    return tx.text(
         _LINE + "SELECT text FROM results JOIN line USING (session_id) WHERE id = ? "
         "ORDER BY results.created_at DESC LIMIT 1",
         session_id,
         result_id,
     )
-    return row["text"] if row else ""
 
 
 def any_of(tx: Tx, session_id: str) -> bool:
     """Whether the session, or one that it continues, has a stored result."""
-    row = tx.one(_LINE + "SELECT 1 FROM results JOIN line USING (session_id) LIMIT 1", session_id)
-    return row is not None
+    return tx.finds(
+        _LINE + "SELECT 1 FROM results JOIN line USING (session_id) LIMIT 1", session_id
+    )
 
 
 def erase_of_turn(tx: Tx, turn_id: str) -> int:

@@ -51,18 +51,15 @@ def set_session(tx: Tx, route: Route, session_id: str, now: str, *, afresh: bool
 
 
 def _write(tx: Tx, route: Route, pack: str, skill: str, session_id: str, now: str) -> bool:
-    return (
-        tx.run(
-            "UPDATE conversation_routes SET active_pack = ?, active_skill = ?, session_id = ?, "
-            "version = version + 1, updated_at = ? WHERE id = ? AND version = ?",
-            pack,
-            skill,
-            session_id,
-            now,
-            route.id,
-            route.version,
-        )
-        == 1
+    return tx.changes(
+        "UPDATE conversation_routes SET active_pack = ?, active_skill = ?, session_id = ?, "
+        "version = version + 1, updated_at = ? WHERE id = ? AND version = ?",
+        pack,
+        skill,
+        session_id,
+        now,
+        route.id,
+        route.version,
     )
 
 
@@ -73,16 +70,13 @@ def set_title(tx: Tx, route: Route, title: str) -> None:
 
 def set_paused(tx: Tx, address: ConversationAddress, paused: str, now: str) -> bool:
     """Note that a topic is `closed` or `deleted`, "" = neither; False when that was known."""
-    return (
-        tx.run(
-            "UPDATE conversation_routes SET paused = ?, updated_at = ? WHERE platform = ? "
-            "AND chat_id = ? AND thread_id = ? AND user_id = ? AND paused <> ?",
-            paused,
-            now,
-            *address.columns,
-            paused,
-        )
-        == 1
+    return tx.changes(
+        "UPDATE conversation_routes SET paused = ?, updated_at = ? WHERE platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND user_id = ? AND paused <> ?",
+        paused,
+        now,
+        *address.columns,
+        paused,
     )
 
 

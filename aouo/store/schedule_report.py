@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aouo.facts.work import Scheduled, ScheduleRun
 from aouo.store import schedule_runs, schedules
-from aouo.store.rows import made
 from aouo.store.snapshots import Query
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """How one watch of a pack is, at the data of all people together: `failures` in a row of the
-    one that failed most, and `why`; it looks next at `next_look`, UTC."""
-
-    pack: str
-    id: str
-    failures: int
-    why: str
-    next_look: str
 
 
 def listed(pack: str, skip: int, limit: int) -> Query[list[Scheduled]]:
@@ -56,12 +41,18 @@ def runs(schedule_id: str, limit: int) -> Query[list[tuple[ScheduleRun, str]]]:
     )
 
 
-def watched(pack: str) -> Query[list[Watched]]:
-    """Ask how the watches of a pack are, "" = of all."""
+def watched(pack: str) -> Query[dict[tuple[str, str], tuple[int, str, str]]]:
+    """Ask how the watches of a pack are, "" = of all, at the data of all people together.
+
+    By pack and id: the failures in a row of the one that failed most, and why; when it looks next.
+    """
     return Query(
         "SELECT pack, id, max(failures) AS failures, why, (SELECT min(next_look) FROM watches "
         "AS all_of_it WHERE all_of_it.pack = watches.pack AND all_of_it.id = watches.id) AS "
         "next_look FROM watches WHERE ? IN ('', pack) GROUP BY pack, id",
         (pack,),
-        lambda rows: [made(Watched, row) for row in rows],
+        lambda rows: {
+            (row["pack"], row["id"]): (row["failures"], row["why"], row["next_look"])
+            for row in rows
+        },
     )

@@ -35,11 +35,10 @@ def begin(tx: Tx, schedule_id: str, due_at: str) -> None:
 
 def is_to_retry(tx: Tx, schedule_id: str) -> bool:
     """Whether a failed run of this schedule is to be tried again."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM schedule_runs WHERE schedule_id = ? AND retry_at IS NOT NULL LIMIT 1",
         schedule_id,
     )
-    return row is not None
 
 
 def get(tx: Tx, schedule_id: str, due_at: str) -> ScheduleRun | None:
@@ -78,30 +77,27 @@ def settle(
 
 def count(tx: Tx, schedule_id: str, first: str, before: str) -> int:
     """Count the runs that were due from `first` until before `before`."""
-    row = tx.one(
+    return tx.number(
         "SELECT count(*) AS n FROM schedule_runs WHERE schedule_id = ? AND due_at >= ? "
         "AND due_at < ?",
         schedule_id,
         first,
         before,
     )
-    return row["n"] if row else 0
 
 
 def newest(tx: Tx, schedule_id: str, now: str) -> str:
     """Return the newest due time up to `now` that has a run, "" = none has."""
-    row = tx.one(
+    return tx.text(
         "SELECT max(due_at) AS due FROM schedule_runs WHERE schedule_id = ? AND due_at <= ?",
         schedule_id,
         now,
     )
-    return (row["due"] if row else None) or ""
 
 
 def next_retry(tx: Tx) -> str:
     """Return when the next failed run is tried again, "" = none is."""
-    row = tx.one("SELECT min(retry_at) AS due FROM schedule_runs WHERE retry_at IS NOT NULL")
-    return (row["due"] if row else None) or ""
+    return tx.text("SELECT min(retry_at) AS due FROM schedule_runs WHERE retry_at IS NOT NULL")
 
 
 def to_retry(tx: Tx, now: str, limit: int) -> list[ScheduleRun]:

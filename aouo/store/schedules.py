@@ -58,23 +58,18 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
     rows = tx.all(
         "SELECT * FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
         "ORDER BY pack, created_at, key",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
     )
     return [of_row(row) for row in rows]
 
 
 def count_made(tx: Tx, address: ConversationAddress) -> int:
     """Return how many schedules of a conversation, made by people and models, are not over."""
-    row = tx.one(
+    return tx.number(
         "SELECT count(*) AS n FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
         "AND origin <> 'default' AND paused <> 'over'",
-        address.platform,
-        address.chat_id,
-        address.thread_id,
+        *address.topic_columns,
     )
-    return row["n"] if row else 0
 
 
 def switch_off(tx: Tx, schedule_id: str, paused: Paused, now: str) -> None:
@@ -114,8 +109,7 @@ def edit(tx: Tx, row: Scheduled, now: str) -> None:
 
 def next_due(tx: Tx) -> str:
     """Return when the next schedule is due, "" = none is."""
-    row = tx.one("SELECT min(next_due) AS due FROM schedules WHERE next_due IS NOT NULL")
-    return (row["due"] if row else None) or ""
+    return tx.text("SELECT min(next_due) AS due FROM schedules WHERE next_due IS NOT NULL")
 
 
 def due(tx: Tx, now: str, limit: int) -> list[Scheduled]:
@@ -177,7 +171,7 @@ def prune(tx: Tx, before: str) -> int:
 def remove(tx: Tx, schedule_id: str) -> bool:
     """Delete a schedule and its runs; False when it was gone already."""
     tx.run("DELETE FROM schedule_runs WHERE schedule_id = ?", schedule_id)
-    return tx.run("DELETE FROM schedules WHERE id = ?", schedule_id) == 1
+    return tx.changes("DELETE FROM schedules WHERE id = ?", schedule_id)
 
 
 def remove_of_pack(tx: Tx, pack: str) -> int:

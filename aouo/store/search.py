@@ -50,15 +50,6 @@ class Hit:
     snippet: str
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A message to be weighed: when it was said, and how long it is."""
-
-    message_id: int
-    at: str
-    chars: int
-
-
 def is_unspaced(text: str) -> bool:
     """Whether there is a character of a script that puts no spaces between words."""
     return bool(_UNSPACED.search(text))
@@ -191,8 +182,9 @@ def ids_in(tx: Tx, stretches: Sequence[Stretch]) -> set[int]:
     }
 
 
-def candidates(tx: Tx, session_key: str, ids: Collection[int]) -> list[Candidate]:
-    """Return those of the messages that are visible, in sessions with this key."""
+def candidates(tx: Tx, session_key: str, ids: Collection[int]) -> list[tuple[int, str, int]]:
+    """Return those of the messages that are visible, in sessions with this key: the id, when it
+    was said, how many characters it has."""
     rows = tx.all(
         "SELECT m.id, m.created_at, length(m.text) FROM messages AS m JOIN sessions AS s "
         "ON s.id = m.session_id WHERE m.id IN (SELECT value FROM json_each(?)) "
@@ -200,7 +192,7 @@ def candidates(tx: Tx, session_key: str, ids: Collection[int]) -> list[Candidate
         json.dumps(list(ids)),
         session_key,
     )
-    return [Candidate(*row) for row in rows]
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def hit(tx: Tx, message_id: int, terms: Sequence[str]) -> Hit | None:

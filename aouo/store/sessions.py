@@ -71,12 +71,11 @@ def of_result(
 
 
 def _newest(tx: Tx, key: str) -> str:
-    row = tx.one(
+    return tx.text(
         "SELECT id FROM sessions WHERE session_key = ? "
         "ORDER BY created_at DESC, rowid DESC LIMIT 1",
         key,
     )
-    return row["id"] if row else ""
 
 
 def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> Resolved:
@@ -104,8 +103,7 @@ def pin_skill(tx: Tx, session_id: str, skill: str) -> None:
 
 
 def active_skill(tx: Tx, session_id: str) -> str:
-    row = tx.one("SELECT active_skill FROM sessions WHERE id = ?", session_id)
-    return row["active_skill"] if row else ""
+    return tx.text("SELECT active_skill FROM sessions WHERE id = ?", session_id)
 
 
 TITLE: LiteralString = (
@@ -118,37 +116,25 @@ TITLE: LiteralString = (
 untrusted text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A session in a list that a person chooses from."""
-
-    id: str
-    title: str
-    updated_at: str
-    messages: int
-
-
-def recent(key: str, limit: int) -> Query[list[Listed]]:
-    """The newest sessions with this key that hold anything; titles fall back to the first words."""
+def recent(key: str, limit: int) -> Query[list[tuple[str, str, str]]]:
+    """The newest sessions with this key that hold anything: (id, title, time of the last change);
+    titles fall back to the first words."""
     return Query(
-        "SELECT s.id, s.updated_at, " + TITLE + ", (SELECT count(*) FROM messages AS m "
-        "WHERE m.session_id = s.id AND m.visible = 1) AS n FROM sessions AS s "
-        "WHERE s.session_key = ? AND EXISTS (SELECT 1 FROM messages AS m "
-        "WHERE m.session_id = s.id AND m.visible = 1) "
+        "SELECT s.id, s.updated_at, " + TITLE + " FROM sessions AS s WHERE s.session_key = ? "
+        "AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1) "
         "ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?",
         (key, limit),
-        lambda rows: [Listed(row["id"], row["title"], row["updated_at"], row["n"]) for row in rows],
+        lambda rows: [(row["id"], row["title"], row["updated_at"]) for row in rows],
     )
 
 
 def any_with_words(tx: Tx, key: str) -> bool:
     """Whether something was said in a session with this key."""
-    row = tx.one(
+    return tx.finds(
         "SELECT 1 FROM sessions AS s WHERE s.session_key = ? AND EXISTS (SELECT 1 FROM messages "
         "AS m WHERE m.session_id = s.id AND m.visible = 1) LIMIT 1",
         key,
     )
-    return row is not None
 
 
 def ending_with(tx: Tx, key: str, token: str) -> tuple[str, str]:
@@ -164,8 +150,7 @@ def ending_with(tx: Tx, key: str, token: str) -> tuple[str, str]:
 
 
 def key_of(tx: Tx, session_id: str) -> str:
-    row = tx.one("SELECT session_key FROM sessions WHERE id = ?", session_id)
-    return row["session_key"] if row else ""
+    return tx.text("SELECT session_key FROM sessions WHERE id = ?", session_id)
 
 
 _TITLE_AFTER_MESSAGES = 6

@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, LiteralString, TypeVar
 
@@ -43,12 +43,12 @@ class Query(Generic[T]):
     read: Callable[[Sequence[sqlite3.Row]], T]
 
 
+@dataclass(slots=True, eq=False)
 class Snapshot:
     """One consistent state of the file, for as long as it is open."""
 
-    def __init__(self, connection: aiosqlite.Connection, rows_max: int) -> None:
-        self._connection = connection
-        self._rows_max = rows_max
+    connection: aiosqlite.Connection
+    rows_max: int
 
     async def ask(self, query: Query[T]) -> T:
         """Run a query and return what it reads.
@@ -57,15 +57,15 @@ class Snapshot:
             TooMuchToRead: it takes too long, or finds too many rows.
         """
         try:
-            cursor = await self._connection.execute(query.sql, query.values)
-            rows = list(await cursor.fetchmany(self._rows_max + 1))
+            cursor = await self.connection.execute(query.sql, query.values)
+            rows = list(await cursor.fetchmany(self.rows_max + 1))
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise TooMuchToRead("it took too long") from error
             raise
-        if len(rows) > self._rows_max:
+        if len(rows) > self.rows_max:
             await cursor.close()
-            raise TooMuchToRead(f"more than {self._rows_max} rows")
+            raise TooMuchToRead(f"more than {self.rows_max} rows")
         return query.read(rows)
 
 
@@ -82,21 +82,18 @@ def _watch(patience_s: float) -> Callable[[], bool]:
     return over
 
 
+@dataclass(eq=False)
 class Snapshots:
     """A few connections to one file that cannot write, opened when they are first needed."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        connections: int = CONNECTIONS,
-        patience_s: float = PATIENCE_S,
-        rows_max: int = ROWS_MAX,
-    ) -> None:
-        self._path = path
-        self._patience_s = patience_s
-        self._rows_max = rows_max
-        self._room = asyncio.Semaphore(connections)
+    path: Path
+    _: KW_ONLY
+    connections: int = CONNECTIONS
+    patience_s: float = PATIENCE_S
+    rows_max: int = ROWS_MAX
+
+    def __post_init__(self) -> None:
+        self._room = asyncio.Semaphore(self.connections)
         self._idle: list[aiosqlite.Connection] = []
 
     @asynccontextmanager
@@ -107,9 +104,9 @@ class Snapshots:
                 await finish(self._connect())
             connection = self._idle.pop()
             try:
-                await connection.set_progress_handler(_watch(self._patience_s), _STEPS)
+                await connection.set_progress_handler(_watch(self.patience_s), _STEPS)
                 await connection.execute("BEGIN")
-                yield Snapshot(connection, self._rows_max)
+                yield Snapshot(connection, self.rows_max)
             finally:
                 await finish(self._leave(connection))
 
@@ -122,10 +119,10 @@ class Snapshots:
         import aiosqlite
 
         connection = await aiosqlite.connect(
-            f"{self._path.absolute().as_uri()}?mode=ro",
+            f"{self.path.absolute().as_uri()}?mode=ro",
             uri=True,
             isolation_level=None,
-            timeout=self._patience_s,
+            timeout=self.patience_s,
         )
         connection.row_factory = sqlite3.Row
         self._idle.append(connection)

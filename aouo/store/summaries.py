@@ -74,11 +74,8 @@ def get(tx: Tx, summary_id: int) -> Summary | None:
 
 def undo(tx: Tx, summary_id: int, now: str) -> bool:
     """Undo a summary, so that its messages are read again; False = it was undone already."""
-    return (
-        tx.run(
-            "UPDATE summaries SET undone_at = ? WHERE id = ? AND undone_at = ''", now, summary_id
-        )
-        == 1
+    return tx.changes(
+        "UPDATE summaries SET undone_at = ? WHERE id = ? AND undone_at = ''", now, summary_id
     )
 
 

@@ -7,8 +7,7 @@ from aouo.store.database import Tx
 
 def last(tx: Tx, name: str) -> str:
     """Return when it was due last, "" = never."""
-    row = tx.one("SELECT at FROM ticks WHERE name = ?", name)
-    return row["at"] if row else ""
+    return tx.text("SELECT at FROM ticks WHERE name = ?", name)
 
 
 def note(tx: Tx, name: str, at: str) -> None:

@@ -23,8 +23,7 @@ def of_chat(tx: Tx, chat: ConversationAddress) -> list[tuple[str, str]]:
     rows = tx.all(
         "SELECT thread_id, title FROM conversation_routes WHERE platform = ? AND chat_id = ? "
         "AND thread_id <> '' AND paused <> 'deleted' ORDER BY id",
-        chat.platform,
-        chat.chat_id,
+        *chat.chat_columns,
     )
     return [(row["thread_id"], row["title"]) for row in rows]
 
@@ -41,15 +40,11 @@ def titled(tx: Tx, chat: ConversationAddress, pack: str) -> list[tuple[Conversat
 def intend(tx: Tx, chat: ConversationAddress, pack: str, now: str) -> bool:
     """Note that a topic is about to be created; False = it was noted before, and whether the
     topic was created is not known."""
-    return (
-        tx.run(
-            "INSERT OR IGNORE INTO topic_intents VALUES (?, ?, ?, ?)",
-            chat.platform,
-            chat.chat_id,
-            pack,
-            now,
-        )
-        == 1
+    return tx.changes(
+        "INSERT OR IGNORE INTO topic_intents VALUES (?, ?, ?, ?)",
+        *chat.chat_columns,
+        pack,
+        now,
     )
 
 
@@ -57,8 +52,7 @@ def settle(tx: Tx, chat: ConversationAddress, pack: str) -> None:
     """Delete the note of `intend`: the topic exists, or surely was not created."""
     tx.run(
         "DELETE FROM topic_intents WHERE platform = ? AND chat_id = ? AND pack = ?",
-        chat.platform,
-        chat.chat_id,
+        *chat.chat_columns,
         pack,
     )
 
@@ -91,8 +85,7 @@ def _found(
         "SELECT thread_id FROM conversation_routes WHERE platform = ? AND chat_id = ? "
         "AND user_id = ? AND thread_id <> '' AND active_pack = ? AND (? = '' OR title <> '') "
         "ORDER BY id DESC",
-        chat.platform,
-        chat.chat_id,
+        *chat.chat_columns,
         chat.user_id,
         pack,
         title,

@@ -206,17 +206,15 @@ def _tools(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
         if row["stage"] is None or not (row["judge"] or row["stage"] != "FAILED"):
             # It is at work, or was cut off; its question may have no answer.
             verdict = "" if asked or row["first_reason"] is None else "allowed"
-        return ToolUse(
-            _ms(turn.started_at, row["started_at"]),
-            _ms(row["started_at"], row["ended_at"]),
-            row["id"],
-            row["name"],
-            row["state"],
-            bool(row["effect"]),
-            verdict,
-            row["judge"] or ("" if asked else row["first_judge"] or ""),
-            last or first,
-            row["first_judge"] if asked else "",
+        return made(
+            ToolUse,
+            row,
+            at_ms=_ms(turn.started_at, row["started_at"]),
+            ms=_ms(row["started_at"], row["ended_at"]),
+            verdict=verdict,
+            judge=row["judge"] or ("" if asked else row["first_judge"] or ""),
+            reason=last or first,
+            asked_by=row["first_judge"] if asked else "",
         )
 
     return Query(
@@ -237,7 +235,7 @@ def _waits(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     def read(row: sqlite3.Row) -> Wait:
         at_ms = _ms(turn.started_at, row["created_at"])
         took_ms = _ms(row["created_at"], row["settled_at"])
-        return Wait(at_ms, took_ms, row["kind"], row["person"], row["state"])
+        return made(Wait, row, at_ms=at_ms, ms=took_ms, wait=row["kind"])
 
     return Query(
         "SELECT kind, person, state, created_at, settled_at FROM gates WHERE turn_id = ? "
@@ -249,16 +247,10 @@ def _waits(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
 
 def _messages(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     def read(row: sqlite3.Row) -> Sent:
-        return Sent(
-            _ms(turn.started_at, row["created_at"]),
-            _ms(row["created_at"], row["settled_at"]),
-            row["kind"],
-            "ended" if (row["kind"], row["state"]) == ("live", "dropped") else row["state"],
-            row["message_id"],
-            row["edits"],
-            row["attempts"],
-            row["error"],
-        )
+        at_ms = _ms(turn.started_at, row["created_at"])
+        took_ms = _ms(row["created_at"], row["settled_at"])
+        state = "ended" if (row["kind"], row["state"]) == ("live", "dropped") else row["state"]
+        return made(Sent, row, at_ms=at_ms, ms=took_ms, message=row["kind"], state=state)
 
     return Query(
         "SELECT kind, state, message_id, edits, attempts, substr(error, 1, ?) AS error, "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
+from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
 
@@ -24,46 +25,28 @@ class TurnLine:
 
     id: str
     status: str
-    reason: str
-    pack: str
-    skill: str
-    session_id: str
-    person: str
-    origin: str
-    off_record: bool
     resumes: int
     asked_at: str
     started_at: str
     settled_at: str
     ms: int
     waited_ms: int
-    models: tuple[str, ...]
-    calls: int
-    tools: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    cost_usd: float
-    unpriced_calls: int
-    """Those that have no known price, so that their cost is not in `cost_usd`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which turns; "" = whatever they are. `reason` is a part of it, `model` as `provider/model` or
-    the model alone, `since` and `until` bound when a turn began: moments as they are stored, the
-    later one not included. `older` is the id of the turn before which to go on."""
-
-    pack: str = ""
-    person: str = ""
-    status: str = ""
-    origin: str = ""
-    model: str = ""
+    off_record: bool = True
     reason: str = ""
-    session: str = ""
-    since: str = ""
-    until: str = ""
-    older: str = ""
+    pack: str = ""
+    skill: str = ""
+    session_id: str = ""
+    person: str = ""
+    origin: str = ""
+    models: tuple[str, ...] = ()
+    calls: int = 0
+    tools: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced_calls: int = 0
+    """Those that have no known price, so that their cost is not in `cost_usd`."""
 
 
 _LOOKED_BACK = 200
@@ -136,10 +119,26 @@ def newest_here(
     return Query(sql, (*looked_back, *here, person, person), _first)
 
 
-def newest(wanted: Wanted, limit: int) -> Query[list[TurnLine]]:
-    """Find turns, newest first.
+def newest(
+    limit: int,
+    *,
+    pack: str = "",
+    person: str = "",
+    status: str = "",
+    origin: str = "",
+    model: str = "",
+    reason: str = "",
+    session: str = "",
+    since: str = "",
+    until: str = "",
+    older: str = "",
+) -> Query[list[TurnLine]]:
+    """Find turns, newest first; "" = whatever they are.
 
-    What is told of none that is off the record finds none of them.
+    `reason` is a part of it, `model` as `provider/model` or the model alone. `since` and `until`
+    bound when a turn began: moments as they are stored, the later one not included. `older` is the
+    id of the turn before which to go on. What is told of none that is off the record finds none of
+    them.
     """
     conditions: list[LiteralString] = ["1"]
     values: list[str | int] = []
@@ -149,16 +148,16 @@ def newest(wanted: Wanted, limit: int) -> Query[list[TurnLine]]:
             conditions.append(condition)
             values.extend(given)
 
-    have("t.id < ?", wanted.older)
-    have("t.status = ?", wanted.status)
-    have("t.started_at >= ?", wanted.since)
-    have("t.started_at < ?", wanted.until)
-    have("t.off_record = 0 AND t.session_id = ?", wanted.session)
-    have("t.off_record = 0 AND t.pack = ?", wanted.pack)
-    have("t.off_record = 0 AND j.person = ?", wanted.person)
-    have("t.off_record = 0 AND j.origin = ?", wanted.origin)
-    have("t.off_record = 0 AND instr(lower(t.reason), lower(?)) > 0", wanted.reason)
-    have("t.off_record = 0 AND " + _SAME_MODEL, wanted.model)
+    have("t.id < ?", older)
+    have("t.status = ?", status)
+    have("t.started_at >= ?", since)
+    have("t.started_at < ?", until)
+    have("t.off_record = 0 AND t.session_id = ?", session)
+    have("t.off_record = 0 AND t.pack = ?", pack)
+    have("t.off_record = 0 AND j.person = ?", person)
+    have("t.off_record = 0 AND j.origin = ?", origin)
+    have("t.off_record = 0 AND instr(lower(t.reason), lower(?)) > 0", reason)
+    have("t.off_record = 0 AND " + _SAME_MODEL, model)
     sql: LiteralString = (
         "WITH found AS ("
         + _FOUND
@@ -196,36 +195,9 @@ def _lines(rows: Sequence[sqlite3.Row]) -> list[TurnLine]:
 
 
 def _line(row: sqlite3.Row) -> TurnLine:
-    hidden = bool(row["off_record"])
-
-    def told(name: str) -> str:
-        return "" if hidden else row[name]
-
-    def number(name: str) -> int:
-        return 0 if hidden else int(row[name])
-
-    return TurnLine(
-        row["id"],
-        row["status"],
-        told("reason"),
-        told("pack"),
-        told("skill"),
-        told("session_id"),
-        told("person"),
-        told("origin"),
-        hidden,
-        row["resumes"],
-        row["asked_at"],
-        row["started_at"],
-        row["settled_at"],
-        int(row["ms"]),
-        int(row["waited_ms"]),
-        () if hidden else tuple(filter(None, json.loads(row["models"]))),
-        number("calls"),
-        number("tools"),
-        number("input_tokens"),
-        number("cached_tokens"),
-        number("output_tokens"),
-        0.0 if hidden else row["cost_usd"],
-        number("unpriced_calls"),
-    )
+    ms, waited_ms = int(row["ms"]), int(row["waited_ms"])
+    if row["off_record"]:
+        moments = (row["asked_at"], row["started_at"], row["settled_at"])
+        return TurnLine(row["id"], row["status"], row["resumes"], *moments, ms, waited_ms)
+    models: list[str | None] = json.loads(row["models"])
+    return made(TurnLine, row, ms=ms, waited_ms=waited_ms, models=tuple(filter(None, models)))

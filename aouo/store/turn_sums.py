@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from aouo.facts.recorded import FailedTry
+from aouo.plumbing.verbs import Facts
 from aouo.store.snapshots import Query
 
 READ_CHARS = 10_000
@@ -14,36 +10,12 @@ READ_CHARS = 10_000
 _MOST = 100
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSums:
-    """Some turns: how many, how many of them failed or were stopped, or had a stale route.
+def sums(since: str, until: str) -> Query[Facts]:
+    """Sum up the turns that began from `since` until `until`, which is not included.
 
-    `edits` is how often messages were edited while answers grew, in turns with `edited_tokens`
-    tokens of output.
+    How many, and how many of them failed, were stopped or taken up, or had a stale route; `edits`
+    is how often messages were edited while answers grew, in turns with `edited_tokens` of output.
     """
-
-    turns: int
-    failed: int
-    aborted: int
-    resumed: int
-    stale_routes: int
-    edits: int
-    edited_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedCalls:
-    """Tool calls that were refused: so many `times`, by the same judge for the same reason."""
-
-    tool: str
-    pack: str
-    judge: str
-    reason: str
-    times: int
-
-
-def sums(since: str, until: str) -> Query[TurnSums]:
-    """Sum up the turns that began from `since` until `until`, which is not included."""
     return Query(
         "SELECT count(*) AS turns, coalesce(sum(status = 'nack'), 0) AS failed, "
         "coalesce(sum(status = 'aborted'), 0) AS aborted, "
@@ -57,11 +29,11 @@ def sums(since: str, until: str) -> Query[TurnSums]:
         "resumes, CASE WHEN json_valid(recorded) THEN recorded END AS recorded FROM turns "
         "WHERE started_at >= ? AND started_at < ?) AS turns",
         (since, until),
-        _sums,
+        lambda rows: dict(rows[0]),
     )
 
 
-def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
+def failed_tries(since: str, until: str) -> Query[list[Facts]]:
     """Sum up the models' failures in those turns, most first; none that was off the record."""
     return Query(
         "SELECT json_extract(tries.value, '$[0]') AS failed, "
@@ -73,23 +45,18 @@ def failed_tries(since: str, until: str) -> Query[list[FailedTry]]:
         "AND turns.off_record = 0 "
         "GROUP BY 1, 2, 3 ORDER BY times DESC, 1, 2, 3 LIMIT ?",
         (since, until, _MOST),
-        lambda rows: [FailedTry(**dict(row)) for row in rows],
+        lambda rows: list(map(dict, rows)),
     )
 
 
-def refused_calls(since: str, until: str) -> Query[list[RefusedCalls]]:
-    """Sum up the tool calls that were refused in those turns, most often first; none that was off
-    the record."""
+def refused_calls(since: str, until: str) -> Query[list[Facts]]:
+    """Sum up the tool calls that were refused in those turns by the same judge for the same
+    reason, most often first; none that was off the record."""
     return Query(
         "SELECT a.tool, a.pack, a.judge, substr(a.reason, 1, ?) AS reason, count(*) AS times "
         "FROM turns AS t JOIN audit AS a ON a.turn_id = t.id AND a.stage = 'BLOCKED' "
         "WHERE t.started_at >= ? AND t.started_at < ? AND t.off_record = 0 "
         "GROUP BY 1, 2, 3, 4 ORDER BY times DESC, 1, 2, 3, 4 LIMIT ?",
         (READ_CHARS, since, until, _MOST),
-        lambda rows: [RefusedCalls(**dict(row)) for row in rows],
+        lambda rows: list(map(dict, rows)),
     )
-
-
-def _sums(rows: Sequence[sqlite3.Row]) -> TurnSums:
-    (row,) = rows
-    return TurnSums(**dict(row))

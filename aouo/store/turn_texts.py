@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from aouo.store.snapshots import Query
 
 MOST = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The beginning of a text, and how many characters it has in all."""
-
-    text: str
-    chars: int
-
-
-@dataclass(frozen=True, slots=True)
-class CallTexts:
-    """What a tool was called with, and what it returned."""
-
-    arguments: Kept
-    result: Kept
+Kept: TypeAlias = tuple[str, int]
+"""The beginning of a text, and how many characters it has in all."""
 
 
 def words(turn_id: str, at_most_chars: int) -> Query[list[Kept]]:
@@ -32,22 +18,19 @@ def words(turn_id: str, at_most_chars: int) -> Query[list[Kept]]:
         "((SELECT min(id) FROM messages WHERE turn_id = ? AND role = 'user'), "
         "(SELECT max(id) FROM messages WHERE turn_id = ? AND role = 'assistant')) ORDER BY id",
         (at_most_chars, turn_id, turn_id),
-        lambda rows: [Kept(row["text"], row["chars"]) for row in rows],
+        lambda rows: [(row["text"], row["chars"]) for row in rows],
     )
 
 
-def calls(turn_id: str, at_most_chars: int) -> Query[dict[str, CallTexts]]:
-    """Find the texts of a turn's first calls, by the id of the call."""
+def calls(turn_id: str, at_most_chars: int) -> Query[dict[str, dict[str, Kept]]]:
+    """Find the `arguments` and the `result` of a turn's first calls, by the id of the call."""
     return Query(
         "SELECT id, substr(arguments, 1, ?) AS arguments, length(arguments) AS arguments_chars, "
         "substr(result, 1, ?) AS result, length(result) AS result_chars FROM tool_calls "
         "WHERE turn_id = ? ORDER BY started_at, id LIMIT ?",
         (at_most_chars, at_most_chars, turn_id, MOST),
         lambda rows: {
-            row["id"]: CallTexts(
-                Kept(row["arguments"], row["arguments_chars"]),
-                Kept(row["result"], row["result_chars"]),
-            )
+            row["id"]: {name: (row[name], row[f"{name}_chars"]) for name in ("arguments", "result")}
             for row in rows
         },
     )

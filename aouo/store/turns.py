@@ -105,7 +105,7 @@ def words(tx: Tx, turn_id: str) -> str:
 def newest_closed(tx: Tx, session_id: str, person: str) -> str:
     """Return the id of the session's newest settled turn that answers this person, "" = none of
     the newest `_LOOKED_BACK` does."""
-    row = tx.one(
+    return tx.text(
         "SELECT t.id FROM (SELECT id, job_id FROM turns WHERE session_id = ? "
         "AND status <> 'open' ORDER BY id DESC LIMIT ?) AS t "
         "JOIN jobs AS j ON j.id = t.job_id WHERE j.person = ? ORDER BY t.id DESC LIMIT 1",
@@ -113,7 +113,6 @@ def newest_closed(tx: Tx, session_id: str, person: str) -> str:
         _LOOKED_BACK,
         person,
     )
-    return row["id"] if row else ""
 
 
 def hide(tx: Tx, turn_id: str) -> None:
@@ -311,8 +310,7 @@ def pack_of(tx: Tx, turn_id: str) -> str:
 
 def session_of_job(tx: Tx, job_id: int) -> str:
     """The session of a job's newest turn, "" = it had none."""
-    row = tx.one("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)
-    return row["session_id"] if row else ""
+    return tx.text("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)
 
 
 def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
@@ -340,8 +338,7 @@ def cut_off(tx: Tx, call_id: str, now: str) -> None:
 
 def newest_status(tx: Tx) -> str:
     """How the newest turn of all ended, "" = there is none."""
-    row = tx.one("SELECT status FROM turns ORDER BY id DESC LIMIT 1")
-    return row["status"] if row else ""
+    return tx.text("SELECT status FROM turns ORDER BY id DESC LIMIT 1")
 
 
 def effects(tx: Tx, turn_id: str) -> list[str]:

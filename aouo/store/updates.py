@@ -7,16 +7,12 @@ from aouo.store.database import PRUNED_AT_ONCE, Tx
 
 def add(tx: Tx, bot_id: str, update_id: int, body: str, now: str) -> bool:
     """Store one update; False when it was here before."""
-    return (
-        tx.run(
-            "INSERT OR IGNORE INTO updates (bot_id, update_id, received_at, body) "
-            "VALUES (?, ?, ?, ?)",
-            bot_id,
-            update_id,
-            now,
-            body,
-        )
-        == 1
+    return tx.changes(
+        "INSERT OR IGNORE INTO updates (bot_id, update_id, received_at, body) VALUES (?, ?, ?, ?)",
+        bot_id,
+        update_id,
+        now,
+        body,
     )
 
 
@@ -32,8 +28,7 @@ def advance(tx: Tx, bot_id: str, next_update_id: int) -> None:
 
 def cursor(tx: Tx, bot_id: str) -> int:
     """The id of the first update we have not stored yet, 0 = none known."""
-    row = tx.one("SELECT next_update_id FROM cursors WHERE bot_id = ?", bot_id)
-    return row["next_update_id"] if row else 0
+    return tx.number("SELECT next_update_id FROM cursors WHERE bot_id = ?", bot_id)
 
 
 _IDS_AN_HOUR = 5
@@ -49,15 +44,12 @@ def may_refuse(tx: Tx, person: str, now: str, hour_ago: str, *, asks_id: bool) -
 
 
 def _may(tx: Tx, key: str, now: str, hour_ago: str) -> bool:
-    return (
-        tx.run(
-            "INSERT INTO refusals VALUES (?, ?) ON CONFLICT (person) DO UPDATE "
-            "SET at = excluded.at WHERE at <= ?",
-            key,
-            now,
-            hour_ago,
-        )
-        == 1
+    return tx.changes(
+        "INSERT INTO refusals VALUES (?, ?) ON CONFLICT (person) DO UPDATE "
+        "SET at = excluded.at WHERE at <= ?",
+        key,
+        now,
+        hour_ago,
     )
 
 

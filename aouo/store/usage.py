@@ -33,24 +33,20 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
             "created_at": now,
         },
     )
-    tx.run(
-        "INSERT INTO usage_days VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 1) ON CONFLICT DO "
-        "UPDATE SET calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens, "
+    tx.put(
+        "usage_days",
+        {
+            **columns(spent, "session_id", "turn_id", "tokens", "duration_ms", "reservation"),
+            **columns(spent.tokens, "reasoning_tokens"),
+            "calls": 1,
+            "events": 1,
+        },
+        "ON CONFLICT DO UPDATE SET calls = calls + 1, "
+        "input_tokens = input_tokens + excluded.input_tokens, "
         "cached_tokens = cached_tokens + excluded.cached_tokens, "
         "output_tokens = output_tokens + excluded.output_tokens, "
         "cost_usd = cost_usd + excluded.cost_usd, unpriced = unpriced + excluded.unpriced, "
         "events = events + 1",
-        spent.day,
-        spent.pack,
-        spent.provider,
-        spent.model,
-        spent.person,
-        spent.scope,
-        spent.tokens.input_tokens,
-        spent.tokens.cached_tokens,
-        spent.tokens.output_tokens,
-        spent.cost_usd,
-        int(spent.unpriced),
     )
     if spent.reservation:
         tx.run("DELETE FROM holds WHERE id = ?", spent.reservation)
@@ -58,8 +54,7 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
 
 def newest(tx: Tx) -> int:
     """The id of the newest row, 0 = there is none."""
-    row = tx.one("SELECT max(id) AS id FROM usage_events")
-    return (row["id"] if row else 0) or 0
+    return tx.number("SELECT max(id) AS id FROM usage_events")
 
 
 def since(tx: Tx, row_id: int) -> list[Row]:
@@ -74,11 +69,10 @@ def since(tx: Tx, row_id: int) -> list[Row]:
 
 def tokens_of_day(tx: Tx, day: str) -> int:
     """Input and output tokens of one local day."""
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_days WHERE day = ?",
         day,
     )
-    return row["n"] if row else 0
 
 
 def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
@@ -93,7 +87,7 @@ def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
 
 def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
     """Input and output tokens that turns of a trigger took on one local day."""
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
         "WHERE day = ? AND substr(session_id, 1, 5) <> 'chat/' "
         "AND substr(session_id, 1, length(?)) = ?",
@@ -101,7 +95,6 @@ def tokens_of_origin(tx: Tx, day: str, origin: str) -> int:
         f"{origin}/",
         f"{origin}/",
     )
-    return row["n"] if row else 0
 
 
 def left_of_origin(tx: Tx, day: str, origin: str, cap: int) -> int:
@@ -121,12 +114,11 @@ def tokens_of_sessions_at_work(tx: Tx, most: int) -> list[tuple[str, int]]:
 
 
 def tokens_of_session(tx: Tx, session_id: str) -> int:
-    row = tx.one(
+    return tx.number(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
         "WHERE session_id = ?",
         session_id,
     )
-    return row["n"] if row else 0
 
 
 def money_of_day(tx: Tx, day: str) -> list[tuple[str, str, float]]:

@@ -12,6 +12,8 @@ from aouo.store.snapshots import Query
 
 Range: TypeAlias = tuple[str, str]
 """First and last local day, both included, such as `2026-11-21`."""
+Key: TypeAlias = tuple[str, str, str, str, str, str]
+"""What a row is about: day, pack, provider, model, person and scope."""
 LAST_DAY = "9999-12-31"
 """No day is later, whatever a clock said."""
 
@@ -27,19 +29,6 @@ class Sum:
     output_tokens: int
     cost_usd: float
     unpriced: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DayRow:
-    """What was used on one day with one pack and model, by one person, for one scope."""
-
-    day: str
-    pack: str
-    provider: str
-    model: str
-    person: str
-    scope: str
-    sum: Sum
 
 
 _SUMS: LiteralString = (
@@ -137,23 +126,16 @@ def asked(days: Range) -> Query[list[Asked]]:
     return Query(sql, days, lambda found: [Asked(*row) for row in found])
 
 
-def rows(days: Range, after: DayRow | None, most: int) -> Query[list[DayRow]]:
+def rows(days: Range, after: Key, most: int) -> Query[list[tuple[Key, Sum]]]:
     """List the rows of these days in order, at most `most`, from the one after `after` on."""
     sql: LiteralString = (
-        "SELECT * FROM usage_days WHERE (day, pack, provider, model, person, scope) > "
-        "(?, ?, ?, ?, ?, ?) AND day BETWEEN ? AND ? "
-        "ORDER BY day, pack, provider, model, person, scope LIMIT ?"
+        "SELECT day, pack, provider, model, person, scope, * FROM usage_days "
+        "WHERE (day, pack, provider, model, person, scope) > (?, ?, ?, ?, ?, ?) "
+        "AND day BETWEEN ? AND ? ORDER BY day, pack, provider, model, person, scope LIMIT ?"
     )
-    key = (
-        (after.day, after.pack, after.provider, after.model, after.person, after.scope)
-        if after
-        else ("", "", "", "", "", "")
+    return Query(
+        sql, (*after, *days, most), lambda found: [(tuple(row)[:6], _sum(row)) for row in found]
     )
-    return Query(sql, (*key, *days, most), lambda found: [_day_row(row) for row in found])
-
-
-def _day_row(row: sqlite3.Row) -> DayRow:
-    return made(DayRow, row, sum=_sum(row))
 
 
 def _named(rows: Sequence[sqlite3.Row]) -> list[tuple[str, Sum]]:

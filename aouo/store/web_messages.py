@@ -39,30 +39,21 @@ class WebMessage:
     created_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """The delivery that is being sent to a chat, and whether it is off the record."""
-
-    key: str
-    off_record: bool
-
-
-def sending(tx: Tx, address: ConversationAddress) -> Sending | None:
-    """Return what is being sent to a chat: one sender makes one call at a time."""
+def sending(tx: Tx, address: ConversationAddress) -> tuple[str, bool] | None:
+    """Return the key of the delivery that is being sent to a chat, and whether it is off the
+    record: one sender makes one call at a time."""
     row = tx.one(
         "SELECT d.id, d.off_record OR coalesce(t.off_record, 0) AS off_record "
         "FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id "
         "WHERE d.state = 'sending' AND d.platform = ? AND d.chat_id = ? ORDER BY d.id LIMIT 1",
-        address.platform,
-        address.chat_id,
+        *address.chat_columns,
     )
-    return Sending(_key(row["id"]), bool(row["off_record"])) if row else None
+    return (_key(row["id"]), bool(row["off_record"])) if row else None
 
 
 def known(tx: Tx, key: str) -> int:
     """Return the id of the message with this key, 0 = there is none."""
-    row = tx.one("SELECT id FROM web_messages WHERE key = ?", key)
-    return row["id"] if row else 0
+    return tx.number("SELECT id FROM web_messages WHERE key = ?", key)
 
 
 def add(
@@ -200,16 +191,8 @@ def last_change(chat_id: str) -> Query[int]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Whether something of a chat waits or is at work, and whether a question is open there."""
-
-    busy: bool
-    asks: bool
-
-
-def standing(address: ConversationAddress) -> Query[Standing]:
-    """Ask how a chat stands."""
+def standing(address: ConversationAddress) -> Query[dict[str, bool]]:
+    """Ask whether a chat is `busy`, since something waits or is at work, and `asks` something."""
     lane = address.lane
     return Query(
         "SELECT EXISTS (SELECT 1 FROM jobs WHERE lane = ? AND state = 'ready') "
@@ -218,7 +201,7 @@ def standing(address: ConversationAddress) -> Query[Standing]:
         "EXISTS (SELECT 1 FROM gates WHERE platform = ? AND chat_id = ? AND thread_id = '' "
         "AND state = 'open') AS asks",
         (lane, lane, lane, address.platform, address.chat_id),
-        lambda rows: Standing(bool(rows[0]["busy"]), bool(rows[0]["asks"])),
+        lambda rows: {name: bool(rows[0][name]) for name in ("busy", "asks")},
     )
 
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import aiohttp
 import structlog
 
-from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
+from aouo.facts.errors import FileNotFetched
 from aouo.plumbing import failpoint
 from aouo.plumbing.backoff import pause_s
 from aouo.telegram import bot_api
@@ -68,12 +68,10 @@ class Downloads:
         Passing failures are retried three times, after growing pauses.
 
         Raises:
-            FileTooBig: it is larger than the server gives to bots.
-            FileGone: the server does not have it any more.
-            FileNotFetched: it could not be downloaded or stored.
+            FileNotFetched: it is too large or gone, or could not be downloaded or stored.
         """
         if item.size_bytes > self.limit_bytes:
-            raise FileTooBig(item.size_bytes, self.limit_bytes)
+            raise _too_big(item.size_bytes, self.limit_bytes)
         for attempt in range(1, TRIES + 1):
             try:
                 return await self._fetch(item, to)
@@ -92,7 +90,7 @@ class Downloads:
         found = await self._find(item)
         size = int(found.get("file_size") or 0)
         if size > self.limit_bytes:
-            raise FileTooBig(size, self.limit_bytes)
+            raise _too_big(size, self.limit_bytes)
         place = str(found.get("file_path") or "")
         if not place:
             raise _Passing("getFile: no path")
@@ -114,12 +112,12 @@ class Downloads:
             raise _Passing(str(error)) from None
         except ApiError as error:
             if "too big" in error.description.lower():
-                raise FileTooBig(item.size_bytes, bot_api.PUBLIC.download) from None
+                raise _too_big(item.size_bytes, bot_api.PUBLIC.download) from None
             if error.code == 429 or error.code >= 500:
                 raise _Passing(str(error), error.retry_after_s) from None
             if "temporarily" in error.description.lower():  # or a wrong id: one text covers both
                 raise _Passing(str(error)) from None
-            raise FileGone(str(error)) from None
+            raise FileNotFetched(str(error), gone=True) from None
 
     async def _copy(self, place: str, draft: Path) -> int:
         """Write the file into a draft that is private to us, and sync it to disk."""
@@ -144,7 +142,7 @@ class Downloads:
                 async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
                     written += len(chunk)
                     if written > self.limit_bytes:
-                        raise FileTooBig(written, self.limit_bytes)
+                        raise _too_big(written, self.limit_bytes)
                     out.write(chunk)
                 out.flush()
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
@@ -155,3 +153,7 @@ def _copy_local(place: str, out: BinaryIO) -> None:
     with Path(place).open("rb") as source:
         shutil.copyfileobj(source, out)
     out.flush()
+
+
+def _too_big(size_bytes: int, limit_bytes: int) -> FileNotFetched:
+    return FileNotFetched(f"{size_bytes} bytes, {limit_bytes} at most", limit_bytes=limit_bytes)

@@ -15,7 +15,6 @@ from aouo.facts.errors import (
     DeliveryRefused,
     DeliveryUnknown,
     FloodControl,
-    MayNotWrite,
     NoPhoto,
     NoRight,
     NotOffered,
@@ -90,7 +89,7 @@ def _refusal(text: str) -> DeliveryRefused | RecipientGone:
     if any(sign in lower for sign in _GONE):
         return RecipientGone(text)
     if any(sign in lower for sign in _MUTED):
-        return MayNotWrite(text)
+        return RecipientGone(text, muted=True)
     if "not enough rights" in lower:
         return NoRight(text)
     return DeliveryRefused(text)

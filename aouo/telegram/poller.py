@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import structlog
 
-from aouo.facts.errors import SetupError, TokenContested
+from aouo.facts.errors import SetupError
 from aouo.facts.ports import Clock, stamp
 from aouo.plumbing.backoff import pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
@@ -99,7 +99,7 @@ class Poller:
 
         Raises:
             SetupError: Telegram refuses the token.
-            TokenContested: another process has polled this token for 20 s.
+            SetupError: another process has polled this token for 20 s.
         """
         timeout_s = 0
         while True:
@@ -178,9 +178,10 @@ class Poller:
         now_s = self.clock.monotonic_s()
         self._contested_since_s = self._contested_since_s or now_s
         if now_s - self._contested_since_s >= _CONTESTED_AFTER_S:
-            raise TokenContested(
+            raise SetupError(
                 "Another process polls this bot token (Telegram keeps answering 409).",
                 fix="Stop the other instance, or give this one a bot of its own.",
+                exit_code=4,
             )
         log.warning("poll_contested", for_s=round(now_s - self._contested_since_s, 1))
         await self._pause(2.0)

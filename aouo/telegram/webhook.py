@@ -23,7 +23,7 @@ from typing import Any, cast
 import structlog
 from aiohttp import web
 
-from aouo.facts.errors import SetupError, TokenContested, place_of
+from aouo.facts.errors import SetupError, place_of
 from aouo.facts.ports import Clock, stamp
 from aouo.plumbing.backoff import pause_s
 from aouo.plumbing.connections import Connections
@@ -117,7 +117,7 @@ class Webhook:
 
         Raises:
             SetupError: the port is taken, or Telegram refuses the token or the address.
-            TokenContested: another process keeps changing the webhook.
+            SetupError: another process keeps changing the webhook.
         """
         runner = web.AppRunner(
             self._application(),
@@ -275,9 +275,10 @@ class Webhook:
         self._taken_away += 1
         log.warning("webhook_taken_away", url=self._info.get("url", ""), times=self._taken_away)
         if self._taken_away >= _TAKEN_AWAY_AT_MOST:
-            raise TokenContested(
+            raise SetupError(
                 "Another process keeps changing this bot's webhook.",
                 fix="Stop the other instance, or give this one a bot of its own.",
+                exit_code=4,
             )
         await self._register()
 

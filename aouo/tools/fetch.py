@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
 
 from aouo.documents.kinds import text_of
-from aouo.documents.reading import DocumentReader, Job
+from aouo.documents.reading import AT_ONCE, read
 from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.client import MAX_BYTES, Page, Web
@@ -27,17 +28,17 @@ class Fetch(Arguments):
 
 
 def fetch(
-    permitted: Callable[[str], Sequence[str]], web: Web, reader: DocumentReader | None = None
+    permitted: Callable[[str], Sequence[str]], web: Web, room: asyncio.Semaphore | None = None
 ) -> Tool:
     """Make the tool; `permitted` gives the hosts that a pack may use, `*` = every public one."""
-    reader = reader or DocumentReader()
+    room = room or asyncio.Semaphore(AT_ONCE)
 
     async def _fetch(wish: Fetch, context: ToolContext, call_id: str) -> str:
         del call_id
         page = await web.get(
             wish.url.strip(), Permits(context.facts.pack, permitted(context.facts.pack))
         )
-        text = await _text(page, reader)
+        text = await _text(page, room)
         if page.cut:
             text += f"\n[cut: the page is larger than {MAX_BYTES:,} bytes]"
         return f"{page.url}\n{untrusted(text, page.host)}"
@@ -53,7 +54,7 @@ def fetch(
     )
 
 
-async def _text(page: Page, reader: DocumentReader) -> str:
+async def _text(page: Page, room: asyncio.Semaphore) -> str:
     """Return the page as text that a model can read.
 
     Raises:
@@ -61,10 +62,9 @@ async def _text(page: Page, reader: DocumentReader) -> str:
     """
     kind = page.content_type if _TYPE.fullmatch(page.content_type) else ""
     if kind in _PAGES or (not kind and page.body[:200].lstrip().lower().startswith(b"<")):
-        job = Job(kind="html", charset=page.charset, base_url=page.url)
-        return (
-            await reader.read(page.body, job, limit_s=_CONVERT_S)
-        ).text or "(a page without words)"
+        html = {"kind": "html", "charset": page.charset, "base_url": page.url}
+        found = await read(page.body, **html, limit_s=_CONVERT_S, room=room)
+        return found.text or "(a page without words)"
     readable = kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))
     if readable or (not kind and b"\0" not in page.body):
         text = text_of(page.body, page.charset)

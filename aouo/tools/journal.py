@@ -63,12 +63,13 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
             origin = store.origin_of(tx, context.facts.id, wish.message)
             if origin is None:
                 raise ToolFailed(f"There is no message {wish.message} above.")
-            if wish.basis == "said" and (origin.role != "user" or source_in(origin.text)):
+            role, said, job_id = origin
+            if wish.basis == "said" and (role != "user" or source_in(said)):
                 raise ToolFailed(
                     f"The person did not say message {wish.message} in their own words: its "
                     "basis is inferred."
                 )
-            store.add(tx, context.facts.pack, context.facts.tenant, line, origin, call_id, iso(now))
+            store.add(tx, context.facts.pack, context.facts.tenant, line, job_id, call_id, iso(now))
 
         await database.transact(write)
         return "noted"

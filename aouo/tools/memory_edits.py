@@ -37,20 +37,21 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
 
     async def _run(wish: MemoryEdits, context: ToolContext, call_id: str) -> str:
         pack, tenant = context.facts.pack, context.facts.tenant
-        asked = await database.read(lambda tx: consolidations.newest(tx, pack, tenant))
-        if asked is None:
+        newest = await database.read(lambda tx: consolidations.newest(tx, pack, tenant))
+        if newest is None:
             raise ToolFailed("There is nothing to work in.")
+        upto, asked, shown = newest
         lines = await database.read(
-            lambda tx: journal.oldest(tx, pack, tenant, journal.KEPT, after=asked.upto)
+            lambda tx: journal.oldest(tx, pack, tenant, journal.KEPT, after=upto)
         )
-        known: dict[int, Basis] = {line.id: line.basis for line in lines if line.id <= asked.asked}
+        known: dict[int, Basis] = {line.id: line.basis for line in lines if line.id <= asked}
         inferred = await database.read(lambda tx: memory_versions.inferred(tx, pack, tenant, _FILE))
         files = keeping.files(pack, tenant)
         stale = False
 
         def make(before: str) -> tuple[str, tuple[Source, ...]]:
             nonlocal stale
-            if apply.digest(before) != asked.shown:
+            if apply.digest(before) != shown:
                 stale = True
                 raise ToolFailed(
                     f"{_FILE} was changed meanwhile. Nothing was changed; answer DONE."

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import Field, field_validator
 
-from aouo.facts.errors import MayHaveArrived, ToolFailed
+from aouo.facts.errors import ToolFailed, may_have_arrived
 from aouo.facts.ports import ButtonSpec, Payload, PayloadType
 from aouo.guard.paths import listed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
@@ -96,7 +96,7 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
     )
     sent = await context.adapter.dispatch_message(payload, call_id)
     if sent.unknown:
-        raise MayHaveArrived
+        raise may_have_arrived()
     answer: dict[str, Any] = {
         "ok": sent.ok,
         "message_id": sent.message_id,

@@ -10,7 +10,8 @@ from typing import BinaryIO
 
 from pydantic import field_validator
 
-from aouo.documents.reading import DocumentReader, Job, Read
+from aouo.documents.parts import Extract
+from aouo.documents.reading import AT_ONCE, read
 from aouo.facts.errors import ToolFailed
 from aouo.guard.opening import opened, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
@@ -30,19 +31,20 @@ class ReadDocument(Arguments):
         return str(value) if isinstance(value, int) else value
 
 
-def read_document(folder: Callable[[str, str], Path], reader: DocumentReader | None = None) -> Tool:
+def read_document(
+    folder: Callable[[str, str], Path], room: asyncio.Semaphore | None = None
+) -> Tool:
     """Make the tool; `folder` gives a pack's data folder for a tenant, paths are relative to it.
 
     The guard judges `path` before, so the tool opens what it is given.
     """
-
-    reader = reader or DocumentReader()
+    room = room or asyncio.Semaphore(AT_ONCE)
 
     async def _read(wish: ReadDocument, context: ToolContext, call_id: str) -> str:
         del call_id
         path = placed(wish.path, folder(context.facts.pack, context.facts.tenant))
         with await asyncio.to_thread(_opened, path) as file:
-            found = await reader.read(file, Job(name=path.name, range=wish.range))
+            found = await read(file, name=path.name, wanted=wish.range, room=room)
         return f"{_headline(path.name, found)}\n{untrusted(found.text, path.name)}"
 
     return tool(
@@ -69,7 +71,7 @@ def _opened(path: Path) -> BinaryIO:
         return os.fdopen(os.dup(descriptor), "rb")
 
 
-def _headline(name: str, found: Read) -> str:
+def _headline(name: str, found: Extract) -> str:
     note = f"; {found.note}" if found.note else ""
     name = "".join(char if char.isprintable() else "?" for char in name)
     return f"{name}: {found.kind}, {found.total:,} {found.unit}{note}"

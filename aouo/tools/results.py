@@ -10,8 +10,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import Action
 from aouo.store import results
-from aouo.store.database import Database
-from aouo.store.results import StoredResult
+from aouo.store.database import Database, Tx
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.envelope import still_untrusted
 
@@ -42,17 +41,14 @@ async def keep(action: Action, text: str, *, database: Database, clock: Clock) -
 
     A handle works only in its session and in those that continue it.
     """
-    result = StoredResult(
-        id=f"r_{action.call_id[-6:].lower()}",
-        session_id=action.facts.session_id,
-        turn_id=action.facts.id,
-        call_id=action.call_id,
-        tool=action.tool,
-        text=text,
-    )
-    now = stamp(clock)
-    await database.transact(lambda tx: results.put(tx, result, now))
-    return await asyncio.to_thread(handle, result.id, text)
+    now, result_id = stamp(clock), f"r_{action.call_id[-6:].lower()}"
+    call = {"turn_id": action.facts.id, "call_id": action.call_id, "tool": action.tool}
+
+    def put(tx: Tx) -> None:
+        results.put(tx, action.facts.session_id, result_id, text, now, **call)
+
+    await database.transact(put)
+    return await asyncio.to_thread(handle, result_id, text)
 
 
 async def _text_of(database: Database, session_id: str, result_id: str) -> str:

@@ -13,7 +13,6 @@ from aouo.facts.attachments import VOICE_INSTALL, Lack
 from aouo.facts.errors import (
     CertificateRefused,
     ContentFiltered,
-    MayHaveArrived,
     ModelGone,
     NoModelService,
     ProviderAuth,
@@ -25,6 +24,7 @@ from aouo.facts.errors import (
     QuotaUsedUp,
     RegionRefused,
     ToolFailed,
+    may_have_arrived,
 )
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Payload
@@ -104,7 +104,7 @@ def tts(
         kind = "voice" if audio.is_voice else "audio"
         sent = await context.adapter.dispatch_message(Payload(kind, url=str(file)), call_id)
         if sent.unknown:
-            raise MayHaveArrived(f"It is kept as artifacts/{file.name}.")
+            raise may_have_arrived(f"It is kept as artifacts/{file.name}.")
         answer = {"ok": sent.ok, "message_id": sent.message_id, "file": f"artifacts/{file.name}"}
         return json.dumps(answer | ({"note": sent.note} if sent.note else {}), ensure_ascii=False)
 

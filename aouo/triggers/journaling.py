@@ -81,7 +81,7 @@ class Journaling:
                 journal.postpone(tx, wanted.session_id, "")
                 continue
             more = iso(now + GAP) if len(said) == _MESSAGES_AT_ONCE else ""
-            journal.ask(tx, wanted.session_id, said[-1].id, more)
+            journal.ask(tx, wanted.session_id, said[-1][0], more)
             found.append(_look_at(wanted, said, now, max(0, self.left(tx))))
         return found
 
@@ -91,13 +91,13 @@ def _lane_of(session_id: str) -> Lane:
 
 
 def _look_at(
-    wanted: journal.ToNote, said: Sequence[journal.Said], now: datetime, tokens_max: int
+    wanted: journal.ToNote, said: Sequence[tuple[int, str, str]], now: datetime, tokens_max: int
 ) -> Inbound:
     mark = ulid()
     who = {"user": "the person", "assistant": "you"}
     lines = [
-        f"{one.id}, {who[one.role]}: {still_untrusted(_on_one_line(one.text), one.text)}"
-        for one in said
+        f"{number}, {who[role]}: {still_untrusted(_on_one_line(text), text)}"
+        for number, role, text in said
     ]
     content = Triggered(
         trigger=wanted.session_id,

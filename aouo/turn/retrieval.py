@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from aouo.facts.history import JournalLine
-from aouo.store.search import NEWEST_OF_WORD, STEM_CHARS, Candidate, Hit, is_unspaced
+from aouo.store.search import NEWEST_OF_WORD, STEM_CHARS, Hit, is_unspaced
 from aouo.turn.stop_words import STOP_WORDS
 from aouo.turn.tokens import Scale
 from aouo.web.envelope import still_untrusted
@@ -97,16 +97,21 @@ def ranked(
     return {message_id: weights[message_id] for message_id in top}
 
 
-def best(weights: dict[int, float], candidates: Iterable[Candidate], now: datetime) -> list[int]:
-    """Return the messages to remind of, the best first; short and new ones are worth more."""
+def best(
+    weights: dict[int, float], candidates: Iterable[tuple[int, str, int]], now: datetime
+) -> list[int]:
+    """Return the messages to remind of, the best first; short and new ones are worth more.
 
-    def worth(one: Candidate) -> float:
-        days = max(0.0, (now - datetime.fromisoformat(one.at)).total_seconds() / 86_400)
+    Of each candidate: its id, when it was said, how many characters it has.
+    """
+
+    def worth(message_id: int, at: str, chars: int) -> float:
+        days = max(0.0, (now - datetime.fromisoformat(at)).total_seconds() / 86_400)
         newness = 1 + 0.5 * 2 ** (-days / _HALF_LIFE_DAYS)
-        return weights[one.message_id] * newness / (1 + one.chars / _LONG_MESSAGE_CHARS)
+        return weights[message_id] * newness / (1 + chars / _LONG_MESSAGE_CHARS)
 
-    chosen = sorted(candidates, key=lambda one: (worth(one), one.message_id), reverse=True)
-    return [one.message_id for one in chosen[:MESSAGES_MAX]]
+    chosen = sorted(candidates, key=lambda one: (worth(*one), one[0]), reverse=True)
+    return [message_id for message_id, _, _ in chosen[:MESSAGES_MAX]]
 
 
 def notes_with(words: Sequence[str], file: str, text: str) -> list[Noted]:

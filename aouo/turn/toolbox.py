@@ -105,7 +105,7 @@ class Toolbox:
                     with suppress(ToolFailed):
                         self._revealed.update(await self._members(name))
         except TimeoutError:
-            raise ToolsNotReady(DEFINITIONS_WITHIN_S) from None
+            raise ToolsNotReady(f"no tool definitions within {DEFINITIONS_WITHIN_S:g} s") from None
         self.reveal(())
 
     async def find(self, name: str) -> Tool | None:

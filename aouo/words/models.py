@@ -29,22 +29,8 @@ _BECAUSE: dict[type[errors.ProviderError], str] = {
     errors.ProviderRejected: "rejected",
     errors.UnexplainedRefusal: "rejected",
 }
+"""The name of each kind of failure; of an error's kinds the first one counts."""
 _REASONS = {kind.__name__: why for kind, why in _BECAUSE.items()}
-
-
-_SAID = (
-    (errors.StillComputing, "computing"),
-    (errors.ProviderTimeout, "timeout"),
-    (errors.PromptTooLong, "too-long"),
-    (errors.ProviderAuth, "key"),
-    (errors.ProviderBilling, "money"),
-    (errors.ContentFiltered, "filtered"),
-    (errors.RegionRefused, "region"),
-    (errors.ToolsRefused, "tools"),
-    (errors.ProviderRejected, "rejected"),
-    (errors.ProviderBroke, "broke"),
-)
-"""What is said of an error: the first kind that it is of."""
 _FOR_OWNER = frozenset({"computing", "region", "tools", "broke"})
 _FOR_OTHERS = frozenset({"region", "tools", "broke"})
 
@@ -59,7 +45,9 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
         case errors.NoModelService() | errors.ProxyRefused() | errors.CertificateRefused():
             return _no_way(error, reference, for_owner=for_owner)
         case _:
-            kind = next((name for kind, name in _SAID if isinstance(error, kind)), "else")
+            kind = next(
+                (name for kind, name in _BECAUSE.items() if isinstance(error, kind)), "else"
+            )
     said = text(f"models.failed-{kind}", reference=reference)
     if for_owner and kind in _FOR_OWNER:
         return f"{said} {text(f'models.owner-{kind}')}"

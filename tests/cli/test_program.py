@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from aouo import __version__
 from aouo.cli.main import VERBS, aouo
-from aouo.facts.errors import HomeLocked, SetupError
+from aouo.facts.errors import SetupError
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("telegram", "aiohttp", "pydantic", "structlog", "asyncio", "aouo.config.settings")
@@ -78,7 +78,10 @@ def test_a_mistyped_verb_is_answered_with_the_nearest(runner: CliRunner):
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(SetupError("It\nis so.", fix="Do this."), 3), (HomeLocked("It is so.", fix="Do this."), 4)],
+    [
+        (SetupError("It\nis so.", fix="Do this."), 3),
+        (SetupError("It is so.", fix="Do this.", exit_code=4), 4),
+    ],
 )
 def test_a_set_up_error_is_one_line_on_stderr_and_its_exit_code(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch, error: SetupError, code: int

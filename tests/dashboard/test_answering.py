@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from aouo.dashboard import streaming
 from aouo.dashboard.access import Access
-from aouo.dashboard.endpoints import Answered, Download, Endpoint, Frame, Frames
+from aouo.dashboard.endpoints import Answered, Download, Endpoint, Frame
 from aouo.dashboard.site import Site
 from aouo.plumbing.redact import Redactor
 
@@ -75,13 +75,13 @@ async def site(endless: Endless) -> AsyncGenerator[TestClient[Any, Any]]:
         return Download("a.csv", "text/csv", _breaks())
 
     async def stream() -> Answered:
-        return Frames(endless.frames())
+        return endless.frames()
 
     endpoints = (
-        Endpoint("POST", "/echo", "", echo, body=True),
-        Endpoint("GET", "/file", "", file, gives="file"),
-        Endpoint("GET", "/broken", "", broken, gives="file"),
-        Endpoint("GET", "/stream", "", stream, gives="frames"),
+        Endpoint("POST", "/echo", echo, body=True),
+        Endpoint("GET", "/file", file, gives="file"),
+        Endpoint("GET", "/broken", broken, gives="file"),
+        Endpoint("GET", "/stream", stream, gives="frames"),
     )
     made = Site(endpoints, Access("right", "127.0.0.1"), "cookie", lambda _: None, Redactor)
     async with TestClient(TestServer(made.application()), headers=TOKEN) as client:

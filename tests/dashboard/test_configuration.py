@@ -14,7 +14,7 @@ from aouo.config.catalogue import keys_in
 from aouo.config.file import ConfigBroken, parse
 from aouo.config.keys import Tree, put
 from aouo.config.settings import Settings
-from aouo.dashboard.configuration import InForce, configuration
+from aouo.dashboard.configuration import configuration
 from aouo.plumbing.home import Home
 from aouo.plumbing.redact import Redactor
 
@@ -47,8 +47,7 @@ def shown(text: str, environ: dict[str, str], settings: Settings | None = None) 
     with TemporaryDirectory() as folder:
         home = Home(Path(folder))
         home.config.write_text(text)
-        now = InForce(settings or _settings(text, environ), environ, Redactor())
-        return configuration(home, now)
+        return configuration(home, settings or _settings(text, environ), environ, Redactor())
 
 
 def _settings(text: str, environ: dict[str, str]) -> Settings:

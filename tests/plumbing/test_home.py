@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.facts.errors import HomeLocked, SetupError
+from aouo.facts.errors import SetupError
 from aouo.plumbing.home import (
     RULES,
     SOUL,
@@ -90,7 +90,7 @@ def test_a_locked_home_refuses_a_second_owner_and_names_the_first(tmp_path: Path
         assert is_locked(home)
         assert running_pid(home) == os.getpid()
 
-        with pytest.raises(HomeLocked, match=f"pid {os.getpid()}") as caught, home.lock():
+        with pytest.raises(SetupError, match=f"pid {os.getpid()}") as caught, home.lock():
             pass
 
     assert caught.value.exit_code == 4

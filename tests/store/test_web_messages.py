@@ -102,7 +102,7 @@ def test_a_message_that_was_growing_when_the_process_died_is_taken_away(tmp_path
     deliveries.begin(tx, row.id, NEW)
     wanted = web_messages.sending(tx, here)
     assert wanted is not None
-    web_messages.add(tx, "~", wanted.key, row.message, NEW)
+    web_messages.add(tx, "~", wanted[0], row.message, NEW)
     unknown = deliveries.cut_off(tx, NEW)
     shown = tx.ask(web_messages.newest("~", 0, 9))
     connection.close()

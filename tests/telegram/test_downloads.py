@@ -12,7 +12,7 @@ from aiohttp import web
 
 from aouo.emulator import ADA, Emulator
 from aouo.facts.attachments import Attachment
-from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
+from aouo.facts.errors import FileNotFetched
 from aouo.telegram.api import TelegramApi
 from aouo.telegram.bot_api import PUBLIC, PUBLIC_URL
 from aouo.telegram.downloads import TRIES, Downloads
@@ -61,7 +61,7 @@ async def test_what_telegram_will_not_give_is_not_even_asked_for(tmp_path: Path)
     """No request leaves: the address is nobody's."""
     item = Attachment("document", "x", size_bytes=25_000_000)
     async with downloads(PUBLIC_URL, "1:a") as fetches:
-        with pytest.raises(FileTooBig) as refused:
+        with pytest.raises(FileNotFetched) as refused:
             await fetches.fetch(item, tmp_path / "x")
 
     assert refused.value.limit_bytes == PUBLIC.download
@@ -75,10 +75,10 @@ async def test_a_file_larger_than_it_was_said_to_be_is_stopped_and_not_kept(
         downloads(telegram.base_url, telegram.token, limit_bytes=1_000) as fetches,
     ):
         item = await sent(telegram, bytes(5_000))
-        with pytest.raises(FileTooBig):
+        with pytest.raises(FileNotFetched) as refused:
             await fetches.fetch(Attachment("document", item.file_id), tmp_path / "x")
 
-    assert left_in(tmp_path) == []
+    assert (refused.value.limit_bytes, left_in(tmp_path)) == (1_000, [])
 
 
 @pytest.mark.parametrize("kind", ["drop_after", "status"])
@@ -123,8 +123,10 @@ async def test_a_file_that_nobody_has_any_more_is_gone(tmp_path: Path) -> None:
         await telegram.client.fault(
             "status", method="getFile", status=400, description="Bad Request: FILE_REFERENCE_EMPTY"
         )
-        with pytest.raises(FileGone):
+        with pytest.raises(FileNotFetched) as missing:
             await fetches.fetch(Attachment("voice", "x"), tmp_path / "x")
+
+    assert missing.value.gone
 
 
 async def test_a_disk_that_takes_nothing_is_a_file_that_could_not_be_had(tmp_path: Path) -> None:

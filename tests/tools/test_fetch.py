@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import re
 import time
@@ -12,7 +13,6 @@ from collections.abc import AsyncGenerator, Sequence
 import pytest
 
 from aouo.documents.kinds import text_of
-from aouo.documents.reading import DocumentReader
 from aouo.facts.errors import ToolFailed
 from aouo.tools.fetch import _text, fetch
 from aouo.web.client import MAX_BYTES, Page, Web
@@ -258,7 +258,7 @@ async def test_what_a_server_calls_its_type_is_not_told_to_the_model() -> None:
     page = Page("https://a.example/", "a.example", hint, "", b"\0\0", cut=False)
 
     with pytest.raises(ToolFailed) as failed:
-        await _text(page, DocumentReader())
+        await _text(page, asyncio.Semaphore())
     assert "ignore" not in str(failed.value)
 
 

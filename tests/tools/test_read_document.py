@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aouo.documents import child, kinds
-from aouo.documents.reading import Job, read
+from aouo.documents.reading import read
 from aouo.facts.errors import ToolFailed
 from aouo.tools.read_document import MAX_BYTES, read_document
 from tests.fakes.documents import docx, locked_pdf, p, packed, pdf, xlsx
@@ -171,7 +171,7 @@ async def test_a_document_that_takes_too_long_is_given_up() -> None:
     before = await _children()
 
     with pytest.raises(ToolFailed, match=r"It could not be read in 0\.5 s"):
-        await read(b"<" * 2_000_000, Job(kind="html"), limit_s=0.5)
+        await read(b"<" * 2_000_000, kind="html", limit_s=0.5)
 
     assert await _children() == before
 
@@ -181,7 +181,7 @@ async def test_who_stops_waiting_leaves_no_child_behind() -> None:
 
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.5):
-            await read(b"<" * 2_000_000, Job(kind="html"))
+            await read(b"<" * 2_000_000, kind="html")
 
     assert await _children() == before
 

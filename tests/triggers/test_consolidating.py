@@ -42,8 +42,7 @@ def note(tx: Tx, owner: str) -> None:
     said = Inbound(ConversationAddress("tg", owner), Person(owner), Text("I moved"))
     job = jobs.add(tx, HERE.lane, said, LONG_AGO)
     line = JournalLine(0, "2026-01-01", f"{owner} has moved", "said", 1)
-    origin = journal.Origin("user", "I moved", job)
-    journal.add(tx, "diary", owner, line, origin, owner, LONG_AGO)
+    journal.add(tx, "diary", owner, line, job, owner, LONG_AGO)
 
 
 async def test_files_that_cannot_be_reached_hold_up_nobody_elses_notes(

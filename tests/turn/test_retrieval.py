@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.store.search import Candidate, Hit
+from aouo.store.search import Hit
 from aouo.turn.retrieval import (
     LOOKED_AT,
     MESSAGES_MAX,
@@ -88,10 +88,10 @@ def test_of_many_the_ones_that_share_the_rarest_words_are_looked_at(found: list[
 
 def test_of_equal_ones_the_newer_and_the_shorter_are_worth_more() -> None:
     three = [
-        Candidate(number, (NOW - timedelta(days=days)).isoformat(), chars)
+        (number, (NOW - timedelta(days=days)).isoformat(), chars)
         for number, (days, chars) in enumerate([(90, 100), (1, 100), (1, 9_000)], start=1)
     ]
-    many = [Candidate(number, NOW.isoformat(), 10) for number in range(50)]
+    many = [(number, NOW.isoformat(), 10) for number in range(50)]
 
     assert best({1: 2.0, 2: 2.0, 3: 2.0}, three, NOW) == [2, 1, 3]
     assert len(best(dict.fromkeys(range(50), 1.0), many, NOW)) == MESSAGES_MAX

@@ -66,12 +66,12 @@ def tried(settings: Settings, *, asks: bool = True) -> list[_Tried]:
         async with AsyncExitStack() as stack:
             session = await stack.enter_async_context(session_through())
             held = await stack.enter_async_context(Holder())
-            speech = speech_of(settings, lambda: session, held)
+            ears, voice = speech_of(settings, lambda: session, held)
             found: list[_Tried] = []
-            if isinstance(voice := speech.voice, Speaker):
+            if isinstance(voice, Speaker):
                 one = _Tried("tts", settings.tts.backend, voice.model)
                 found.append(await _voice(voice, one) if asks else one)
-            if isinstance(ears := speech.ears, Transcriber):
+            if isinstance(ears, Transcriber):
                 one = _Tried("stt", settings.stt.backend, ears.model)
                 found.append(await _ears(ears, one) if asks else one)
             return found

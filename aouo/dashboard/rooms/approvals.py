@@ -29,17 +29,22 @@ def approvals(shown: Shown) -> Sequence[Endpoint]:
         return [_told(shown, opened) for opened in found]
 
     async def every() -> Facts:
+        """What waits for a person's answer."""
         async with shown.snapshot() as snapshot:
             found = await snapshot.ask(open_gates.open_gates(_MOST))
             number = await snapshot.ask(open_gates.how_many())
         return {"number": number, "open": await asyncio.to_thread(told, found)}
 
     async def count() -> Facts:
+        """How much waits for a person's answer."""
         async with shown.snapshot() as snapshot:
             return {"number": await snapshot.ask(open_gates.how_many())}
 
     async def decide(gate: str, choice: str = "", words: str = "") -> Facts:
-        """Decide by the `value` of a choice, or answer a question in `words`."""
+        """Decide as the owner; 409 if it was decided before, or is not the owner's to decide.
+
+        `choice` is the `value` of one; a question is answered in `words`.
+        """
         try:
             return {"outcome": await shown.bot.app.deciding.decide(gate, choice, words)}
         except LookupError:
@@ -48,15 +53,9 @@ def approvals(shown: Shown) -> Sequence[Endpoint]:
             raise BadRequest(str(error)) from None
 
     return (
-        Endpoint("GET", "/api/approvals", "What waits for a person's answer.", every),
-        Endpoint("GET", "/api/approvals/number", "How much waits for a person's answer.", count),
-        Endpoint(
-            "POST",
-            "/api/approvals/{gate}",
-            "Decide as the owner; 409 if it was decided before, or is not the owner's to decide.",
-            decide,
-            body=True,
-        ),
+        Endpoint("GET", "/api/approvals", every),
+        Endpoint("GET", "/api/approvals/number", count),
+        Endpoint("POST", "/api/approvals/{gate}", decide, body=True),
     )
 
 

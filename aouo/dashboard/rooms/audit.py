@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from typing import get_args
 
@@ -16,7 +15,6 @@ from aouo.facts.events import Origin
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
 from aouo.store import audit_report
-from aouo.store.audit_report import Row, Sought
 
 _ROWS_MAX = 500
 _ID_MAX = 10**15 - 1
@@ -37,34 +35,30 @@ _PARAMETERS = (
 def audit(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoint of the audit."""
 
-    def told(rows: Sequence[Row]) -> list[Facts]:
+    def told(rows: Sequence[Facts]) -> list[Facts]:
         redactor = shown.redactor()
-        return [{**asdict(row), "reason": excerpt(redactor, row.reason)} for row in rows]
+        return [{**row, "reason": excerpt(redactor, row["reason"])} for row in rows]
 
     async def rows(
         since: date | None, until: date | None, before: int, limit: int, **sought: str
     ) -> Facts:
-        """Return the newest rows that are sought; `older` is the `before` of the next page, 0 =
-        there is nothing older."""
+        """What became of tool calls, newest first; of what was off the record only that it was.
+
+        `older` is the `before` of the next page, 0 =
+        there is nothing older.
+        """
         begins, ends = moments(since, until, shown.zone())
-        wanted = Sought(**sought, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
             lowest, highest = await snapshot.ask(audit_report.ids())
             top = min(before or highest + 1, highest + 1)
-            found = await snapshot.ask(audit_report.rows(wanted, top, limit + 1))
+            found = await snapshot.ask(
+                audit_report.rows(top, limit + 1, since=begins, until=ends, **sought)
+            )
         if len(found) > limit:
-            older = found[limit - 1].id
+            older = found[limit - 1]["id"]
         else:
-            reaches = audit_report.reaches(wanted, top)
+            reaches = audit_report.reaches(sought["turn"], top)
             older = reaches if reaches > lowest else 0
         return {"rows": await asyncio.to_thread(told, found[:limit]), "older": older}
 
-    return (
-        Endpoint(
-            "GET",
-            "/api/audit",
-            "What became of tool calls, newest first; of what was off the record only that it was.",
-            rows,
-            _PARAMETERS,
-        ),
-    )
+    return (Endpoint("GET", "/api/audit", rows, _PARAMETERS),)

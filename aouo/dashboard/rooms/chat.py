@@ -6,26 +6,23 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aouo.commands.menu import menu_of
 from aouo.dashboard.endpoints import (
-    Conflict,
     Download,
     Endpoint,
     Frame,
-    Frames,
     NotFound,
     NotShown,
-    TooLarge,
     number,
     phrase,
 )
 from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
-from aouo.facts.errors import FileNotFetched, FileTooBig, Refused, ToolFailed
+from aouo.facts.errors import FileNotFetched, Refused, ToolFailed
 from aouo.facts.ports import Media
 from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
 from aouo.flow.web_chat import WebChat
@@ -52,53 +49,34 @@ def chat(shown: Shown) -> Sequence[Endpoint]:
     name = phrase("name", "What the file is called.")
     base = "/api/chats/{chat}"
     return (
-        Endpoint("GET", base, "What was said, the oldest first.", room.messages, (before,)),
-        Endpoint(
-            "GET",
-            f"{base}/events",
-            "The messages that change, from a change on; `anew`: there were too many to tell.",
-            room.events,
-            (after,),
-            gives="frames",
-        ),
-        Endpoint("GET", f"{base}/commands", "What can be said with a slash.", room.commands),
-        Endpoint(
-            "GET",
-            base + "/messages/{message}/files/{number}",
-            "A file of a message.",
-            room.file,
-            gives="file",
-        ),
-        Endpoint("POST", f"{base}/messages", "Say something.", room.say, body=True),
-        Endpoint("POST", f"{base}/taps", "Tap a button.", room.tap, body=True),
-        Endpoint(
-            "POST",
-            f"{base}/files",
-            "Upload a file, to be said with a message.",
-            room.upload,
-            (name,),
-            takes_file=True,
-        ),
+        Endpoint("GET", base, room.messages, (before,)),
+        Endpoint("GET", f"{base}/events", room.events, (after,), gives="frames"),
+        Endpoint("GET", f"{base}/commands", room.commands),
+        Endpoint("GET", base + "/messages/{message}/files/{number}", room.file, gives="file"),
+        Endpoint("POST", f"{base}/messages", room.say, body=True),
+        Endpoint("POST", f"{base}/taps", room.tap, body=True),
+        Endpoint("POST", f"{base}/files", room.upload, (name,), takes_file=True),
     )
 
 
+@dataclass(slots=True, eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    shown: Shown
 
     @property
     def _chat(self) -> WebChat:
-        return self._shown.bot.app.web_chat
+        return self.shown.bot.app.web_chat
 
     def _address(self, chat: str) -> ConversationAddress:
         """Return the address of a chat. Raises: NotFound."""
         if chat != GENERAL:
-            chat = self._shown.pack(chat).name
+            chat = self.shown.pack(chat).name
         return ConversationAddress("web", chat)
 
     async def messages(self, chat: str, before: int) -> Facts:
+        """What was said, the oldest first."""
         address = self._address(chat)
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             rows = await snapshot.ask(web_messages.newest(address.chat_id, before, PAGE + 1))
             last = await snapshot.ask(web_messages.last_change(address.chat_id))
             standing = await snapshot.ask(web_messages.standing(address))
@@ -109,12 +87,13 @@ class _Room:
             "last": last,
             "standing": standing,
             "upload_bytes": UPLOAD_BYTES,
-            "running": self._shown.runtime is not None,
+            "running": self.shown.runtime is not None,
         }
 
-    async def events(self, chat: str, after: int) -> Frames:
+    async def events(self, chat: str, after: int) -> AsyncGenerator[Frame]:
+        """The messages that change, from a change on; `anew`: there were too many to tell."""
         address, messenger = self._address(chat), self._chat.messenger
-        return Frames(self._frames(address, messenger, after))
+        return self._frames(address, messenger, after)
 
     async def _frames(
         self, address: ConversationAddress, messenger: WebMessenger, known: int
@@ -127,7 +106,7 @@ class _Room:
         standing = None
         with messenger.watch(address.chat_id) as window:
             while True:
-                async with self._shown.snapshot() as snapshot:
+                async with self.shown.snapshot() as snapshot:
                     rows = await snapshot.ask(
                         web_messages.changed(address.chat_id, known, PAGE + 1)
                     )
@@ -142,23 +121,29 @@ class _Room:
                         yield Frame("message", self._facts(address, row), str(known))
                 if now != standing:
                     standing = now
-                    yield Frame("standing", asdict(now))
+                    yield Frame("standing", now)
                 while window.passing:
                     kind, text = window.passing.popleft()
                     yield Frame(kind, {"text": text})
                 await window.told()
 
     async def commands(self, chat: str) -> Facts:
-        """Return our commands, the owner's, and the skills that can be called here."""
-        pack, library = self._address(chat).pack, self._shown.library()
-        added = self._shown.bot.app.commands.added()
+        """What can be said with a slash.
+
+        Our commands, the owner's, and the skills that can be called here.
+        """
+        pack, library = self._address(chat).pack, self.shown.library()
+        added = self.shown.bot.app.commands.added()
         lines = {name: command.line for name, command in added.items()}
         entries = menu_of(library, lines, platform="web", pack=pack).entries
         return {"commands": [{"name": name, "about": about} for name, about in entries]}
 
     async def say(self, chat: str, key: str, text: str = "", files: str = "") -> Facts:
-        """Say something. `key` is the page's own name for it, so that it is said once however often
-        it is sent; `files` are ids of uploads, with commas between them."""
+        """Say something.
+
+        `key` is the page's own name for it, so that it is said once however often
+        it is sent; `files` are ids of uploads, with commas between them.
+        """
         _check_key(key)
         ids = [one for one in files.split(",") if one]
         try:
@@ -168,7 +153,10 @@ class _Room:
         return {"id": number}
 
     async def tap(self, chat: str, key: str, message: int, data: str) -> Facts:
-        """Tap the button of a message that `data` names; `key` is as in `say`."""
+        """Tap a button.
+
+        `data` names the button of a message; `key` is as in `say`.
+        """
         _check_key(key)
         if not 0 < message <= _HIGHEST:
             raise NotFound("There is no such message.")
@@ -176,20 +164,22 @@ class _Room:
         return {}
 
     async def upload(self, chat: str, name: str, content: AsyncIterable[bytes]) -> Facts:
+        """Upload a file, to be said with a message."""
         address = self._address(chat)
         try:
             return {"file": await self._chat.uploads.take(address, name, content)}
-        except FileTooBig as error:
-            limit = f"{error.limit_bytes // 1024**2} MB"
-            raise TooLarge(f"The file is too large: {limit} at most.") from error
         except FileNotFetched as error:
-            raise Conflict("The file cannot be stored on this machine's disk.") from error
+            if error.limit_bytes:
+                limit = f"{error.limit_bytes // 1024**2} MB"
+                raise NotShown(f"The file is too large: {limit} at most.", 413) from error
+            raise Refused("The file cannot be stored on this machine's disk.") from error
 
     async def file(self, chat: str, message: str, number: str) -> Download:
+        """A file of a message."""
         address = self._address(chat)
         if not (_is_number(message) and _is_number(number)):
             raise NotFound("There is no such file.")
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             row = await snapshot.ask(web_messages.one(address.chat_id, int(message)))
         files = files_of(self._now(address, row).message) if row else ()
         if int(number) >= len(files):
@@ -199,17 +189,17 @@ class _Room:
             return _text(media)
         if not _is_here(media):
             raise NotFound("This file is not on this machine.")
-        folder = self._shown.home.media / address.folder
+        folder = self.shown.home.media / address.folder
         return await asyncio.to_thread(_opened, folder / Path(media.source).name, media)
 
     def _now(self, address: ConversationAddress, row: WebMessage) -> WebMessage:
-        if self._shown.runtime is None:
+        if self.shown.runtime is None:
             return row
         return self._chat.messenger.shown(address.chat_id, row)
 
     def _facts(self, address: ConversationAddress, row: WebMessage) -> Facts:
         row = self._now(address, row)
-        message, redactor = row.message, self._shown.redactor()
+        message, redactor = row.message, self.shown.redactor()
         if redactor.suspects(message.text):  # here, where marks move with the words
             message = without_secrets(message, redactor)
         return {

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from aouo.app.services import configured, key_missing
 from aouo.config.file import look_at
 from aouo.config.settings import Settings
-from aouo.dashboard.endpoints import Conflict, Endpoint
+from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.examining import examine
 from aouo.dashboard.shown import Shown
+from aouo.facts.errors import Refused
 from aouo.facts.ports import iso
 from aouo.plumbing.verbs import Facts
 
@@ -21,24 +22,26 @@ def doctor(shown: Shown) -> Sequence[Endpoint]:
     last: Facts = {}
 
     async def about() -> Facts:
+        """What the checks ask, and what they found last."""
         settings = await asyncio.to_thread(_settings, shown)
         return {"asks": list(_asks(settings)), "runs": alone.locked(), "last": last or None}
 
     async def run(fast: bool = False) -> Facts:
-        """Run the checks; `fast` leaves out what needs the network."""
+        """Run the checks of `aouo doctor`; they end.
+
+        `fast` leaves out what needs the network.
+        """
         nonlocal last
         if alone.locked():
-            raise Conflict("The checks run already; wait for their end.")
+            raise Refused("The checks run already; wait for their end.")
         async with alone:
             found = await examine(shown.home, shown.environ, fast=fast)
             last = {**found, "fast": fast, "at": iso(shown.clock.now())}
             return last
 
     return (
-        Endpoint("GET", "/api/doctor", "What the checks ask, and what they found last.", about),
-        Endpoint(
-            "POST", "/api/doctor", "Run the checks of `aouo doctor`; they end.", run, body=True
-        ),
+        Endpoint("GET", "/api/doctor", about),
+        Endpoint("POST", "/api/doctor", run, body=True),
     )
 
 

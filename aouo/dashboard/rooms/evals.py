@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound
+from aouo.dashboard.endpoints import Endpoint, NotFound
 from aouo.dashboard.eval_runs import EvalRuns
 from aouo.dashboard.shown import Shown
+from aouo.facts.errors import Refused
 from aouo.packs.evals import cases
 from aouo.packs.evals.cases import Eval
 from aouo.plumbing.verbs import Facts
@@ -19,39 +21,27 @@ def evals(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about evals."""
     room = _Room(shown)
     return (
-        Endpoint("GET", "/api/evals", "The run of evals that goes on, or null.", room.running),
-        Endpoint(
-            "GET",
-            "/api/packs/{pack}/evals",
-            "A pack's evals, and how each ended since the bot was started.",
-            room.listed,
-        ),
-        Endpoint(
-            "POST",
-            "/api/packs/{pack}/evals/run",
-            "Begin to run a pack's evals with a scripted model, in a process of its own.",
-            room.run,
-            body=True,
-        ),
-        Endpoint(
-            "POST",
-            "/api/packs/{pack}/evals/stop",
-            "Stop the run of a pack's evals.",
-            room.stop,
-        ),
+        Endpoint("GET", "/api/evals", room.running),
+        Endpoint("GET", "/api/packs/{pack}/evals", room.listed),
+        Endpoint("POST", "/api/packs/{pack}/evals/run", room.run, body=True),
+        Endpoint("POST", "/api/packs/{pack}/evals/stop", room.stop),
     )
 
 
+@dataclass(eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
-        self._runs = EvalRuns(shown.home.path, shown.clock)
+    shown: Shown
+
+    def __post_init__(self) -> None:
+        self._runs = EvalRuns(self.shown.home.path, self.shown.clock)
 
     async def running(self) -> Facts:
+        """The run of evals that goes on, or null."""
         return {"running": self._runs.running}
 
     async def listed(self, pack: str) -> Facts:
-        one = self._shown.pack(pack)
+        """A pack's evals, and how each ended since the bot was started."""
+        one = self.shown.pack(pack)
         there, problems = await asyncio.to_thread(cases.load, one.folder)
         last = self._runs.last(one.name)
         return {
@@ -62,20 +52,24 @@ class _Room:
         }
 
     async def run(self, pack: str, name: str = "") -> Facts:
-        """Run the evals of this name; "" = all of the pack."""
-        bot, one = self._shown.bot, self._shown.pack(pack)
+        """Begin to run a pack's evals with a scripted model, in a process of its own.
+
+        `name` is that of the evals to run, "" = all of the pack.
+        """
+        bot, one = self.shown.bot, self.shown.pack(pack)
         there, _ = await asyncio.to_thread(cases.load, one.folder)
         wanted = [each for each in there if name in ("", each.name)]
         if not wanted and name:
             raise NotFound(f"There is no eval {name!r} in {one.name}.")
         scripted = [each for each in wanted if each.model == "scripted"]
         if not wanted:
-            raise Conflict(f"{one.name} has no eval that can be run.")
+            raise Refused(f"{one.name} has no eval that can be run.")
         if not scripted:
-            raise Conflict(f"“{wanted[0].name}” {_REAL}.")
+            raise Refused(f"“{wanted[0].name}” {_REAL}.")
         return self._runs.begin(one, scripted, bot)
 
     async def stop(self, pack: str) -> Facts:
+        """Stop the run of a pack's evals."""
         await self._runs.stop(pack)
         return await self.running()
 

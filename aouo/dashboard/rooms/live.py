@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from aouo.dashboard.endpoints import Endpoint, Frame, Frames
+from aouo.dashboard.endpoints import Endpoint, Frame
 from aouo.dashboard.shown import Shown
 from aouo.plumbing.changes import Look, changes, look_of
 
@@ -30,15 +30,8 @@ def live(shown: Shown) -> Sequence[Endpoint]:
             async for _ in looks:
                 yield Frame("changed", {})
 
-    async def follow() -> Frames:
-        return Frames(frames())
+    async def follow() -> AsyncGenerator[Frame]:
+        """An event `changed` each time that something stored has changed."""
+        return frames()
 
-    return (
-        Endpoint(
-            "GET",
-            "/api/live",
-            "An event `changed` each time that something stored has changed.",
-            follow,
-            gives="frames",
-        ),
-    )
+    return (Endpoint("GET", "/api/live", follow, gives="frames"),)

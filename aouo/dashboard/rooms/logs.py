@@ -6,11 +6,12 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
-from aouo.dashboard.endpoints import Conflict, Endpoint, NotShown, number, option, phrase
+from aouo.dashboard.endpoints import Endpoint, NotShown, number, option, phrase
 from aouo.dashboard.shown import Shown
+from aouo.facts.errors import Refused
 from aouo.plumbing.log_reading import Line, Piece, Spot, newer, older
 from aouo.plumbing.verbs import Facts
 
@@ -36,11 +37,13 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
     async def read(
         pack: str, whose: str, level: str, text: str, before: str, after: str, lines: int
     ) -> Facts:
+        """Lines of the log, the newest ones, or those before or after a spot that an answer named;
+        each answer looks through so many bytes, and may hold fewer lines, or none."""
         if before and after:
             raise NotShown("Say before or after, not both.")
         written = json.dumps(text, ensure_ascii=False)[1:-1]  # as it stands in a line
         texts = (text.casefold(), written.casefold())
-        wanted = _Wanted(pack, whose == "only", level, texts)
+        wanted = partial(_is_wanted, pack, whose == "only", level, texts)
         spot = _spot(before or after)
         file = shown.home.log_file
 
@@ -52,42 +55,25 @@ def logs(shown: Shown) -> Sequence[Endpoint]:
         try:
             return await asyncio.to_thread(found)
         except OSError as error:
-            raise Conflict(f"The log cannot be read: {error.strerror}.") from error
+            raise Refused(f"The log cannot be read: {error.strerror}.") from error
 
-    return (
-        Endpoint(
-            "GET",
-            "/api/logs",
-            "Lines of the log, the newest ones, or those before or after a spot that an answer "
-            "named; each answer looks through so many bytes, and may hold fewer lines, or none.",
-            read,
-            _PARAMETERS,
-        ),
-    )
+    return (Endpoint("GET", "/api/logs", read, _PARAMETERS),)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which lines are wanted: of a pack, "" = of any; with one of `texts`, folded."""
-
-    pack: str
-    only: bool
-    level: str
-    texts: tuple[str, str]
-
-    def __call__(self, line: Line) -> bool:
-        folded = line.text.casefold() if self.texts[0] else ""
-        if not any(text in folded for text in self.texts):
-            return False
-        if self.level == _LEVELS[0] and not self.pack:
-            return True
-        levels = _LEVELS[_LEVELS.index(self.level) :]
-        if levels != _LEVELS and not any(f'"{level}"' in line.text for level in levels):
-            return False  # without reading it: most lines are not
-        said = told(line)
-        if levels != _LEVELS and said["level"] not in levels:
-            return False
-        return not self.pack or said["pack"] == self.pack or not (said["pack"] or self.only)
+def _is_wanted(pack: str, only: bool, level: str, texts: tuple[str, str], line: Line) -> bool:
+    """Whether a line is of a pack, "" = of any, of a level, and has one of `texts`, folded."""
+    folded = line.text.casefold() if texts[0] else ""
+    if not any(text in folded for text in texts):
+        return False
+    if level == _LEVELS[0] and not pack:
+        return True
+    levels = _LEVELS[_LEVELS.index(level) :]
+    if levels != _LEVELS and not any(f'"{each}"' in line.text for each in levels):
+        return False  # without reading it: most lines are not
+    said = told(line)
+    if levels != _LEVELS and said["level"] not in levels:
+        return False
+    return not pack or said["pack"] == pack or not (said["pack"] or only)
 
 
 def _spot(written: str) -> Spot | None:

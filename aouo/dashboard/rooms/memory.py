@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aouo.dashboard.endpoints import Conflict, Endpoint, NotFound, NotShown
+from aouo.dashboard.endpoints import Endpoint, NotFound, NotShown
 from aouo.dashboard.excerpts import beginning
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.whose import checked, described
-from aouo.facts.errors import ToolFailed
+from aouo.facts.errors import Refused, ToolFailed
 from aouo.facts.history import Cause, Version
 from aouo.facts.ids import ulid
 from aouo.memory.difference import difference
@@ -34,72 +34,53 @@ def memory(shown: Shown) -> Sequence[Endpoint]:
     room = _Room(shown)
     address = "/api/packs/{pack}/memory"
     return (
-        Endpoint("GET", address, "Whose memory a pack has.", room.people),
-        Endpoint(
-            "GET",
-            f"{address}/{{tenant}}",
-            "The memory files of one person or group, and how they changed.",
-            room.files,
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/{{tenant}}/versions/{{number}}",
-            "One change: what was there, what is new, and where it came from.",
-            room.version,
-        ),
-        Endpoint(
-            "POST",
-            f"{address}/{{tenant}}/files/{{file}}",
-            "Replace a file's text by the owner's; refused if it is not what they read.",
-            room.edit,
-            body=True,
-        ),
-        Endpoint(
-            "POST",
-            f"{address}/{{tenant}}/undo",
-            "Take the newest change back, as `/memory undo` does.",
-            room.undo,
-            body=True,
-        ),
+        Endpoint("GET", address, room.people),
+        Endpoint("GET", f"{address}/{{tenant}}", room.files),
+        Endpoint("GET", f"{address}/{{tenant}}/versions/{{number}}", room.version),
+        Endpoint("POST", f"{address}/{{tenant}}/files/{{file}}", room.edit, body=True),
+        Endpoint("POST", f"{address}/{{tenant}}/undo", room.undo, body=True),
     )
 
 
+@dataclass(slots=True, eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    shown: Shown
 
     async def people(self, pack: str) -> Facts:
+        """Whose memory a pack has."""
         folders = await self._folders(pack)
         sizes = await asyncio.to_thread(_sizes, folders)
-        people = await described(self._shown, await self._tenants(pack, folders))
+        people = await described(self.shown, await self._tenants(pack, folders))
         return {"people": [{**one, "bytes": sizes.get(one["tenant"], 0)} for one in people]}
 
     async def files(self, pack: str, tenant: str) -> Facts:
+        """The memory files of one person or group, and how they changed."""
         files = await self._files_of(pack, tenant)
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             changes = await snapshot.ask(history.changes(pack, tenant))
             newest = await snapshot.ask(history.newest(pack, tenant))
         told = await self._told(files, newest)
-        (whose,) = await described(self._shown, [tenant])
+        (whose,) = await described(self.shown, [tenant])
         people = await described(
-            self._shown, [f"tg_{person}" for person in {one.person for one in changes} if person]
+            self.shown, [f"tg_{person}" for person in {one["person"] for one in changes} if person]
         )
         labels = {one["tenant"]: one["label"] for one in people}
         return {
             **whose,
             "files": told,
             "changes": [
-                {**asdict(one), "person": labels.get(f"tg_{one.person}", one.person)}
+                {**one, "person": labels.get(f"tg_{one['person']}", one["person"])}
                 for one in changes
             ],
             "undo": history.undoable(changes),
-            "editable": self._shown.runtime is not None,
+            "editable": self.shown.runtime is not None,
         }
 
     async def version(self, pack: str, tenant: str, number: str) -> Facts:
+        """One change: what was there, what is new, and where it came from."""
         await self._files_of(pack, tenant)
         wanted = int(number) if number.isascii() and number.isdecimal() and len(number) < 16 else 0
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             version = await snapshot.ask(history.version(pack, tenant, wanted))
             if version is None:
                 raise NotFound("This change is not kept any more.")
@@ -114,83 +95,89 @@ class _Room:
         return await asyncio.to_thread(self._version, version, words, lines)
 
     async def edit(self, pack: str, tenant: str, file: str, text: str, version: str) -> Facts:
-        """Replace a file's text; `version` is that of the text which the owner read."""
+        """Replace a file's text by the owner's; refused if it is not what they read.
+
+        `version` is that of the text which the owner read.
+        """
         files = await self._files_of(pack, tenant)
         name = _file(files, file)
         (there,) = await self._told(files, {}, name)
         if there["locked"]:
-            raise Conflict(f"{name}: {there['locked']}")
+            raise Refused(f"{name}: {there['locked']}")
         size = len(text.encode())
         if size > files.max_bytes:
             raise NotShown(
                 f"{name} would hold {size:,} bytes; at most {files.max_bytes:,} fit. Shorten it."
             )
-        keeping = self._shown.bot.app.shared.keeping
+        keeping = self.shown.bot.app.shared.keeping
         try:
             changed = await keeping.write(pack, tenant, name, text, version, self._cause("hand"))
         except ChangedMeanwhile as error:
-            raise Conflict(
+            raise Refused(
                 f"{error} Nothing was saved, and your text is still here: look at what is there "
                 "now, then save again."
             ) from error
         except ToolFailed as error:
-            raise Conflict(f"{name} cannot be written: {error}") from error
+            raise Refused(f"{name} cannot be written: {error}") from error
         return {"changed": changed, **await self.files(pack, tenant)}
 
     async def undo(self, pack: str, tenant: str, version: int) -> Facts:
-        """Take a change back; `version` is the one that the owner saw as the newest."""
+        """Take the newest change back, as `/memory undo` does.
+
+        `version` is the one that the owner saw as the newest.
+        """
         await self._files_of(pack, tenant)
-        keeping = self._shown.bot.app.shared.keeping
+        keeping = self.shown.bot.app.shared.keeping
         try:
             undone, edited = await keeping.undo(
                 pack, tenant, self._cause("undo"), call_id=f"page:{ulid()}", wanted=version
             )
         except ToolFailed as error:
-            raise Conflict(f"Nothing was undone: {error}") from error
+            raise Refused(f"Nothing was undone: {error}") from error
         if undone:
             return {"undone": undone, **await self.files(pack, tenant)}
         if edited:
-            raise Conflict(text("memory.not-undone-edited", names=", ".join(edited)))
-        raise Conflict("Nothing was undone: this is not the newest change any more.")
+            raise Refused(text("memory.not-undone-edited", names=", ".join(edited)))
+        raise Refused("Nothing was undone: this is not the newest change any more.")
 
     def _cause(self, origin: Literal["hand", "undo"]) -> Cause:
-        return Cause(origin, person=self._shown.owner().id, platform="web")
+        return Cause(origin, person=self.shown.owner().id, platform="web")
 
     async def _folders(self, pack: str) -> dict[str, Path]:
         """Return where each tenant's memory lies; a bot that runs has it in order first."""
-        there, runtime = self._shown.pack(pack), self._shown.runtime
-        owner = self._shown.owner().data_name
+        there, runtime = self.shown.pack(pack), self.shown.runtime
+        owner = self.shown.owner().data_name
 
         def look() -> dict[str, Path]:
             if runtime is not None:
                 runtime.app.shared.stores.private(pack, owner)
-            return private_folders(self._shown.home, there)
+            return private_folders(self.shown.home, there)
 
         try:
             return await asyncio.to_thread(look)
         except ToolFailed as error:
-            raise Conflict(str(error)) from error
+            raise Refused(str(error)) from error
 
     async def _tenants(self, pack: str, folders: dict[str, Path]) -> list[str]:
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             changed = await snapshot.ask(history.tenants(pack))
-        return [self._shown.owner().data_name, *sorted({*folders, *changed})]
+        return [self.shown.owner().data_name, *sorted({*folders, *changed})]
 
     async def _files_of(self, pack: str, tenant: str) -> MemoryFiles:
-        """Return the files of somebody whom the pack knows. Raises: NotFound, Conflict."""
+        """Return the files of somebody whom the pack knows. Raises: NotFound, Refused."""
         folders = await self._folders(pack)
         if checked(tenant) not in await self._tenants(pack, folders):
             raise NotFound("The pack remembers nothing of them.")
-        runtime = self._shown.runtime
+        runtime = self.shown.runtime
         if runtime is not None:
             keeping = runtime.app.shared.keeping
             await keeping.settle_open(pack, tenant)
             return keeping.files(pack, tenant)
-        folder = folders.get(tenant, self._shown.home.private_folder(pack, tenant))
-        return Memories(self._shown.library, lambda pack, tenant: folder).files(pack, tenant)
+        folder = folders.get(tenant, self.shown.home.private_folder(pack, tenant))
+        return Memories(self.shown.library, lambda pack, tenant: folder).files(pack, tenant)
 
     async def _told(self, files: MemoryFiles, newest: dict[str, str], *names: str) -> list[Facts]:
-        clean = self._shown.redactor().text
+        clean = self.shown.redactor().text
 
         def told() -> list[Facts]:
             return [_told(files, name, newest, clean) for name in names or files.names]
@@ -198,7 +185,7 @@ class _Room:
         return await asyncio.to_thread(told)
 
     def _version(self, version: Version, words: str, lines: dict[str, str]) -> Facts:
-        redactor, cause = self._shown.redactor(), version.cause
+        redactor, cause = self.shown.redactor(), version.cause
         return {
             "id": version.id,
             "file": version.file,

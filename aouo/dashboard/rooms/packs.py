@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.shown import Shown
@@ -24,6 +24,7 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
     folders = _Folders(shown)
 
     async def every() -> Facts:
+        """What `aouo pack list --json` says, and which installs and upgrades wait."""
         async with shown.snapshot() as snapshot:
             changes = await snapshot.ask(installs.UNSETTLED)
         return {
@@ -33,6 +34,7 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         }
 
     async def one(pack: str) -> Facts:
+        """What `aouo pack info --json` says."""
         library = shown.library()
         if pack not in library.packs and pack in library.broken:
             return {"name": pack, "loads": False, "problems": library.broken[pack]}
@@ -51,13 +53,8 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         }
 
     return (
-        Endpoint(
-            "GET",
-            "/api/packs",
-            "What `aouo pack list --json` says, and which installs and upgrades wait.",
-            every,
-        ),
-        Endpoint("GET", "/api/packs/{pack}", "What `aouo pack info --json` says.", one),
+        Endpoint("GET", "/api/packs", every),
+        Endpoint("GET", "/api/packs/{pack}", one),
     )
 
 
@@ -73,19 +70,21 @@ def _facts(pack: Pack, trusted: Mapping[str, str]) -> Facts:
     }
 
 
+@dataclass(eq=False)
 class _Folders:
     """Looks into packs' folders, and remembers for a few seconds what was there: pages ask each
     time that something was stored, and all files are read for an answer."""
 
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    shown: Shown
+
+    def __post_init__(self) -> None:
         self._alone = asyncio.Lock()
-        self._library = shown.library()
+        self._library = self.shown.library()
         self._found: dict[str, tuple[float, Facts]] = {}
 
     async def unread(self) -> Facts:
         """Say by pack why what runs differs from its folder; {} while no bot runs."""
-        runtime = self._shown.runtime
+        runtime = self.shown.runtime
         if runtime is None:
             return {}
 
@@ -99,13 +98,13 @@ class _Folders:
         """Say what a pack is, as its card does. Raises: PackError."""
 
         async def look() -> Facts:
-            return await asyncio.to_thread(_facts, pack, self._shown.trusted_keys())
+            return await asyncio.to_thread(_facts, pack, self.shown.trusted_keys())
 
         return await self._recent(pack.name, look)
 
     async def _recent(self, name: str, look: Callable[[], Awaitable[Facts]]) -> Facts:
         async with self._alone:
-            now_s, library = self._shown.clock.monotonic_s(), self._shown.library()
+            now_s, library = self.shown.clock.monotonic_s(), self.shown.library()
             if library is not self._library:
                 self._library = library
                 self._found.clear()

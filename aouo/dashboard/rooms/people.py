@@ -15,12 +15,9 @@ def people(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoint about people."""
 
     async def labels() -> Facts:
+        """What people are called, by their ids on the platform."""
         async with shown.snapshot() as snapshot:
             names = await snapshot.ask(NAMES)
         return {"labels": {person: called(person, name) for person, name in names.items()}}
 
-    return (
-        Endpoint(
-            "GET", "/api/people", "What people are called, by their ids on the platform.", labels
-        ),
-    )
+    return (Endpoint("GET", "/api/people", labels),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
@@ -22,7 +22,6 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
 from aouo.store import schedule_report
-from aouo.store.schedule_report import Watched
 from aouo.triggers.schedules import HISTORY, PROMPT_CHARS
 from aouo.triggers.ticking import run_of
 from aouo.triggers.watching import FAILURES
@@ -40,7 +39,6 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
         Endpoint(
             "GET",
             "/api/schedules",
-            f"The schedules, {PAGE} of them: what comes next first; the watches; the heartbeat.",
             room.listed,
             (
                 phrase("pack", "Of this pack only."),
@@ -50,29 +48,15 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
         Endpoint(
             "GET",
             "/api/schedules/{schedule}",
-            "One schedule: when it comes next, what it asks then, and its newest runs.",
             room.one,
             (
                 number("times", 1, 50, 5, "How many due times."),
                 number("runs", 1, 500, HISTORY, "How many runs."),
             ),
         ),
-        Endpoint(
-            "POST",
-            "/api/schedules/{schedule}/switch",
-            "Switch a schedule on or off.",
-            room.switch,
-            body=True,
-        ),
-        Endpoint(
-            "POST",
-            "/api/schedules/{schedule}/run",
-            "File a run of a schedule; when it comes by itself stays as it is.",
-            room.run,
-        ),
-        Endpoint(
-            "DELETE", "/api/schedules/{schedule}", "Remove a schedule and its history.", room.remove
-        ),
+        Endpoint("POST", "/api/schedules/{schedule}/switch", room.switch, body=True),
+        Endpoint("POST", "/api/schedules/{schedule}/run", room.run),
+        Endpoint("DELETE", "/api/schedules/{schedule}", room.remove),
     )
 
 
@@ -81,6 +65,7 @@ class _Room:
     shown: Shown
 
     async def listed(self, pack: str, skip: int) -> Facts:
+        """The schedules, 100 of them: what comes next first; the watches; the heartbeat."""
         async with self.shown.snapshot() as snapshot:
             rows = await snapshot.ask(schedule_report.listed(pack, skip, PAGE + 1))
             watched = await snapshot.ask(schedule_report.watched(pack))
@@ -103,6 +88,7 @@ class _Room:
         }
 
     async def one(self, schedule: str, times: int, runs: int) -> Facts:
+        """One schedule: when it comes next, what it asks then, and its newest runs."""
         async with self.shown.snapshot() as snapshot:
             row = await snapshot.ask(schedule_report.one(schedule))
             past = await snapshot.ask(schedule_report.runs(schedule, runs + 1))
@@ -121,12 +107,15 @@ class _Room:
         return await asyncio.to_thread(told)
 
     async def switch(self, schedule: str, on: bool) -> Facts:
+        """Switch a schedule on or off."""
         return await self._do("cron_switch", id=schedule, on=on)
 
     async def run(self, schedule: str) -> Facts:
+        """File a run of a schedule; when it comes by itself stays as it is."""
         return {**await self._do("cron_run", id=schedule), "off": self._why_off}
 
     async def remove(self, schedule: str) -> Facts:
+        """Remove a schedule and its history."""
         return await self._do("cron_remove", id=schedule)
 
     async def _do(self, name: str, **arguments: str | bool) -> Facts:
@@ -198,8 +187,9 @@ def _run(run: ScheduleRun, turn: str) -> Facts:
     return {**asdict(run), "outcome": outcome, "turn": turn}
 
 
-def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:
-    known = {(one.pack, one.id): one for one in found}
+def _watches(
+    packs: Sequence[Pack], known: Mapping[tuple[str, str], tuple[int, str, str]]
+) -> list[Facts]:
     return [
         _watch(pack, watch, known.get((pack.name, watch.id)))
         for pack in packs
@@ -207,13 +197,13 @@ def _watches(packs: Sequence[Pack], found: Sequence[Watched]) -> list[Facts]:
     ]
 
 
-def _watch(pack: Pack, watch: Watch, found: Watched | None) -> Facts:
-    failures = found.failures if found else 0
+def _watch(pack: Pack, watch: Watch, found: tuple[int, str, str] | None) -> Facts:
+    failures, why, next_look = found or (0, "", "")
     what = "rows" if watch.sql else "file" if watch.file else "url"
     if not pack.manifest.permissions.cron:
         said = text("unasked.watch-forbidden")
-    elif found and failures:
-        said = watch_fails(pack.name, watch.id, failures, found.why, is_off=failures >= FAILURES)
+    elif failures:
+        said = watch_fails(pack.name, watch.id, failures, why, is_off=failures >= FAILURES)
     else:
         said = text("unasked.watch-on" if found else "unasked.watch-new")
     return {
@@ -223,5 +213,5 @@ def _watch(pack: Pack, watch: Watch, found: Watched | None) -> Facts:
         "looks_at": text(f"unasked.looks-{what}"),
         "failures": failures,
         "state": said,
-        "next_look": found.next_look if found and failures < FAILURES else "",
+        "next_look": next_look if failures < FAILURES else "",
     }

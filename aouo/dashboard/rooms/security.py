@@ -18,7 +18,7 @@ from aouo.packs.summary import summarize
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.store import audit_report, grants, off_record
-from aouo.store.audit_report import Refusal, Use
+from aouo.store.audit_report import Use
 from aouo.store.grants import Grant
 from aouo.words.packs import permissions_card
 
@@ -29,39 +29,30 @@ _ENDS = {"EXECUTED": "done", "FAILED": "failed", "BLOCKED": "refused"}
 
 def security(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about what is allowed."""
-    cards = _Cards()
+    known: dict[str, tuple[Pack, Facts]] = {}
 
     async def overview() -> Facts:
+        """The fence, grants, how packs' calls ended, and when something was off the record."""
         return await _overview(shown)
 
     async def permissions(pack: str) -> Facts:
-        return await _permissions(shown, await cards.of(shown.pack(pack)))
+        """What a pack asks for, what it used, and what it was refused."""
+        there = shown.pack(pack)
+        if pack not in known or known[pack][0] is not there:  # read once for each loaded pack
+            known[pack] = there, await asyncio.to_thread(_card, there)
+        return await _permissions(shown, known[pack][1])
 
     async def revoke(grant: str) -> Facts:
+        """Take back what was allowed for good."""
         try:
             return {"revoked": _told(await shown.bot.app.deciding.revoke(grant))}
         except LookupError:
             raise NotFound("There is no such grant any more.") from None
 
     return (
-        Endpoint(
-            "GET",
-            "/api/security",
-            "The fence, grants, how packs' calls ended, and when something was off the record.",
-            overview,
-        ),
-        Endpoint(
-            "GET",
-            "/api/packs/{pack}/permissions",
-            "What a pack asks for, what it used, and what it was refused.",
-            permissions,
-        ),
-        Endpoint(
-            "POST",
-            "/api/grants/{grant}/revoke",
-            "Take back what was allowed for good.",
-            revoke,
-        ),
+        Endpoint("GET", "/api/security", overview),
+        Endpoint("GET", "/api/packs/{pack}/permissions", permissions),
+        Endpoint("POST", "/api/grants/{grant}/revoke", revoke),
     )
 
 
@@ -96,21 +87,8 @@ async def _permissions(shown: Shown, asked: Facts) -> Facts:
     }
 
 
-def _refused(refusals: Iterable[Refusal], redactor: Redactor) -> list[Facts]:
-    return [{**asdict(one), "reason": excerpt(redactor, one.reason)} for one in refusals]
-
-
-class _Cards:
-    """What packs ask for, as their cards word it; read once for each loaded pack."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[Pack, Facts]] = {}
-
-    async def of(self, pack: Pack) -> Facts:
-        known = self._known.get(pack.name)
-        if known is None or known[0] is not pack:
-            known = self._known[pack.name] = pack, await asyncio.to_thread(_card, pack)
-        return known[1]
+def _refused(refusals: Iterable[Facts], redactor: Redactor) -> list[Facts]:
+    return [{**one, "reason": excerpt(redactor, one["reason"])} for one in refusals]
 
 
 def _told(grant: Grant) -> Facts:
@@ -118,7 +96,11 @@ def _told(grant: Grant) -> Facts:
 
 
 def _card(pack: Pack) -> Facts:
-    """Raises: PackError, if its folder cannot be read any more."""
+    """Return what a pack asks for, as its card words it.
+
+    Raises:
+        PackError: its folder cannot be read any more.
+    """
     summary = summarize(pack)
     asked = pack.manifest.permissions
     told = "\n".join(part.text for part in render(permissions_card(summary), limit=_CARD_CHARS))

@@ -13,11 +13,12 @@ from aouo.config.catalogue import keys_in
 from aouo.config.changing import change, put_back, read_tree, version_of
 from aouo.config.file import ConfigBroken, Loaded, check_start, look_at
 from aouo.config.keys import differing, plain
-from aouo.dashboard.configuration import InForce, as_problem, configuration
-from aouo.dashboard.endpoints import Answer, Conflict, Endpoint
+from aouo.dashboard.configuration import as_problem, configuration
+from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.losing import losses
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.wishes import BY_HAND, NotTaken, checked
+from aouo.facts.errors import Refused
 from aouo.plumbing.shield import finish
 from aouo.plumbing.verbs import Facts
 
@@ -36,14 +37,20 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
     one_by_one = asyncio.Lock()
 
     async def read() -> Facts:
-        facts = await asyncio.to_thread(lambda: configuration(shown.home, _in_force(shown)))
+        """Every key of the configuration: what it may be, what the file has, what is in force."""
+        facts = await asyncio.to_thread(_told, shown)
         return {"running": shown.runtime is not None, "by_hand": BY_HAND, **facts}
 
-    async def save(version: str, changes: dict[str, Any], anyway: bool = False) -> Facts | Answer:
-        """Save changes by key, null = its default; `version` is that of the file which was read,
-        `anyway`: what would be lost is meant to be."""
+    async def save(
+        version: str, changes: dict[str, Any], anyway: bool = False
+    ) -> Facts | tuple[int, Facts]:
+        """Save changes of the configuration, all or none, and take them up.
+
+        They are by key, null = its default; `version` is that of the file which was read,
+        `anyway`: what would be lost is meant to be.
+        """
         if shown.runtime is None:
-            raise Conflict("No bot runs that could take it up: `aouo config set` saves it.")
+            raise Refused("No bot runs that could take it up: `aouo config set` saves it.")
         async with one_by_one:
             try:
                 return await finish(_save(shown, shown.runtime, changes, version, anyway=anyway))
@@ -51,32 +58,22 @@ def settings(shown: Shown) -> Sequence[Endpoint]:
                 return _refused(refused.problems)
             except _Loses as lost:
                 why = "This would take something away. Save it anyway?"
-                return Answer(409, {"error": why, "losses": list(lost.args)})
+                return 409, {"error": why, "losses": list(lost.args)}
 
     return (
-        Endpoint(
-            "GET",
-            "/api/settings",
-            "Every key of the configuration: what it may be, what the file has, what is in force.",
-            read,
-        ),
-        Endpoint(
-            "POST",
-            "/api/settings",
-            "Save changes of the configuration, all or none, and take them up.",
-            save,
-            body=True,
-        ),
+        Endpoint("GET", "/api/settings", read),
+        Endpoint("POST", "/api/settings", save, body=True),
     )
 
 
-def _in_force(shown: Shown) -> InForce:
+def _told(shown: Shown) -> Facts:
     if shown.runtime is None:
         loaded = look_at(shown.home.path, shown.environ)
-        return InForce(loaded.settings, shown.environ, shown.redactor(), loaded.problems)
-    reloading = shown.runtime.reloading
-    problems: Sequence[str] = reloading.facts["problems"]
-    return InForce(reloading.running, shown.environ, shown.redactor(), problems)
+        settings, problems = loaded.settings, loaded.problems
+    else:
+        reloading = shown.runtime.reloading
+        settings, problems = reloading.running, reloading.facts["problems"]
+    return configuration(shown.home, settings, shown.environ, shown.redactor(), problems)
 
 
 async def _save(shown: Shown, bot: Runtime, changes: Facts, version: str, *, anyway: bool) -> Facts:
@@ -124,9 +121,9 @@ def _written(
     return before, loaded, version_of(home)
 
 
-def _refused(problems: Sequence[str]) -> Answer:
+def _refused(problems: Sequence[str]) -> tuple[int, Facts]:
     """Answer with every problem, by its key; nothing was written."""
     told = [as_problem(problem) for problem in problems]
     more = "" if len(told) == 1 else f" and {len(told) - 1} more"
     first = ": ".join(filter(None, (told[0]["key"], told[0]["text"])))
-    return Answer(400, {"error": f"Nothing was saved: {first}{more}.", "problems": told})
+    return 400, {"error": f"Nothing was saved: {first}{more}.", "problems": told}

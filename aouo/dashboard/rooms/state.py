@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aouo.dashboard.endpoints import Answer, Endpoint
+from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.shown import Shown
 from aouo.plumbing.verbs import Facts
 
@@ -12,20 +12,16 @@ from aouo.plumbing.verbs import Facts
 def state(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about the process."""
 
-    async def health() -> Answer:
+    async def health() -> tuple[int, Facts]:
+        """Whether messages come in, are worked on and go out."""
         facts = await shown.health()
-        return Answer(200 if facts["ok"] else 503, facts)
+        return 200 if facts["ok"] else 503, facts
 
     async def status() -> Facts:
+        """How the running bot is."""
         return await shown.status()
 
     return (
-        Endpoint(
-            "GET",
-            "/healthz",
-            "Whether messages come in, are worked on and go out.",
-            health,
-            needs_token=False,
-        ),
-        Endpoint("GET", "/api/status", "How the running bot is.", status),
+        Endpoint("GET", "/healthz", health, needs_token=False),
+        Endpoint("GET", "/api/status", status),
     )

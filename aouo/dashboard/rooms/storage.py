@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -31,7 +31,6 @@ from aouo.packs.data.browsing import (
     browsing,
 )
 from aouo.packs.data.row_keys import KEY_CHARS
-from aouo.packs.data.rows import Table
 from aouo.packs.databases import databases_of, tenant_in
 from aouo.plumbing.shield import finish
 from aouo.plumbing.verbs import Facts
@@ -72,32 +71,14 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about packs' databases."""
     room = _Room(shown)
     address = "/api/packs/{pack}/storage"
-    whole = "All rows, or those that are filtered, as a file: up to a million, as they are stored."
     return (
-        Endpoint(
-            "GET", address, "The databases of a pack: one, or one of each person.", room.databases
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/tables",
-            "The tables, with columns and counts.",
-            room.tables,
-            (_WHOSE,),
-        ),
-        Endpoint(
-            "GET",
-            f"{address}/rows",
-            "A page of rows; long cells are cut, with their size said.",
-            room.rows,
-            _PAGE,
-        ),
-        Endpoint(
-            "GET", f"{address}/cell", "A whole cell, up to a million characters.", room.cell, _CELL
-        ),
+        Endpoint("GET", address, room.databases),
+        Endpoint("GET", f"{address}/tables", room.tables, (_WHOSE,)),
+        Endpoint("GET", f"{address}/rows", room.rows, _PAGE),
+        Endpoint("GET", f"{address}/cell", room.cell, _CELL),
         Endpoint(
             "GET",
             f"{address}/export",
-            whole,
             room.export,
             (*_KEPT, option("kind", tuple(FORMATS), "The format.")),
             gives="file",
@@ -105,17 +86,20 @@ def storage(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
+@dataclass(eq=False)
 class _Room:
     """Looks into packs' databases in threads, few at the same time."""
 
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    shown: Shown
+
+    def __post_init__(self) -> None:
         self._free = asyncio.Semaphore(LOOKS)
 
     async def databases(self, pack: str) -> Facts:
-        manifest = self._shown.pack(pack).manifest
-        files = await asyncio.to_thread(_sizes, self._shown, pack)
-        people = await described(self._shown, files)
+        """The databases of a pack: one, or one of each person."""
+        manifest = self.shown.pack(pack).manifest
+        files = await asyncio.to_thread(_sizes, self.shown, pack)
+        people = await described(self.shown, files)
         seen = manifest.schema.scope == "person"
         return {
             "scope": manifest.schema.scope,
@@ -126,8 +110,9 @@ class _Room:
         }
 
     async def tables(self, pack: str, tenant: str) -> Facts:
+        """The tables, with columns and counts."""
         made = await self._look(pack, tenant, lambda look: look.tables())
-        return {"tables": [_table(*one) for one in made]}
+        return {"tables": made}
 
     async def rows(
         self,
@@ -142,9 +127,10 @@ class _Room:
         after: str,
         limit: int,
     ) -> Facts:
+        """A page of rows; long cells are cut, with their size said."""
         falling = order == "falling"
         wanted = Wanted(table, column, how, text, sort, falling, after, limit, _READ_CHARS)
-        clean = self._shown.redactor().text
+        clean = self.shown.redactor().text
 
         def read(look: Browsing) -> Facts:
             page = look.page(wanted)
@@ -153,7 +139,8 @@ class _Room:
         return await self._look(pack, tenant, read)
 
     async def cell(self, pack: str, tenant: str, table: str, column: str, key: str) -> Facts:
-        clean = self._shown.redactor().text
+        """A whole cell, up to a million characters."""
+        clean = self.shown.redactor().text
         return await self._look(
             pack, tenant, lambda look: whole_cell(look.cell(table, column, key), clean)
         )
@@ -161,6 +148,7 @@ class _Room:
     async def export(
         self, pack: str, tenant: str, table: str, column: str, how: How, text: str, kind: Format
     ) -> Download:
+        """All rows, or those that are filtered, as a file: up to a million, as they are stored."""
         wanted = Wanted(table, column, how, text, limit=_EXPORT_ROWS)
         number = await self._look(pack, tenant, lambda look: look.count(wanted))
         if number is None:
@@ -176,7 +164,7 @@ class _Room:
     ) -> AsyncGenerator[bytes]:
         """Yield all rows in order, from the first `page` on; each part is one state of the
         database, which is free between the parts, however slowly they are fetched."""
-        clean = self._shown.redactor().text
+        clean = self.shown.redactor().text
         yield head(kind, wanted.table, page.columns)
         begun = False
         while True:
@@ -195,8 +183,8 @@ class _Room:
             NotFound: there is no such pack, database, table, column or row.
             PackError, TooMuchToRead: as `browsing`.
         """
-        self._shown.pack(pack)
-        file = self._shown.home.pack_database(pack, checked(tenant) if tenant else "")
+        self.shown.pack(pack)
+        file = self.shown.home.pack_database(pack, checked(tenant) if tenant else "")
         async with self._free:
             try:
                 return await finish(asyncio.to_thread(_read, file, read))
@@ -218,18 +206,6 @@ def _sizes(shown: Shown, pack: str) -> dict[str, int]:
             part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.is_file()
         )
         for file in databases_of(shown.home, pack)
-    }
-
-
-def _table(table: Table, computed: Sequence[str], rows: int | None) -> Facts:
-    return {
-        "name": table.name,
-        "rows": rows,
-        "columns": [
-            {"name": one.name, "type": one.type, "required": one.required, "key": one.key}
-            for one in table.columns
-        ],
-        "computed": list(computed),
     }
 
 

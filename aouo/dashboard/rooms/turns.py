@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import get_args
 
@@ -16,8 +16,7 @@ from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
 from aouo.store import prompts, traces, turn_lines, turn_texts
 from aouo.store.traces import ToolUse, Trace
-from aouo.store.turn_lines import Wanted
-from aouo.store.turn_texts import CallTexts, Kept
+from aouo.store.turn_texts import Kept
 from aouo.words.models import no_answer_because
 
 _TEXT_CHARS = 2_000
@@ -43,13 +42,16 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about turns."""
 
     async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
+        """Turns, newest first, with what each used; `older` is where the next ones begin."""
         begins, ends = moments(since, until, shown.zone())
-        wanted = Wanted(**like, since=begins, until=ends)
         async with shown.snapshot() as snapshot:
-            found = await snapshot.ask(turn_lines.newest(wanted, limit + 1))
+            found = await snapshot.ask(
+                turn_lines.newest(limit + 1, since=begins, until=ends, **like)
+            )
         return {"turns": found[:limit], "older": found[limit - 1].id if len(found) > limit else ""}
 
     async def one(turn: str) -> Facts:
+        """How one turn went, in time; texts only while it is kept, and long ones cut."""
         async with shown.snapshot() as snapshot:
             line = await snapshot.ask(turn_lines.one(turn))
             if line is None:
@@ -65,26 +67,15 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
         return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
 
     return (
-        Endpoint(
-            "GET",
-            "/api/turns",
-            "Turns, newest first, with what each used; `older` is where the next ones begin.",
-            some,
-            _PARAMETERS,
-        ),
-        Endpoint(
-            "GET",
-            "/api/turns/{turn}",
-            "How one turn went, in time; texts only while it is kept, and long ones cut.",
-            one,
-        ),
+        Endpoint("GET", "/api/turns", some, _PARAMETERS),
+        Endpoint("GET", "/api/turns/{turn}", one),
     )
 
 
 def _told(
     trace: Trace,
     said: Sequence[Kept],
-    calls: dict[str, CallTexts],
+    calls: Mapping[str, Mapping[str, Kept]],
     prompt: Sequence[str],
     redactor: Redactor,
 ) -> Facts:
@@ -93,9 +84,8 @@ def _told(
     for entry, facts in zip(trace.timeline, told["timeline"], strict=True):
         for name in facts.keys() & {"reason", "error"}:
             facts[name] = beginning(redactor, facts[name], _WHY_CHARS)
-        if isinstance(entry, ToolUse) and (texts := calls.get(entry.id)):
-            facts["arguments"] = _cut(texts.arguments, redactor)
-            facts["result"] = _cut(texts.result, redactor)
+        if isinstance(entry, ToolUse):
+            facts |= {name: _cut(text, redactor) for name, text in calls.get(entry.id, {}).items()}
     for one in told["tries"]:
         one["why"] = no_answer_because(one["error"])
     told["prompt"] = [beginning(redactor, text, _PROMPT_CHARS) for text in prompt]
@@ -104,4 +94,5 @@ def _told(
 
 
 def _cut(kept: Kept, redactor: Redactor) -> Facts:
-    return {"text": beginning(redactor, kept.text, _TEXT_CHARS), "chars": kept.chars}
+    text, chars = kept
+    return {"text": beginning(redactor, text, _TEXT_CHARS), "chars": chars}

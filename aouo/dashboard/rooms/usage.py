@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from aouo.dashboard import money
 from aouo.dashboard.endpoints import Download, Endpoint, NotShown, day, number, option
 from aouo.dashboard.excerpts import beginning
-from aouo.dashboard.money import Money
 from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format
 from aouo.dashboard.usage_export import exported
@@ -18,7 +18,6 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
 from aouo.store import turn_lines, turn_sums, usage_days, usage_report
-from aouo.store.turn_sums import RefusedCalls
 from aouo.store.usage_days import Range
 from aouo.store.usage_report import DAYS_MAX
 from aouo.words.models import no_answer_because
@@ -38,26 +37,13 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoints about usage."""
     room = _Room(shown)
     return (
-        Endpoint("GET", "/api/usage", "What was used: calls, tokens and USD.", room.sums, _RANGE),
-        Endpoint("GET", "/api/usage/left", "What is left of each cap and budget today.", room.left),
-        Endpoint(
-            "GET",
-            "/api/usage/prices",
-            "What everything that was asked, or may be, costs, and who says so.",
-            room.prices,
-            _RANGE,
-        ),
-        Endpoint(
-            "GET",
-            "/api/usage/turns",
-            "How turns fared: the slowest, failures of models, live edits, refused calls.",
-            room.turns,
-            _RANGE,
-        ),
+        Endpoint("GET", "/api/usage", room.sums, _RANGE),
+        Endpoint("GET", "/api/usage/left", room.left),
+        Endpoint("GET", "/api/usage/prices", room.prices, _RANGE),
+        Endpoint("GET", "/api/usage/turns", room.turns, _RANGE),
         Endpoint(
             "GET",
             "/api/usage/export",
-            "The rows: one per day, pack, model, person and use.",
             room.export,
             (*_RANGE, option("format", tuple(FORMATS), "How they are written.")),
             gives="file",
@@ -65,48 +51,54 @@ def usage(shown: Shown) -> Sequence[Endpoint]:
     )
 
 
+@dataclass(slots=True, eq=False)
 class _Room:
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
-        self._money = Money(shown)
+    shown: Shown
 
     async def sums(self, **asked: Any) -> Facts:
-        """Return what `aouo usage --json` does."""
+        """What was used: calls, tokens and USD.
+
+        It is what `aouo usage --json` says.
+        """
         facts, days = self._wanted(asked)
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             for name, query in usage_report.queries(days).items():
                 facts[name] = await snapshot.ask(query)
         return facts
 
     async def left(self) -> Facts:
-        return {"limits": await self._money.left()}
+        """What is left of each cap and budget today."""
+        today = self.shown.today.isoformat()
+        return {"limits": await asyncio.to_thread(money.left, self.shown, today)}
 
     async def prices(self, **asked: Any) -> Facts:
+        """What everything that was asked, or may be, costs, and who says so."""
         named, days = self._wanted(asked)
         unpriced: Facts = {}
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             found = await snapshot.ask(usage_days.asked(days))
             if any(one.unpriced for one in found):
                 for name, query in usage_report.unpriced(days).items():
                     unpriced[name] = await snapshot.ask(query)
-        told = await asyncio.to_thread(self._money.prices, found)
+        told = await asyncio.to_thread(money.prices, self.shown, found)
         return {**named, **told, "unpriced": unpriced}
 
     async def turns(self, **asked: Any) -> Facts:
+        """How turns fared: the slowest, failures of models, live edits, refused calls."""
         named, (first, last) = self._wanted(asked)
-        zone = self._shown.zone()
+        zone = self.shown.zone()
         days = moments(date.fromisoformat(first), date.fromisoformat(last), zone)
-        async with self._shown.snapshot() as snapshot:
+        async with self.shown.snapshot() as snapshot:
             sums = await snapshot.ask(turn_sums.sums(*days))
             slowest = await snapshot.ask(turn_lines.slowest(*days, _SLOWEST))
             tries = await snapshot.ask(turn_sums.failed_tries(*days))
             refused = await snapshot.ask(turn_sums.refused_calls(*days))
         return {
             **named,
-            **asdict(sums),
+            **sums,
             "slowest": slowest,
-            "tries": [asdict(one) | {"why": no_answer_because(one.error)} for one in tries],
-            "refused": await asyncio.to_thread(_refused, refused, self._shown.redactor()),
+            "tries": [one | {"why": no_answer_because(one["error"])} for one in tries],
+            "refused": await asyncio.to_thread(_refused, refused, self.shown.redactor()),
         }
 
     async def export(
@@ -114,8 +106,9 @@ class _Room:
         format: Format,  # noqa: A002 - the address says so
         **asked: Any,
     ) -> Download:
+        """The rows: one per day, pack, model, person and use."""
         _, days = self._wanted(asked)
-        return exported(self._shown.snapshot, days, format, self._shown.redactor().text)
+        return exported(self.shown.snapshot, days, format, self.shown.redactor().text)
 
     def _wanted(self, asked: Facts) -> tuple[Facts, Range]:
         """Return the days that an address asks for, as facts and as a range. Raises: NotShown."""
@@ -124,7 +117,7 @@ class _Room:
             raise NotShown("Give either days, or from and to.")
         if not first and not last:
             days = days or _DAYS
-            return {"days": days}, usage_report.last_days(self._shown.today.isoformat(), days)
+            return {"days": days}, usage_report.last_days(self.shown.today.isoformat(), days)
         if not (first and last):
             raise NotShown("Give both from and to.")
         if first > last:
@@ -135,7 +128,5 @@ class _Room:
         return {"from": found[0], "to": found[1]}, found
 
 
-def _refused(found: Sequence[RefusedCalls], redactor: Redactor) -> list[Facts]:
-    return [
-        {**asdict(one), "reason": beginning(redactor, one.reason, _REASON_CHARS)} for one in found
-    ]
+def _refused(refused: Sequence[Facts], redactor: Redactor) -> list[Facts]:
+    return [{**one, "reason": beginning(redactor, one["reason"], _REASON_CHARS)} for one in refused]

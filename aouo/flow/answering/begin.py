@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import cast
 
 from aouo.facts.commands import Carried, TurnHints
-from aouo.facts.errors import ChosenBefore, NothingToRetry
+from aouo.facts.errors import NothingToRetry, TooLate
 from aouo.facts.events import Button, Triggered
 from aouo.facts.ids import SessionKind
 from aouo.facts.origins import TRIGGERS
@@ -54,7 +54,7 @@ async def begin(
         LostClaim: the job is not ours any more.
         StopAsked: its person does not want it any more.
         NothingToRetry: it is to answer again, and this person has asked nothing here before.
-        ChosenBefore: a button of its message was tapped before.
+        TooLate: a button of its message was tapped before.
     """
 
     def write(tx: Tx) -> Begun:
@@ -176,7 +176,7 @@ def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
         return None
     key = f"chosen:{inbound.address.platform}:{inbound.address.chat_id}:{inbound.message_id}"
     if deliveries.has_key(tx, key):
-        raise ChosenBefore(key)
+        raise TooLate(key)
     row = deliveries.of_message(tx, inbound.address, inbound.message_id)
     if row is None or not row.message.buttons:
         return None

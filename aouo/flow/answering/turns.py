@@ -80,7 +80,7 @@ class Turns:
         """Begin the job's turn, or take it up, and tell whoever watches.
 
         Raises:
-            LostClaim, StopAsked, NothingToRetry, ChosenBefore: as `begin.begin`.
+            LostClaim, StopAsked, NothingToRetry, TooLate: as `begin.begin`.
             RouteRequiredError: as `open`.
         """
         onboards = may_begin(wanted.pack, model, generation)

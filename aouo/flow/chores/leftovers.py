@@ -45,21 +45,20 @@ async def erase_unanswered(
 
     def erase(tx: Tx) -> list[Delivery]:
         told: list[Delivery] = []
-        for found in off_record.unanswered(tx):
-            jobs.drop(tx, found.job_id, "erased", now)
-            address = found.inbound.address
-            told += ending.end_dropped(tx, found.job_id, found.inbound, "erased", now)
-            if not found.stopped:  # else its person was told, and wants no more of it
-                said, key = say("turns.erased"), f"erased:{found.job_id}"
-                told.append(deliveries.add(tx, address, "notice", said, now, key=key))
+        for job_id, inbound, stopped in off_record.unanswered(tx):
+            jobs.drop(tx, job_id, "erased", now)
+            told += ending.end_dropped(tx, job_id, inbound, "erased", now)
+            if not stopped:  # else its person was told, and wants no more of it
+                said, key = say("turns.erased"), f"erased:{job_id}"
+                told.append(deliveries.add(tx, inbound.address, "notice", said, now, key=key))
         return told
 
     unanswered = await database.read(off_record.unanswered)
     if not unanswered:
         return
-    for found in unanswered:
+    for job_id, inbound, _ in unanswered:
         async with taking(_FILES):
-            media_files.remove(folder, found.job_id, found.inbound)
+            media_files.remove(folder, job_id, inbound)
     rows = await database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
     outbox.put(*rows)

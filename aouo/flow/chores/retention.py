@@ -91,9 +91,11 @@ class Tidying:
         """Run `forget` over all rows, each time in a transaction; return how many it forgot."""
         many, after = 0, 0
         while True:
-            part = await self.database.transact(lambda tx, after=after: forget(tx, before, after))
-            many += part.many
-            if not (after := part.upto):
+            some, after = await self.database.transact(
+                lambda tx, after=after: forget(tx, before, after)
+            )
+            many += some
+            if not after:
                 return many
 
     async def _forget(self, before: str, gone: Mapping[str, int]) -> dict[str, int]:

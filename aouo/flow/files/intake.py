@@ -22,9 +22,7 @@ from aouo.facts.attachments import PICTURES, Attachment
 from aouo.facts.errors import (
     CertificateRefused,
     EmptyAnswer,
-    FileGone,
     FileNotFetched,
-    FileTooBig,
     ModelGone,
     NoModelService,
     PromptTooLong,
@@ -40,7 +38,7 @@ from aouo.facts.errors import (
     RegionRefused,
 )
 from aouo.facts.events import Album, Attached
-from aouo.facts.ports import ChatModel, Clock, Files, Rendered, stamp
+from aouo.facts.ports import ChatModel, Clock, Fetch, Rendered, stamp
 from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile
 from aouo.flow.files import media_files
@@ -90,7 +88,7 @@ class Intake:
     database: Database
     clock: Clock
     folder: Path
-    files: Mapping[str, Files]
+    fetches: Mapping[str, Fetch]
     show: Callable[[ConversationAddress, str], Awaitable[None]]
 
     async def take_in(self, job: Job, said: str, audience: Audience) -> str | Rendered:
@@ -157,20 +155,14 @@ class Intake:
             media_files.remove(self.folder, job.id, job.inbound)
 
     async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
-        files = self.files.get(job.inbound.address.platform)
-        if files is None:
+        fetch = self.fetches.get(job.inbound.address.platform)
+        if fetch is None:
             raise _Missed(text("media.not-reached", what=item.in_words))
         path = f"{job.inbound.address.folder}/{job.id}_{position}_{item.file_name}"
         try:
-            size = await files.fetch(item, self.folder / path)
-        except FileTooBig as error:
-            limit_mb = error.limit_bytes / (1024 * 1024)
-            why = text("media.too-large", what=item.in_words, limit_mb=limit_mb)
-            raise _Missed(why) from error
-        except FileGone as error:
-            raise _Missed(text("media.gone", what=item.in_words)) from error
+            size = await fetch(item, self.folder / path)
         except FileNotFetched as error:
-            raise _Missed(text("media.not-reached", what=item.in_words)) from error
+            raise _Missed(_not_fetched(item, error)) from error
         kept = KeptFile(position, item.kind, path, item.mime_type, size)
         await self._write(job, kept, [])
         return kept
@@ -282,6 +274,13 @@ class Intake:
 def has_files(job: Job) -> bool:
     """Whether something besides text came with it."""
     return isinstance(job.inbound.content, Attached | Album)
+
+
+def _not_fetched(item: Attachment, error: FileNotFetched) -> str:
+    if error.limit_bytes:
+        limit_mb = error.limit_bytes / (1024 * 1024)
+        return text("media.too-large", what=item.in_words, limit_mb=limit_mb)
+    return text("media.gone" if error.gone else "media.not-reached", what=item.in_words)
 
 
 def _refuse_early(item: Attachment, audience: Audience) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import PICTURES, Attachment, Kind, safe_name
-from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
+from aouo.facts.errors import FileNotFetched
 from aouo.facts.ids import ulid
 
 UPLOAD_BYTES = 20 * 1024 * 1024
@@ -44,7 +44,7 @@ _CHUNK = 1024 * 1024
 class Uploads:
     """The uploaded files of all chats, below the home's `media` folder.
 
-    As `Files` (facts/ports.py) it hands them to the jobs of the messages that bring them. What is
+    It hands them to the jobs of the messages that bring them. What is
     never said is bounded here; what an earlier process left of it, as all media daily.
     """
 
@@ -61,8 +61,7 @@ class Uploads:
         """Store a file, whole or not at all; return its id, to be said with a message.
 
         Raises:
-            FileTooBig: it has more than `UPLOAD_BYTES`.
-            FileNotFetched: it cannot be stored.
+            FileNotFetched: it has more than `UPLOAD_BYTES`, or cannot be stored.
         """
         file_id, folder = ulid(), self.place(address)
         target = folder / f"up_{file_id}_{safe_name(name) or 'file'}"
@@ -75,7 +74,9 @@ class Uploads:
                 async for chunk in content:
                     size += len(chunk)
                     if size > UPLOAD_BYTES:
-                        raise FileTooBig(0, UPLOAD_BYTES)
+                        raise FileNotFetched(
+                            f"{UPLOAD_BYTES} bytes at most", limit_bytes=UPLOAD_BYTES
+                        )
                     await asyncio.to_thread(file.write, chunk)
             self._unsaid[file_id] = target
             await asyncio.to_thread(part.replace, target)
@@ -112,11 +113,11 @@ class Uploads:
         return None
 
     async def fetch(self, item: Attachment, to: Path) -> int:
-        """See `Files`: the job has the file under a name of its own."""
+        """See `Fetch`: the job has the file under a name of its own."""
         try:
             return await asyncio.to_thread(_share, self.media / item.file_id, to)
         except FileNotFoundError as error:
-            raise FileGone(str(error)) from error
+            raise FileNotFetched(str(error), gone=True) from error
         except OSError as error:
             raise FileNotFetched(str(error)) from error
 

@@ -168,15 +168,13 @@ def _offer(tx: Tx, job_id: int, new: Inbound, now: str) -> Delivery | None:
 
 def _take(tx: Tx, offer_id: int, tapped: Inbound, now: str) -> str:
     """Put the new words into their lane; why not, "" = done."""
-    offer = edits.offered(tx, offer_id)
-    if offer is None:
-        return text("taps.unknown")
-    if offer.inbound is None:
-        return text("taps.expired")
-    if offer.inbound.person.id != tapped.person.id:
+    found, inbound = edits.offered(tx, offer_id)
+    if inbound is None:
+        return text("taps.expired" if found else "taps.unknown")
+    if inbound.person.id != tapped.person.id:
         return text("taps.not-yours")
-    if offer.inbound.address.thread_id != tapped.address.thread_id:
+    if inbound.address.thread_id != tapped.address.thread_id:
         return text("taps.unknown")
-    edits.take(tx, offer.id)
-    jobs.add(tx, tapped.address.lane, replace(offer.inbound, address=tapped.address), now)
+    edits.take(tx, offer_id)
+    jobs.add(tx, tapped.address.lane, replace(inbound, address=tapped.address), now)
     return ""

@@ -11,11 +11,11 @@ import structlog
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.commands import INSTALL
-from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
+from aouo.facts.errors import FileNotFetched, PackError
 from aouo.facts.events import Album, Attached
 from aouo.facts.installs import Change
 from aouo.facts.people import Owner
-from aouo.facts.ports import Clock, Files, Rendered
+from aouo.facts.ports import Clock, Fetch, Rendered
 from aouo.facts.taps import Tap
 from aouo.facts.work import Job
 from aouo.flow.files.activity import typing
@@ -56,7 +56,7 @@ class Installing:
     outbox: Outbox
     owner: Callable[[], Owner]
     bundled: Callable[[], dict[str, Path]]
-    files: Mapping[str, Files]
+    fetches: Mapping[str, Fetch]
     folder: Path
     provide: Callable[[Job, str], Awaitable[ConversationAddress | None]]
 
@@ -172,10 +172,10 @@ class Installing:
     async def _fetched(self, job: Job, item: Attachment) -> str:
         target = self._downloaded(job)
         try:
-            if (files := self.files.get(job.inbound.address.platform)) is None:
+            if (fetch := self.fetches.get(job.inbound.address.platform)) is None:
                 raise FileNotFetched("no files here")
-            await files.fetch(item, target)
-        except (FileTooBig, FileGone, FileNotFetched) as error:
+            await fetch(item, target)
+        except FileNotFetched as error:
             raise PackError("That file could not be fetched.", fix="Send it again.") from error
         return str(target)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import structlog
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import MayNotWrite, RecipientGone
+from aouo.facts.errors import RecipientGone
 from aouo.facts.events import Intruder, Migrated, Standing
 from aouo.facts.work import Job
 from aouo.flow.replies import Replies, Said
@@ -29,8 +29,7 @@ async def leave_chat(
     """Stop the chat's turns and forget what waits to be sent, unless we are back already."""
     address = job.inbound.address
     if await database.read(lambda tx: gone.is_closed(tx, address)):
-        error = MayNotWrite if standing.muted else RecipientGone
-        await outbox.lose(address, error(standing.gone))
+        await outbox.lose(address, RecipientGone(standing.gone, muted=standing.muted))
     await replies.done(job, standing.gone)
 
 

@@ -11,7 +11,7 @@ import structlog
 
 from aouo.commands.registry import AddedCommand, CommandCall, Commands, Handler, Look, Result
 from aouo.facts.commands import STOP, check_handled
-from aouo.facts.errors import DraftOver, PostActionFailed, TooMuchToRead
+from aouo.facts.errors import PostActionFailed, TooLate, TooMuchToRead
 from aouo.facts.events import DraftStopped
 from aouo.facts.ids import draft_id
 from aouo.facts.ports import Clock, Rendered, stamp
@@ -125,12 +125,12 @@ class Obeying:
 
         def handler(tx: Tx, call: CommandCall) -> Result:
             if stopped.draft_id not in map(draft_id, turns.open_in(tx, call.inbound.address.lane)):
-                raise DraftOver(f"draft {stopped.draft_id}")
+                raise TooLate(f"draft {stopped.draft_id}")
             return stop(tx, call, self.replies.library())
 
         try:
             await self.replies.command(job, handler)
-        except DraftOver:
+        except TooLate:
             await self.replies.done(job, "the draft is over")
 
     async def _looked_up(self, job: Job, look: Look, said: ObeyCommand) -> Result:

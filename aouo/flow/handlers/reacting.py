@@ -61,11 +61,9 @@ def untold(tx: Tx, inbound: Inbound, session_id: str) -> list[str]:
     """What the session's model does not know yet, a line each."""
     return [
         heard.reacted(
-            "" if inbound.chat_kind == "private" else one.name,
-            one.emoji,
-            _text_of(tx, inbound, one.message_id),
+            "" if inbound.chat_kind == "private" else name, emoji, _text_of(tx, inbound, message_id)
         )
-        for one in reactions.tell(tx, session_id)
+        for message_id, name, emoji in reactions.tell(tx, session_id)
     ]
 
 

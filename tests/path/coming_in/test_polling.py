@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.facts.errors import SetupError, TokenContested
+from aouo.facts.errors import SetupError
 from aouo.telegram import poller
 from tests.fakes.clock import FastClock
 from tests.path.looking import answers, eventually, said
@@ -113,7 +113,7 @@ async def test_another_process_on_the_token_is_said_and_after_20_s_ends_us(
     world: World, clock: FastClock
 ) -> None:
     """Exit 4; a conflict that passes is waited out."""
-    with pytest.raises(TokenContested) as raised:  # noqa: PT012
+    with pytest.raises(SetupError) as raised:  # noqa: PT012
         try:
             async with world.running() as bot:
                 await bot.people.fault(
@@ -124,7 +124,7 @@ async def test_another_process_on_the_token_is_said_and_after_20_s_ends_us(
                     "status", method="getUpdates", status=409, description="Conflict", times=99
                 )
                 await bot.runtime.ended.wait()
-        except* TokenContested as group:
+        except* SetupError as group:
             raise group.exceptions[0] from None
 
     assert raised.value.exit_code == 4

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.facts.errors import SetupError, TokenContested
+from aouo.facts.errors import SetupError
 from aouo.telegram.webhook import CONNECTIONS, MAX_BODY_BYTES, REQUEST_S, SECRET_HEADER
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
@@ -371,7 +371,7 @@ async def test_a_webhook_that_somebody_unsets_is_set_again(world: World) -> None
 
 async def test_who_keeps_losing_the_webhook_to_another_process_ends(world: World) -> None:
     clock = world.clock = FastClock(speed=1)
-    with pytest.raises(TokenContested) as raised:
+    with pytest.raises(SetupError) as raised:
         await _be_robbed(world, clock)
 
     assert raised.value.exit_code == 4

@@ -144,7 +144,7 @@ async def test_who_judged_a_call_is_told_also_where_the_owner_was_asked(world: W
         ("refused", "permissions", ""),
         ("refused", "protection", ""),
     ]
-    assert [(one.tool, one.pack, one.judge, one.times) for one in refused] == [
+    assert [(one["tool"], one["pack"], one["judge"], one["times"]) for one in refused] == [
         ("write_file", "scribe", "permissions", 1),
         ("write_file", "scribe", "protection", 1),
     ]
@@ -173,7 +173,7 @@ async def test_a_stale_route_is_told_with_the_turn_that_put_it_right(world: Worl
             sums = await snapshot.ask(turn_sums.sums(since, until))
 
     assert (before["stale_route"], after["stale_route"]) == (False, True)
-    assert (sums.turns, sums.stale_routes, sums.failed) == (3, 1, 0)
+    assert (sums["turns"], sums["stale_routes"], sums["failed"]) == (3, 1, 0)
 
 
 async def test_the_terminal_tells_the_same_and_where_to_look_on(world: World) -> None:

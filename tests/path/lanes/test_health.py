@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.status import UNCLAIMED_S, UNHEARD_S, Signs, reasons
+from aouo.app.status import UNCLAIMED_S, UNHEARD_S, reasons
 from aouo.app.wiring import App
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
@@ -28,30 +28,26 @@ from tests.path.looking import eventually, settled
 from tests.path.world import ADA, WAIT_S, World
 from tests.plumbing.test_systemd import manager
 
-WELL = Signs(10.0, listens=True, problem="", unclaimed_s=0.0)
-
 
 @pytest.mark.parametrize(
-    ("signs", "why"),
+    ("unheard_s", "listens", "problem", "unclaimed_s", "why"),
     [
-        (WELL, []),
-        (Signs(None, listens=True, problem="", unclaimed_s=0.0), []),
+        (10.0, True, "", 0.0, []),
+        (None, True, "", 0.0, []),
+        (UNHEARD_S + 1, True, "no route", 0.0, ["Telegram has not answered for 121 s: no route"]),
+        (1.0, False, "", 0.0, ["The task that asks Telegram hangs."]),
         (
-            Signs(UNHEARD_S + 1, listens=True, problem="no route", unclaimed_s=0.0),
-            ["Telegram has not answered for 121 s: no route"],
-        ),
-        (
-            Signs(1.0, listens=False, problem="", unclaimed_s=0.0),
-            ["The task that asks Telegram hangs."],
-        ),
-        (
-            Signs(1.0, listens=True, problem="", unclaimed_s=UNCLAIMED_S + 1),
+            *(1.0, True, "", UNCLAIMED_S + 1),
             ["A message waits for 61 s, and nobody is at work on it."],
         ),
     ],
 )
-def test_what_is_no_health(signs: Signs, why: list[str]) -> None:
-    assert reasons(signs) == why
+def test_what_is_no_health(
+    unheard_s: float | None, listens: bool, problem: str, unclaimed_s: float, why: list[str]
+) -> None:
+    found = reasons(unheard_s, listens=listens, problem=problem, unclaimed_s=unclaimed_s)
+
+    assert found == why
 
 
 async def health(world: World) -> dict[str, Any]:

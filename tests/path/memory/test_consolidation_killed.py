@@ -40,8 +40,7 @@ class Consolidated(Scenario):
             job_id = jobs.add(tx, address.lane, inbound, LONG_AGO)
             tx.run("UPDATE jobs SET state = 'done' WHERE id = ?", job_id)
             line = JournalLine(0, "2026-03-02", "lives in Bremen", "said", 1)
-            origin = journal.Origin("user", "I have moved to Bremen", job_id)
-            journal.add(tx, "notes", f"tg_{ADA}", line, origin, "call", LONG_AGO)
+            journal.add(tx, "notes", f"tg_{ADA}", line, job_id, "call", LONG_AGO)
             connection.execute("COMMIT")
 
     async def person(self, here: Place) -> None:

@@ -237,11 +237,11 @@ async def test_much_is_forgotten_in_many_parts_between_which_others_write(
         turns, ended = list[int](), list[int]()
         after = 0
         while True:
-            part = await database.transact(
+            many, after = await database.transact(
                 lambda tx, after=after: forgetting.forget_turns(tx, SOON, after)
             )
-            turns.append(part.many)
-            if not (after := part.upto):
+            turns.append(many)
+            if not after:
                 break
         while some := await database.transact(lambda tx: forgetting.end_sessions(tx, SOON)):
             ended.append(some)
@@ -274,11 +274,11 @@ async def test_what_is_emptied_is_not_looked_at_again_unless_it_gets_other_words
         async def forget() -> list[int]:
             parts, after = list[int](), 0
             while True:
-                part = await database.transact(
+                many, after = await database.transact(
                     lambda tx, after=after: forgetting.forget_jobs(tx, SOON, after)
                 )
-                parts.append(part.many)
-                if not (after := part.upto):
+                parts.append(many)
+                if not after:
                     return parts
 
         await database.transact(dropped)

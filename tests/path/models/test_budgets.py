@@ -571,9 +571,9 @@ async def test_looking_up_too_much_is_ended_and_said(world: World) -> None:
     world.install("notes")
     async with world.running() as bot:
         await bot.ask("hello")
-        bot.app.shared.database._snapshots._rows_max = 0
+        bot.app.shared.database._snapshots.rows_max = 0
         refused = await bot.ask("/usage")
-        bot.app.shared.database._snapshots._rows_max = 10
+        bot.app.shared.database._snapshots.rows_max = 10
         answer = await bot.ask("/sessions")
 
     assert refused.text == (

@@ -65,12 +65,12 @@ async def test_a_service_that_speaks_and_hears_does_so_here_too() -> None:
         aiohttp.ClientSession() as session,
         Holder() as held,
     ):
-        speech = speech_of(Settings.model_validate(served), lambda: session, held)
-        assert isinstance(speech.voice, Speaker)
-        assert isinstance(speech.ears, Transcriber)
+        ears, voice = speech_of(Settings.model_validate(served), lambda: session, held)
+        assert isinstance(voice, Speaker)
+        assert isinstance(ears, Transcriber)
 
-        assert (await speech.voice.speak("Good morning")).is_voice
-        heard = await speech.ears.heard("a.ogg", NOTE)
+        assert (await voice.speak("Good morning")).is_voice
+        heard = await ears.heard("a.ogg", NOTE)
 
     assert heard.text == "(a recording of 45 bytes, which nobody listened to)"
 
