@@ -17,7 +17,7 @@ from tests import sampling
 
 # Hypothesis gives an example 200 ms of the wall clock: a busy machine fails what is right.
 settings.register_profile("all", deadline=None)
-settings.register_profile("each commit", deadline=None, max_examples=40)
+settings.register_profile("each commit", deadline=None, max_examples=25)
 
 LONGEST = (
     "path/lanes/test_interleaved_events",

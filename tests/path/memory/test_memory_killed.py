@@ -12,9 +12,11 @@ from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.killing import START_UP, Scenario, killed, killed_at
 from tests.path.lives import Place
 from tests.path.world import ADA
+from tests.sampling import places
 
-KILLED_AT = sorted({*range(1 + START_UP, 90, 3), *range(36, 44)})
-"""Each third place, and each around the two in which the file is written."""
+KILLED_AT = range(1 + START_UP, 90, 3)
+AT_THE_FILE = range(36, 44)
+"""Each place around the two in which the file is written."""
 KEPT = "Kept both."
 TEA, MILK = "- tea", "- milk"
 
@@ -80,7 +82,10 @@ SCENARIO = Remembered(said=("I like tea and milk",), answers=(KEPT,))
 async def test_a_process_killed_anywhere_around_a_change_of_memory_makes_it_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    runs = await killed_at(KILLED_AT, lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n))
+    runs = await killed_at(
+        sorted({*places(KILLED_AT), *AT_THE_FILE}),
+        lambda n: killed(SCENARIO, tmp_path / str(n), runner_port, n),
+    )
     reached = [where for run in runs for where in run.kills]
 
     assert any("memory file" in where for where in reached), reached

@@ -15,6 +15,7 @@ from aouo.plumbing.home import Home
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, ModelServer
 from tests.path.world import ADA, World
+from tests.sampling import count
 
 MARKS = {"alpha": "markofalpha", "beta": "markofbeta"}
 """Each is in everything that its pack has to say, and nowhere else."""
@@ -128,7 +129,7 @@ MOVES = st.lists(
 
 
 @settings(
-    max_examples=4,
+    max_examples=count(4, 1),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
