@@ -21,16 +21,13 @@ settings.register_profile("each commit", deadline=None, max_examples=25)
 
 LONGEST = (
     "path/lanes/test_interleaved_events",
-    "path/lanes/test_kill_matrix",
+    "path/kills/test_kill_table",
     "path/models/test_tool_arguments",
     "path/models/test_small_models",
     "path/memory/test_session_renewed",
     "path/packs/test_installing_killed",
-    "path/stopping/test_stop_killed",
     "path/models/test_sixty_turns",
     "path/packs/test_restoring",
-    "path/coming_in/test_setup_topics_killed",
-    "path/memory/test_memory_killed",
     "path/coming_in/test_conversations_never_cross",
     "path/coming_in/test_odd_updates",
     "packs/data/test_migrations",

@@ -1,7 +1,7 @@
 """Killed anywhere in a change of a pack: the old one or the new one, and its rows are its own.
 
 Source: issue 5, "failed upgrade rolls back", "Hot: no restart". The places are those of the change
-itself; commits and requests of a turn are killed in `test_kill_matrix`.
+itself; commits and requests of a turn are killed in `kills/test_kill_table`.
 """
 
 from __future__ import annotations
