@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+
+T = TypeVar("T")
 
 FAMILIES = ("gemini", "mistral", "ollama", "openai")
 """The services that differ most: a format of its own, the strictest, a local one, two formats."""
@@ -22,8 +24,8 @@ class Run:
     takes_all = False
 
 
-def places(numbers: Sequence[int], step: int = STEP) -> Sequence[int]:
-    """The places to be killed at."""
+def places(numbers: Sequence[T], step: int = STEP) -> Sequence[T]:
+    """The places to be killed at, or whatever else of which this run takes a part."""
     return numbers if Run.takes_all else numbers[::step]
 
 
