@@ -16,8 +16,7 @@ from pathlib import Path
 from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import ModelServer
-from tests.path.dashboard.fuzzed import fuzzed
-from tests.path.dashboard.fuzzing import Fuzzing
+from tests.path.dashboard.fuzzing import Fuzzing, fuzzed
 from tests.path.world import World
 
 _EACH = 15

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+T = TypeVar("T")
+
 FAMILIES = ("gemini", "mistral", "ollama", "openai")
 """The services that differ most: a format of its own, the strictest, a local one, two formats."""
-STEP = 3
-"""Each third place to be killed at."""
+STEP = 4
+"""Each fourth place to be killed at."""
 
 
 class Run:
@@ -22,14 +24,19 @@ class Run:
     takes_all = False
 
 
-def places(numbers: Sequence[int], step: int = STEP) -> Sequence[int]:
-    """The places to be killed at."""
+def places(numbers: Sequence[T], step: int = STEP) -> Sequence[T]:
+    """The places to be killed at, or whatever else of which this run takes a part."""
     return numbers if Run.takes_all else numbers[::step]
 
 
 def step(wanted: int = STEP) -> int:
     """From one place to be killed at to the next."""
     return 1 if Run.takes_all else wanted
+
+
+def count(whole: int, part: int) -> int:
+    """How many events or examples this run takes."""
+    return whole if Run.takes_all else part
 
 
 def left() -> pytest.MarkDecorator:

@@ -52,3 +52,25 @@ def test_whoever_speaks_of_a_finding_means_one_of_these() -> None:
 
     assert said | ruled <= FINDINGS.keys()
     assert ruled
+
+
+# Each of the twenty invariants of issue 14 is held by tests that are there (`invariants.yml`)
+
+
+INVARIANTS: dict[int, dict[str, Any]] = yaml.safe_load((HERE / "invariants.yml").read_text())
+
+
+def test_there_are_twenty() -> None:
+    assert list(INVARIANTS) == list(range(1, 21))
+
+
+@pytest.mark.parametrize("number", INVARIANTS)
+def test_an_invariant_is_said_in_a_line_and_held_by_tests_that_are_there(number: int) -> None:
+    invariant = INVARIANTS[number]
+
+    assert invariant.keys() == {"what", "tests"}
+    assert invariant["what"].endswith(".")
+    assert invariant["tests"]
+    for named in invariant["tests"]:
+        file, _, test = named.partition("::")
+        assert test in made_in(file), named

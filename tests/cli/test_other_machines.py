@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import left
+
 ROOT = Path(__file__).parents[2]
 MACOS = ROOT / "tests" / "fakes" / "as_on_macos"
 WAIT_S = 120
@@ -85,6 +87,7 @@ def has_containers() -> bool:
 container = pytest.mark.skipif(not has_containers(), reason="no namespaces here")
 
 
+@left()
 def test_on_macos_an_answer_comes_from_a_home_with_a_long_path(long_home: Path) -> None:
     done = aouo(long_home, "try", "--say", "hello")
 
@@ -134,6 +137,7 @@ def test_on_macos_the_doctor_says_that_tools_of_packs_are_refused(long_home: Pat
 
 
 @container
+@left()
 def test_as_the_first_process_of_a_container_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
     """The kernel keeps signals from process 1 that it does not handle."""
     process = subprocess.Popen(

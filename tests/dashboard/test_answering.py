@@ -7,16 +7,21 @@ import io
 import json
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from aiohttp import ClientPayloadError
 from aiohttp.test_utils import TestClient, TestServer
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aouo.dashboard import streaming
 from aouo.dashboard.access import Access
 from aouo.dashboard.endpoints import Answered, Download, Endpoint, Frame
+from aouo.dashboard.excerpts import SHOWN_CHARS, excerpt
 from aouo.dashboard.site import Site
+from aouo.dashboard.streaming import without_secrets
 from aouo.plumbing.redact import Redactor
 
 WAIT_S = 30.0
@@ -137,3 +142,65 @@ async def test_who_never_reads_is_cut_off(monkeypatch: pytest.MonkeyPatch, path:
             writer.transport.abort()
 
     assert endless.closed.is_set()
+
+
+# What the page shows of long texts of others: a part, and no secret or piece of one
+
+
+SECRET = "correct-horse-battery"
+
+
+@given(before=st.integers(SHOWN_CHARS - 60, SHOWN_CHARS), after=st.integers(0, 60))
+def test_a_secret_at_the_cut_is_not_shown_in_part(before: int, after: int) -> None:
+    text = "é" * before + SECRET + "." * after
+    shown = excerpt(Redactor([SECRET]), text)
+
+    clean = text.replace(SECRET, "[redacted]")
+    assert shown == {
+        "text": clean[:SHOWN_CHARS],
+        "bytes": len(text.encode()),
+        "cut": len(clean) > SHOWN_CHARS,
+    }
+
+
+def test_the_size_of_the_whole_is_told_where_only_its_beginning_was_read() -> None:
+    assert excerpt(Redactor(), "beginning", 2_000_000) == {
+        "text": "beginning",
+        "bytes": 2_000_000,
+        "cut": True,
+    }
+
+
+# What leaves the page as JSON
+
+
+SECRETS = ("hippopotamus", 'pass"word\\n', "pass\nwort", "schlüsselbund", "sk-" + "a1B2c3D4" * 6)
+REDACTOR = Redactor(SECRETS)
+texts = st.lists(
+    st.one_of(st.sampled_from((*SECRETS, "123456789:AA", "\u200b", "\ud800")), st.text(max_size=5))
+).map("".join)
+facts = st.recursive(
+    st.one_of(texts, st.integers(), st.booleans(), st.none()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Beast:
+    name: str
+    kin: tuple[Beast, ...] = ()
+
+
+@given(facts)
+def test_every_text_leaves_as_the_redactor_returns_it(found: Any) -> None:
+    assert json.loads(without_secrets({"found": found}, REDACTOR)) == {
+        "found": REDACTOR.value(found)
+    }
+
+
+def test_a_dataclass_leaves_as_an_object() -> None:
+    told = without_secrets({"one": Beast("otter", (Beast("hippopotamus"),))}, REDACTOR)
+
+    kin = [{"name": "[redacted]", "kin": []}]
+    assert json.loads(told) == {"one": {"name": "otter", "kin": kin}}

@@ -2,7 +2,7 @@
 
 A life that was killed reaches neither its database nor Telegram any more, whatever its tasks
 still try while they are taken down. (Kills of real processes:
-`tests/path/lanes/test_kill_matrix.py`.)
+`tests/path/kills/test_kill_table.py`.)
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from aouo.plumbing.clock import SystemClock
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database
 from aouo.store.opening import make_tables
+from tests.sampling import count
 
 PACK, OWNER = "diary", "tg_1"
 HAND = Cause("undo", person="1")
@@ -137,7 +138,7 @@ ACTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=count(40, 15))
 @given(ACTS)
 def test_undoing_everything_leads_back_to_the_beginning(acts: Sequence[Act]) -> None:
     """Whatever was written by whom, each undo takes one change back, and none is lost."""
@@ -188,7 +189,7 @@ def _first_by_hand(acts: Sequence[Act]) -> str:
 
 
 @given(text=st.lists(PIECES | st.text(st.characters(codec="utf-8"), max_size=3)).map("".join))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=count(100, 25))
 def test_what_a_person_writes_is_what_is_read_and_no_edit_by_hand(text: str) -> None:
     async def write() -> tuple[bool, list[str]]:
         with TemporaryDirectory() as folder:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.facts.ports import ButtonSpec, Media, Payload, PayloadType
+from aouo.facts.ports import ButtonSpec, Media, Payload, PayloadType, Rendered
+from aouo.markdown.entities import Entity
 from aouo.outbound.albums import grouped, media_of
+from aouo.outbound.clean import without_secrets
 from aouo.outbound.degrade import Capabilities, degraded
+from aouo.plumbing.redact import REDACTED, Redactor
 
 NOTHING: Capabilities = frozenset()
 EVERYTHING: Capabilities = frozenset({"photo", "voice", "audio", "document", "album"})
@@ -98,3 +101,47 @@ def test_groups_are_albums_that_telegram_takes_and_lose_nothing(count: int) -> N
     assert [item for group in groups for item in group] == files
     assert all(2 <= len(group) <= 10 for group in groups) or count == 1
     assert len(groups) == -(-count // 10)
+
+
+# The last look at what leaves: the marks of a message keep to their words. Source: issue 9
+
+
+SECRET = "correct-horse-battery-staple"
+OTHER = "wrong-donkey-charger-paperclip"
+
+
+def marked(text: str, *words: str) -> Rendered:
+    """A message with these words in bold; offsets count UTF-16 code units."""
+
+    def units(part: str) -> int:
+        return len(part.encode("utf-16-le")) // 2
+
+    marks = [Entity("bold", units(text[: text.index(word)]), units(word)) for word in words]
+    return Rendered(text, tuple(marks))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "clean", "kept"),
+    [
+        ("one {s} two", ["one"], "one {r} two", ["one"]),
+        ("one {s} two", ["two"], "one {r} two", ["two"]),
+        ("😀 {s} 😀 two", ["two"], "😀 {r} 😀 two", ["two"]),
+        ("one {s} two {o} three", ["two", "three"], "one {r} two {r} three", ["two", "three"]),
+        ("one {s} two", ["one {s} two"], "one {r} two", ["one {r} two"]),
+        ("one {s} two", ["{s}"], "one {r} two", ["{r}"]),
+        ("one {s} two", ["{s} two"], "one {r} two", ["{r} two"]),
+        ("one {s} two", ["horse"], "one {r} two", []),
+        ("one {s} two", ["one correct"], "one {r} two", ["one "]),
+        ("one {s} two", ["staple two"], "one {r} two", [" two"]),
+    ],
+)
+def test_where_a_secret_is_taken_out_the_marks_stay_with_their_words(
+    text: str, words: list[str], clean: str, kept: list[str]
+) -> None:
+    def said(part: str) -> str:
+        return part.format(s=SECRET, o=OTHER, r=REDACTED)
+
+    message = marked(said(text), *(said(word) for word in words))
+    found = without_secrets(message, Redactor([SECRET, OTHER]))
+
+    assert found == marked(said(clean), *(said(word) for word in kept))

@@ -23,7 +23,7 @@ from aouo.facts.errors import (
 from aouo.facts.people import Owner
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
-from aouo.outbound.flood_control import CHAT_BURST
+from aouo.outbound.flood_control import CHAT_BURST, Pace
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.shield import finish
@@ -396,3 +396,20 @@ async def test_an_activity_that_flood_control_refused_is_not_shown_until_it_is_o
         await outbox.action(to, "record_voice")
 
     assert shown == ["typing", "record_voice"]
+
+
+# How a chat's pace recovers
+
+
+ADA = ConversationAddress("tg", "1001")
+
+
+async def test_flood_control_of_last_week_slows_nothing_and_breaks_nothing() -> None:
+    clock = FastClock()
+    pace = Pace(clock)
+    pace.park(ADA, 3.0)
+    assert pace.slower(ADA) == 2.0
+
+    clock.jump(7 * 86_400)
+
+    assert pace.slower(ADA) == 1.0

@@ -6,8 +6,11 @@ import asyncio
 import threading
 from pathlib import Path
 
+import pytest
+
 from aouo.facts.address import ConversationAddress
-from aouo.facts.ports import Rendered
+from aouo.facts.ports import ButtonSpec, Media, Rendered
+from aouo.outbound.answers import with_tail
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
 from aouo.store.database import Database
@@ -74,3 +77,32 @@ async def test_a_page_that_is_begun_in_the_moment_of_being_left_behind_is_not_fi
 
     assert messenger.texts(CHAT) == []
     assert filled == Filled((), (), 0)
+
+
+# The line that ends what a run sends: in its last message if there is room, else after it
+
+
+TAIL = "\n\n— ⏰ plants"
+LINE = "— ⏰ plants"
+PHOTO = Media("photo", "a.jpg")
+
+
+@pytest.mark.parametrize(
+    ("last", "texts"),
+    [
+        (Rendered("Water!", buttons=((ButtonSpec("Done", "d"),),)), [f"Water!{TAIL}"]),
+        (Rendered("", media=PHOTO), [LINE]),
+        (Rendered("", album=(PHOTO, PHOTO)), [LINE]),
+        (Rendered("x" * 4090), ["x" * 4090, LINE]),
+        (Rendered("x" * 1020, media=PHOTO), ["x" * 1020, LINE]),
+        (Rendered("x" * 1020), [f"{'x' * 1020}{TAIL}"]),
+    ],
+)
+def test_the_line_stands_in_the_last_message_or_after_it(last: Rendered, texts: list[str]) -> None:
+    first = Rendered("Look:")
+    made = with_tail([first, last], TAIL)
+
+    assert made[0] == first
+    assert [message.text for message in made[1:]] == texts
+    assert (made[1].media, made[1].album, made[1].buttons) == (last.media, last.album, last.buttons)
+    assert with_tail([], TAIL) == []

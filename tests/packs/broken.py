@@ -1,4 +1,4 @@
-"""The broken packs of tests/sample_packs/broken, and those that cannot be kept as files."""
+"""The broken packs: those of the table broken.yml, and those that only code can make."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from aouo.packs.format.folder import BYTES_MAX, FILES_MAX
-from aouo.packs.format.yaml_text import read_mapping
 
-FOLDER = Path(__file__).parents[1] / "sample_packs" / "broken"
+TABLE: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yml").read_text(encoding="utf-8")
+)
+SKILL = "skills/hello/SKILL.md"
+HEAD = ("version: 1.0.0", "display_name: Broken", "provided_skills: [hello]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +31,9 @@ class Expected:
     loads: bool = False
 
 
-def kept() -> dict[str, Expected]:
-    """The packs that lie in the repository, by name."""
-    return {folder.name: _expected(folder) for folder in sorted(FOLDER.iterdir())}
-
-
-def _expected(folder: Path) -> Expected:
-    values = read_mapping((folder / "expected.yml").read_text(encoding="utf-8")).values
-    return Expected(
-        str(values["file"]),
-        str(values.get("field", "")),
-        str(values["message"]),
-        values.get("loads") is True,
-    )
-
-
-SKILL = "skills/hello/SKILL.md"
+def _put(file: Path, text: str | bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
 def _fifo(folder: Path) -> None:
@@ -95,14 +88,41 @@ def _backslash(folder: Path) -> None:
     (folder / "skills\\..\\..\\notes").touch()
 
 
-def _huge_manifest(folder: Path) -> None:
-    with (folder / "pack.yml").open("a") as file:
-        file.write(f"description: {'x' * 270_000}\n")
-
-
 def _huge_skill(folder: Path) -> None:
     with (folder / SKILL).open("a") as file:
         file.write("x" * 70_000)
+
+
+def _bomb(file: Path) -> None:
+    """Aliases of aliases, below the first line."""
+    bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    for before, name in zip("abcdef", "bcdefg", strict=True):
+        bomb.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]")
+    first, _, others = file.read_text().partition("\n")
+    file.write_text("\n".join([first, *bomb, others]))
+
+
+def _no_skills(folder: Path) -> None:
+    shutil.rmtree(folder / "skills")
+
+
+def _large_template(folder: Path) -> None:
+    _more("memory: {max_bytes: 300}")(folder)
+    _put(folder / "templates" / "USER.md.tmpl", "- what is known before a word is said\n" * 17)
+
+
+def _more(line: str) -> Callable[[Path], None]:
+    """What pack.yml goes on with."""
+
+    def put(folder: Path) -> None:
+        with (folder / "pack.yml").open("a") as file:
+            file.write(line + "\n")
+
+    return put
+
+
+def _holding(name: str, text: str) -> Callable[[Path], None]:
+    return lambda folder: _put(folder / name, text)
 
 
 def _links_of_links(folder: Path) -> None:
@@ -116,6 +136,38 @@ def _link_to_the_core(folder: Path) -> None:
 
 
 MADE: dict[str, tuple[Callable[[Path], None], Expected]] = {
+    "additions-endless": (
+        _holding("soul-additions.md", "x" * 20_000),
+        Expected("soul-additions.md", "", "is larger than 16 kB"),
+    ),
+    "menu-deep": (
+        _holding("menu.json", "[" * 60 + "]" * 60),
+        Expected("menu.json", "[0][0]", "is nested deeper than 16 levels", loads=True),
+    ),
+    "skill-missing": (
+        _no_skills,
+        Expected(SKILL, "", "is listed in provided_skills but has no SKILL.md"),
+    ),
+    "skill-yaml-bomb": (
+        lambda folder: _bomb(folder / SKILL),
+        Expected(SKILL, "", "more than 20000 values"),
+    ),
+    "template-too-large": (
+        _large_template,
+        Expected("templates/USER.md.tmpl", "", "bytes; a memory file holds 300", loads=True),
+    ),
+    "yaml-alias-bomb": (
+        lambda folder: _bomb(folder / "pack.yml"),
+        Expected("pack.yml", "", "more than 20000 values"),
+    ),
+    "yaml-deep": (
+        _more("x: " + "[" * 200 + "]" * 200),
+        Expected("pack.yml", "", "nested deeper than 32 levels"),
+    ),
+    "yaml-huge-line": (
+        _more("description: " + "x" * 20_000),
+        Expected("pack.yml", "description", "at most 4000 characters"),
+    ),
     "made-fifo": (_fifo, Expected("soul-additions.md", "", "is not a file")),
     "made-fifo-manifest": (_fifo_manifest, Expected("pack.yml", "", "is not a file")),
     "made-socket": (_socket, Expected("templates.sock", "", "is not a file")),
@@ -138,7 +190,10 @@ MADE: dict[str, tuple[Callable[[Path], None], Expected]] = {
         _backslash,
         Expected("skills\\..\\..\\notes", "", "has a \\ in its name"),
     ),
-    "made-huge-manifest": (_huge_manifest, Expected("pack.yml", "", "is larger than 256 kB")),
+    "made-huge-manifest": (
+        _more("description: " + "x" * 270_000),
+        Expected("pack.yml", "", "is larger than 256 kB"),
+    ),
     "made-huge-skill": (_huge_skill, Expected(SKILL, "", "is larger than 64 kB")),
     "made-link-of-links": (_links_of_links, Expected("out", "", "leads out of the pack")),
     "made-link-to-the-core": (
@@ -147,18 +202,40 @@ MADE: dict[str, tuple[Callable[[Path], None], Expected]] = {
     ),
 }
 
-ALL: dict[str, Expected] = kept() | {name: expected for name, (_, expected) in MADE.items()}
+ALL: dict[str, Expected] = {
+    **{
+        name: Expected("pack.yml", *row[1:])
+        for kind in ("lines", "instead")
+        for name, row in TABLE[kind].items()
+    },
+    **{name: Expected(row[0], *row[2:]) for name, row in TABLE["files"].items()},
+    **{name: Expected(row[0], "", "leads out of the pack") for name, row in TABLE["links"].items()},
+    **{name: expected for name, (_, expected) in MADE.items()},
+}
 
 
 def install(name: str, packs: Path) -> Path:
     """Lay a broken pack below `packs`, as a person would who copies a folder there."""
     folder = packs / name
-    if name in MADE:
-        (folder / "skills" / "hello").mkdir(parents=True)
-        (folder / SKILL).write_text("---\nname: hello\ndescription: Hi\n---\nSay hello.\n")
-        head = f"name: {name}\nversion: 1.0.0\ndisplay_name: Broken\nprovided_skills: [hello]\n"
-        (folder / "pack.yml").write_text(head)
+    _put(folder / SKILL, "---\nname: hello\ndescription: Says hello\n---\nSay hello.\n")
+    instead, *_ = TABLE["instead"].get(name, ("",))
+    key = instead.partition(":")[0]
+    lines = [
+        line if line.partition(":")[0] != key else instead for line in (f"name: {name}", *HEAD)
+    ]
+    line, *_ = TABLE["lines"].get(name, ("",))
+    after = line if isinstance(line, bytes) else line.encode()
+    _put(folder / "pack.yml", "\n".join(lines).encode() + b"\n" + after + b"\n")
+    for file, text, *_ in (
+        TABLE[kind][name] for kind in ("files", "beside") if name in TABLE[kind]
+    ):
+        _put(folder / file, text)
+    if name in TABLE["links"]:
+        link, to = TABLE["links"][name]
+        shutil.rmtree(folder / link, ignore_errors=True)
+        (folder / link).unlink(missing_ok=True)
+        (folder / link).parent.mkdir(exist_ok=True)
+        (folder / link).symlink_to(to)
+    elif name in MADE:
         MADE[name][0](folder)
-    else:
-        shutil.copytree(FOLDER / name, folder, symlinks=True)
     return folder

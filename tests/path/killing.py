@@ -7,15 +7,17 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, Reply
 from tests.path.lives import Place, place
-from tests.sampling import places
 
+T = TypeVar("T")
+
+AT_ONCE = 6
 START_UP = 8  # places before a message can come in: gone through with the plain answer only
 IN_DOUBT = "The connection broke while I was sending: "
 RESUMED = "I was restarted while answering; continuing."
@@ -75,6 +77,20 @@ class Scenario:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A scenario of the kill table, or how it is made in a folder, and where it is killed."""
+
+    scenario: Scenario | Callable[[Path], Scenario]
+    at: Sequence[int] = ()
+    """() = everywhere, until a run ends by itself."""
+    among: str = ""
+    """Count only the places whose name holds this; each of them is reached."""
+
+    def made(self, folder: Path) -> Scenario:
+        return self.scenario if isinstance(self.scenario, Scenario) else self.scenario(folder)
+
+
+@dataclass(frozen=True)
 class Run:
     """One way through a scenario: where it was killed, and what was wrong afterwards."""
 
@@ -116,30 +132,26 @@ async def killed(
         return Run(wanted, tuple(here.kills), tuple(problems))
 
 
-async def killed_at(
-    numbers: Sequence[int], killed: Callable[[int], Awaitable[Run]], *, at_once: int = 6
-) -> list[Run]:
-    """One run for each place to be killed at; most have to reach theirs, and none may go wrong."""
-    free = asyncio.Semaphore(at_once)
+async def together(numbers: Sequence[T], run: Callable[[T], Awaitable[Run]]) -> list[Run]:
+    """Runs beside each other: each waits more than it works."""
+    free = asyncio.Semaphore(AT_ONCE)
 
-    async def one(number: int) -> Run:
+    async def one(number: T) -> Run:
         async with free:
-            return await killed(number)
+            return await run(number)
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(one(number)) for number in numbers]
-    runs = [task.result() for task in tasks]
+    return [task.result() for task in tasks]
+
+
+async def killed_at(numbers: Sequence[int], killed: Callable[[int], Awaitable[Run]]) -> list[Run]:
+    """One run for each place to be killed at; most have to reach theirs, and none may go wrong."""
+    runs = await together(numbers, killed)
 
     judge(runs)
     assert sum(bool(run.kills) for run in runs) > len(runs) / 2
     return runs
-
-
-async def killed_anywhere(
-    scenario: Scenario, numbers: Sequence[int], folder: Path, runner_port: int
-) -> None:
-    """One way through a scenario for each of these places, or for those that this run takes."""
-    await killed_at(places(numbers), lambda n: killed(scenario, folder / str(n), runner_port, n))
 
 
 def judge(runs: Sequence[Run]) -> None:

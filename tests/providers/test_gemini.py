@@ -71,12 +71,6 @@ async def server() -> AsyncIterator[GeminiServer]:
 
 
 @pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-@pytest.fixture
 async def model(server: GeminiServer, session: aiohttp.ClientSession) -> GeminiModel:
     return await model_at(server, session)
 

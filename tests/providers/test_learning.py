@@ -4,7 +4,7 @@ their own rules, each with its own words, and what is learnt from them."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -172,12 +172,6 @@ KINDS: Mapping[str, Kind] = {
     "FastAPI server": Kind(fastapi_server, "llama"),
     "short answers": Kind(short_answers, "gpt-4-turbo", refused=2),
 }
-
-
-@pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
 
 
 def model_at(

@@ -67,12 +67,6 @@ def each(*only: str) -> Any:
 
 
 @pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-@pytest.fixture
 async def service(name: str) -> AsyncIterator[ModelService]:
     async with ModelService(profile(name)) as service:
         yield service

@@ -68,12 +68,6 @@ def wire(request: pytest.FixtureRequest) -> Wire:
 
 
 @pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-@pytest.fixture
 async def service(wire: Wire) -> AsyncIterator[ModelService]:
     async with ModelService(profile(wire.name)) as service:
         yield service

@@ -23,6 +23,7 @@ from aouo.speech.audio import opus_of
 from aouo.speech.local import LocalSpeech
 from aouo.speech.services import SpeechCall
 from aouo.speech.worker import MAX_HEARD_S
+from tests.sampling import left
 
 ROOT = Path(__file__).parents[2]
 FAKES = ROOT / "tests" / "fakes" / "speech_packages"
@@ -205,6 +206,7 @@ def heard_wrong(said: str, heard: str) -> int:
     return row[-1]
 
 
+@left()
 async def test_the_packaged_voice_is_understood_by_the_packaged_ears(
     real: LocalSpeech, tmp_path: Path
 ) -> None:
@@ -235,6 +237,7 @@ async def test_a_recording_without_words_gives_none(
     assert (heard.text, heard.unclear) == ("", False)
 
 
+@left()
 async def test_the_sound_of_a_video_is_heard(real: LocalSpeech, tmp_path: Path) -> None:
     av: Any = import_module("av")
     soundfile: Any = import_module("soundfile")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.facts.errors import ToolFailed
 from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Blocked
+from aouo.speech.audio import Audio
+from aouo.speech.services import Spend, unspent
 from aouo.tools.prepare import prepare
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.tools.tts import SPEAKING_S, tts
 from tests.fakes.turn_facts import facts_of
+from tests.tools.calling import call
 
 NOT_HERE = Blocked("There is no tool 'diary_of_ada' here. Tools: wish.", rule="no such tool")
 JSON = st.recursive(
@@ -122,3 +129,31 @@ def test_off_the_record_only_what_looks_is_called_and_no_made_up_name_is_kept() 
     assert changes.refusal is not None
     assert "off the record" in changes.refusal.reason
     assert (missing.refusal, missing.tool) == (NOT_HERE, "unknown")
+
+
+# `tts` with a voice that takes its time
+
+
+class Slow:
+    """A voice that never comes to an end."""
+
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_a_voice_that_is_too_slow_has_said_nothing_and_no_doubt_is_left(
+    tmp_path: Path,
+) -> None:
+    """A tool that is cut off itself "may have arrived"; this one has not."""
+    tool = tts(Slow(), lambda _pack, _owner: tmp_path, lambda _folder, _size: None, patience_s=0.01)
+
+    with pytest.raises(ToolFailed, match=r"^Nothing was said: this takes the voice longer than"):
+        await call(tool, text="Good morning")
+
+
+def test_the_time_of_the_tool_leaves_some_for_sending() -> None:
+    tool = tts(Slow(), lambda _pack, _owner: Path(), lambda _folder, _size: None)
+
+    assert tool.timeout_s is not None
+    assert tool.timeout_s - SPEAKING_S >= 30

@@ -25,6 +25,7 @@ from aouo.store.database import Tx
 from aouo.triggers.schedules import Wish
 from aouo.triggers.ticking import Ticking
 from tests.fakes.clock import HandClock
+from tests.sampling import count
 from tests.triggers.ticks import Rules, Ticks, due_times, ticks_in
 
 START = datetime(2026, 10, 24, 12, tzinfo=UTC)
@@ -101,7 +102,7 @@ async def ticks(tmp_path: Path) -> AsyncGenerator[Ticks]:
         yield made
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=count(60, 20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(("run_once", "skip", "coalesce")), ACTS)
 @example("run_once", [("passes", 3), ("back", 2), ("passes", 5)])
 @example("skip", [("off", 5), ("back", 3), ("passes", 1), ("off", 9)])

@@ -18,6 +18,7 @@ from aouo.packs.data.opening import VALUE_BYTES, open_database
 from aouo.packs.data.reading import ReadConnection
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.schema_trial import trial
+from tests.sampling import left
 
 BIG = "hex(zeroblob(490000))"
 LONG_PATH = "'$' || replace(hex(zeroblob(450000)), '00', '{step}')"
@@ -80,6 +81,7 @@ def grown_mb(database: Path, *queries: str) -> int:
     return int(done.stdout)
 
 
+@left()
 def test_no_select_takes_much_memory_or_ends_the_process(database: Path) -> None:
     """One took 5.3 GB, another ended the process by a path that SQLite goes down on the stack."""
     assert grown_mb(database, *HUNGRY.values()) < 700

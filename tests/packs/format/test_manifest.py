@@ -228,19 +228,9 @@ def test_a_tool_in_javascript_is_refused_with_what_to_do() -> None:
     ("text", "field", "message"),
     [
         (
-            "context: {memory_policy: some}\n",
-            "context.memory_policy",
-            "must be 'none', 'user' or 'full', not 'some'",
-        ),
-        (
             "context: {skill_loading: ahead}\n",
             "context.skill_loading",
             "must be 'lazy' or 'eager', not 'ahead'",
-        ),
-        (
-            "memory: {max_bytes: 20000}\n",
-            "memory.max_bytes",
-            "input should be less than or equal to 16384, not 20000",
         ),
         ("memory: {soul: maybe}\n", "memory.soul", "must be true or false, not 'maybe'"),
         (
@@ -248,7 +238,6 @@ def test_a_tool_in_javascript_is_refused_with_what_to_do() -> None:
             "requires_core",
             f"the pack needs aouo >=2, and this is {__version__}",
         ),
-        ("requires_core: new\n", "requires_core", "'new' is not written like \">=0.1,<2\""),
         (
             "depends_on: [{name: b, version: new}]\n",
             "depends_on[0].version",
@@ -265,26 +254,15 @@ def test_a_value_that_cannot_be_is_named_with_what_can(text: str, field: str, me
     assert problems(HEAD + text, strict=True) == (Problem("pack.yml", 4, field, message),)
 
 
-def test_a_platform_that_does_not_exist_is_named_with_those_that_do() -> None:
-    (problem,) = problems(HEAD + "permissions: {platforms: [telegram, signal]}\n", strict=True)
-
-    assert problem.message == 'no platform is called "signal": use tg or cli'
-
-
 @pytest.mark.parametrize(
     ("text", "line", "field", "words"),
     [
         (HEAD + "name: again\n", 4, "name", "written twice"),
         (HEAD + "x: !!python/object/apply:os.system [id]\n", 4, "x", "not allowed"),
-        (HEAD + "x: !custom 1\n", 4, "x", "not allowed"),
-        (HEAD + "x: &a [*a]\n", 4, "x", "contains itself"),
         (HEAD + "? [a]\n: b\n", 4, "", "must be text"),
         (HEAD + "x: [1\n", 5, "", "not valid YAML"),
-        (HEAD + "x: " + "[" * 500, 0, "", "nested deeper"),
         (HEAD + "x: *nothing\n", 4, "", "undefined alias"),
-        (HEAD + "---\na: 1\n", 4, "", "another document"),
         ("- a\n- b\n", 1, "", "must be a mapping"),
-        ("x: " + "y" * 300_000, 0, "", "larger than 256 kB"),
         ("name: \x00", 0, "", "not valid YAML"),
     ],
 )
@@ -295,14 +273,6 @@ def test_yaml_that_is_not_plain_data_is_refused(
 
     assert (problem.line, problem.field) == (line, field)
     assert words in problem.message
-
-
-def test_an_alias_bomb_is_refused_before_it_grows() -> None:
-    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 12))
-
-    (problem,) = problems("l0: &l0 [1, 2, 3]\n" + levels)
-
-    assert problem.message == "more than 20000 values"
 
 
 KEYS = st.sampled_from(

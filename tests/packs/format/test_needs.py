@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from aouo.packs.format.folder import FILES_MAX, look_around
+from aouo.packs.format.versions import accepts, numbers
 from aouo.packs.scanning import scan
 from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
@@ -125,3 +129,83 @@ def test_what_cannot_work_stays_away_where_the_owners_version_of_it_is_not_used(
         "other": ["plain"],
         "test": ["plain"],
     }
+
+
+# Which versions a requirement accepts, and how one is not written
+
+
+@pytest.mark.parametrize(
+    ("rule", "yes", "no"),
+    [
+        (">=0.1,<2", ["0.1.0", "1.9.9", "0.1.0-beta"], ["0.0.9", "2.0.0"]),
+        (">=0.1.0", ["0.1.0", "9.0.0"], ["0.0.1"]),
+        (">0.1 <=0.3", ["0.1.1", "0.3.0"], ["0.1.0", "0.3.1"]),
+        ("1.2.3", ["1.2.3"], ["1.2.4", "1.2.2"]),
+        ("^1.2", ["1.2.0", "1.99.0"], ["2.0.0", "1.1.9"]),
+        ("^0.2", ["0.2.9"], ["0.3.0"]),
+        ("~1.2", ["1.2.9"], ["1.3.0"]),
+        (">=1, !=1.1.0", ["1.0.0", "1.1.1"], ["1.1.0"]),
+    ],
+)
+def test_a_requirement_accepts_what_it_says(rule: str, yes: list[str], no: list[str]) -> None:
+    assert [version for version in yes + no if accepts(rule, version)] == yes
+
+
+@pytest.mark.parametrize("rule", ["", "latest", ">=", "1.2.x", ">=1 || <3", "*", "2026-01-01 x"])
+def test_what_is_no_requirement_is_refused(rule: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        accepts(rule, "1.0.0")
+
+
+@given(*[st.integers(0, 999)] * 3)
+def test_every_version_accepts_itself_and_nothing_below_it(a: int, b: int, c: int) -> None:
+    version = f"{a}.{b}.{c}"
+
+    assert accepts(f">={version}", version)
+    assert not accepts(f"<{version}", version)
+    assert numbers(version) == (a, b, c)
+
+
+# What of a folder is looked at before anything is read; hostile ones: test_broken_packs
+
+
+def test_what_tools_of_an_author_leave_behind_does_not_count(make_pack: MakePack) -> None:
+    folder = make_pack("test")
+    for name in (".git", "node_modules", "__pycache__"):
+        (folder / name).mkdir()
+    (folder / ".git" / "config").symlink_to("/etc/passwd")
+    for number in range(FILES_MAX):
+        (folder / "node_modules" / str(number)).touch()
+
+    assert look_around(folder) == ()
+    assert validate(folder) == ()
+
+
+def test_a_link_that_stays_in_the_pack_is_no_problem(make_pack: MakePack) -> None:
+    folder = make_pack("test")
+    (folder / "skills" / "hello" / "schema.sql").symlink_to("../../schema.sql")
+
+    assert look_around(folder) == ()
+
+
+def test_links_in_a_circle_and_absolute_links_lead_out(make_pack: MakePack) -> None:
+    folder = make_pack("test")
+    (folder / "a").symlink_to("b")
+    (folder / "b").symlink_to("a")
+    (folder / "c").symlink_to(folder / "schema.sql")
+
+    assert [problem.file for problem in look_around(folder)] == ["a", "b", "c"]
+
+
+def test_problems_without_end_are_cut_short(make_pack: MakePack) -> None:
+    folder = make_pack("test")
+    for number in range(100):
+        (folder / f"link{number}").symlink_to("/etc/passwd")
+
+    assert len(look_around(folder)) == 20
+
+
+def test_a_folder_that_is_not_there_is_found_by_reading_it(make_pack: MakePack) -> None:
+    folder = make_pack("test")
+
+    assert look_around(folder / "nowhere") == ()

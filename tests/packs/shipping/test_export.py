@@ -26,6 +26,7 @@ from aouo.packs.shipping.export import export_data, keeps_anything
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed, seal, unseal
 from aouo.plumbing.home import APART, Home
+from tests.sampling import count
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 NAMES = st.text("aA.:\\äé~ b", min_size=1, max_size=6).filter(lambda name: name not in (".", ".."))
@@ -176,7 +177,9 @@ def test_a_shared_pack_that_remembers_nothing_has_nothing_to_back_up(home: Home,
 
 @given(contents_of=st.dictionaries(PATHS, st.binary(max_size=50), max_size=6), rows=ROWS)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=count(25, 10),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_whatever_is_kept_survives_the_way_to_a_new_home(
     contents_of: dict[str, bytes], rows: list[str], tmp_path_factory: pytest.TempPathFactory

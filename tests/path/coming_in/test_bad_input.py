@@ -219,54 +219,56 @@ async def test_an_answer_that_shows_nothing_is_not_silence(world: World, text: s
     assert answer.text.startswith("The model")
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (CallPart("frobnicate", {}), "There is no tool 'frobnicate' here. Tools: msg, "),
-        (CallPart("persist", '{"action": "sa'), "The arguments are not complete JSON"),
-        (CallPart("persist", '{"data": {"n": NaN}}'), "The arguments hold NaN or infinity"),
-        (CallPart("persist", '{"data": {"n": 1e999}}'), "The arguments hold NaN or infinity"),
-        (CallPart("persist", "[1, 2]"), "The arguments have to be one JSON object."),
-        (CallPart("persist", {"action": "explode"}), "Wrong arguments for persist: action:"),
-        (
-            CallPart("persist", {"acton": "save"}),
-            "persist has no argument 'acton'; did you mean \"action\"? Columns of entries: ",
-        ),
-        (CallPart("skill_view", {"name": "../../etc/passwd"}), ""),
-        (CallPart("skill_view", {"name": "review", "file": "../../pack.yml"}), ""),
-        (CallPart("msg", {"type": "text"}), "msg of type text needs a text."),
-        (CallPart("msg", {"type": "photo"}), "msg of type photo needs a url."),
-        (
-            CallPart("msg", {"type": "keyboard", "text": "x", "buttons": "[" * 100_000}),
-            "nested too deep",
-        ),
-        (
-            CallPart("msg", {"type": "keyboard", "text": "x", "buttons": [["Yes|" + "d" * 1_001]]}),
-            'write "Label|data" with data of 1 to 1,000 characters',
-        ),
-        (CallPart("memory", {"target": "memory", "action": "append"}), "needs content"),
-        (
-            CallPart("persist", {"action": "query", "sql": "DROP TABLE entries"}),
-            "",
-        ),
-    ],
-)
+NONSENSE = [
+    (CallPart("frobnicate", {}), "There is no tool 'frobnicate' here. Tools: msg, "),
+    (CallPart("persist", '{"action": "sa'), "The arguments are not complete JSON"),
+    (CallPart("persist", '{"data": {"n": NaN}}'), "The arguments hold NaN or infinity"),
+    (CallPart("persist", '{"data": {"n": 1e999}}'), "The arguments hold NaN or infinity"),
+    (CallPart("persist", "[1, 2]"), "The arguments have to be one JSON object."),
+    (CallPart("persist", {"action": "explode"}), "Wrong arguments for persist: action:"),
+    (
+        CallPart("persist", {"acton": "save"}),
+        "persist has no argument 'acton'; did you mean \"action\"? Columns of entries: ",
+    ),
+    (CallPart("skill_view", {"name": "../../etc/passwd"}), ""),
+    (CallPart("skill_view", {"name": "review", "file": "../../pack.yml"}), ""),
+    (CallPart("msg", {"type": "text"}), "msg of type text needs a text."),
+    (CallPart("msg", {"type": "photo"}), "msg of type photo needs a url."),
+    (
+        CallPart("msg", {"type": "keyboard", "text": "x", "buttons": "[" * 100_000}),
+        "nested too deep",
+    ),
+    (
+        CallPart("msg", {"type": "keyboard", "text": "x", "buttons": [["Yes|" + "d" * 1_001]]}),
+        'write "Label|data" with data of 1 to 1,000 characters',
+    ),
+    (CallPart("memory", {"target": "memory", "action": "append"}), "needs content"),
+    (
+        CallPart("persist", {"action": "query", "sql": "DROP TABLE entries"}),
+        "",
+    ),
+]
+
+
 async def test_a_nonsense_tool_call_is_explained_to_the_model_and_the_turn_goes_on(
-    world: World, call: CallPart, told: str
+    world: World,
 ) -> None:
-    world.model.calls(call)
+    world.model.calls(*(call for call, _ in NONSENSE))
     world.model.say("I see.")
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")
         await said(world, "I see.")
-        stages = await bot.rows("SELECT stage FROM audit ORDER BY id")
-        calls = await bot.rows("SELECT state FROM tool_calls")
+        stages = await bot.rows("SELECT call_id, stage FROM audit ORDER BY id")
+        calls = await bot.rows("SELECT id, state FROM tool_calls")
 
-    assert told in words_of(world.model.requests[1]["messages"][-1])
-    assert calls == [{"state": "failed"}]
-    assert [row["stage"] for row in stages][:2] == ["PROPOSED", "EVALUATED"]
-    assert len(stages) == 3
-    assert stages[2]["stage"] in ("BLOCKED", "FAILED")
+    results = world.model.requests[1]["messages"][-len(NONSENSE) :]
+    for result, (call, told) in zip(results, NONSENSE, strict=True):
+        assert told in words_of(result), call
+    assert [row["state"] for row in calls] == ["failed"] * len(NONSENSE)
+    for row in calls:
+        begun, judged, ended = (one["stage"] for one in stages if one["call_id"] == row["id"])
+        assert (begun, judged) == ("PROPOSED", "EVALUATED")
+        assert ended in ("BLOCKED", "FAILED")
 
 
 async def test_a_model_that_never_stops_calling_tools_is_stopped_with_a_sentence(

@@ -34,6 +34,7 @@ from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger
 from tests.path.looking import answers, eventually, settled
 from tests.path.world import ADA, BEN, ROOT, World
+from tests.sampling import count
 
 WAIT_S = 60.0
 MAY_NOT = "may not have arrived"
@@ -232,7 +233,7 @@ def _answers_in(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.count("/") == 2 and " " not in line]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=count(25, 10), deadline=None)
 @given(acts, st.integers(0, 2**32))
 def test_every_text_is_answered_once_in_order_and_in_its_place(
     script: list[Act], seed: int
@@ -240,14 +241,14 @@ def test_every_text_is_answered_once_in_order_and_in_its_place(
     asyncio.run(play(script, seed=seed, trouble=False))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=count(15, 6), deadline=None)
 @given(acts, st.integers(0, 2**32))
 def test_that_holds_while_sends_fail_wait_or_stay_unknown(script: list[Act], seed: int) -> None:
     """What is unknown is told and never doubled; everything else still arrives, in order."""
     asyncio.run(play(script, seed=seed, trouble=True))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=count(10, 4), deadline=None)
 @given(acts, st.integers(0, 2**32))
 def test_bursts_join_only_what_one_person_said_in_one_place(script: list[Act], seed: int) -> None:
     """Two people in one place may overtake each other by a window; one person never does."""
@@ -285,7 +286,7 @@ def test_a_thousand_events_in_ten_conversations_keep_the_law() -> None:
             chance.choice(texts),
             pause=chance.randrange(3),
         )
-        for _ in range(1_000)
+        for _ in range(count(1_000, 250))
     ]
     asyncio.run(play(script, seed=1, trouble=False))
 

@@ -8,7 +8,7 @@ from aouo.emulator.models import ModelService
 from aouo.emulator.models.sound import NOTE
 from tests.path.looking import prompts, said, settled
 from tests.path.media.test_media_voice import ears
-from tests.path.memory.test_searching_sessions import install
+from tests.path.memory.test_session_renewed import install
 from tests.path.world import ADA, World
 
 __all__ = ["ears"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from tests.path.dashboard.fuzzed import fuzzed
+from tests.path.dashboard.fuzzing import fuzzed
 from tests.path.world import World
 
 EXAMPLES = 3

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sqlite3
+import sys
+from contextlib import closing
 
 import pytest
+from yarl import URL
 
+from aouo.dashboard.rooms.storage import LOOKS
 from tests.path.dashboard.chatting import WebChat
 from tests.path.dashboard.configured import save
-from tests.path.dashboard.looking import dashboard
+from tests.path.dashboard.looking import dashboard, resting
 from tests.path.dashboard.test_workspace_storage import fill, look, note
-from tests.path.looking import settled
-from tests.path.world import World
+from tests.path.looking import eventually, settled
+from tests.path.world import ADA, World
 
 WORD = "hippopotamus"
 """A word that is said first, and becomes a secret later."""
@@ -113,3 +119,69 @@ async def test_what_is_shown_in_the_place_of_a_secret_is_never_saved(world: Worl
 
     assert (status, "only stands for a secret" in told["error"]) == (400, True)
     assert world.home.config.read_text() == before
+
+
+# Nobody is let in by what is free, and who is let in by it gets nothing more than that
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/%68ealthz"])
+@pytest.mark.parametrize("token", ["", "wrong"])
+async def test_what_is_free_gives_no_cookie_for_a_wrong_token(
+    world: World, path: str, token: str
+) -> None:
+    async with dashboard(world) as shown:
+        address = URL(f"{shown.link.origin()}{path}?token={token}", encoded=True)
+        async with shown.client.get(address, allow_redirects=False) as answer:
+            assert answer.status == 200
+        async with shown.client.get(shown.link.with_path("/api/usage").with_query({})) as usage:
+            status = usage.status
+        cookies = list(shown.client.cookie_jar)
+
+    assert status == 401
+    assert cookies == []
+
+
+# A page that goes away while it waits leaves no work behind that the bot would wait for
+
+
+def looking() -> int:
+    """How many threads look into a pack's database."""
+    frames = sys._current_frames().values()
+    found = 0
+    for frame in frames:
+        at = frame
+        while at:
+            found += at.f_code.co_name == "browsing"
+            at = at.f_back
+    return found
+
+
+async def test_looks_that_are_given_up_take_no_more_threads(world: World) -> None:
+    world.install("notes")
+    async with dashboard(world) as shown:
+        await shown.bot.ask("hi")
+        await settled(shown.bot)
+    file = world.home.pack_database("notes", f"tg_{ADA}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(file)) as locking:
+        locking.execute("PRAGMA locking_mode=EXCLUSIVE")
+        locking.execute("CREATE TABLE IF NOT EXISTS much (a)")
+        locking.execute("BEGIN EXCLUSIVE")
+        async with resting(world) as shown:
+            line = f"GET /api/packs/notes/storage/tables?tenant=tg_{ADA} HTTP/1.1\r\n"
+            raw = f"{line}Host: 127.0.0.1\r\nX-Aouo-Token: {shown.token}\r\n\r\n".encode()
+            most = 0
+            for _ in range(3 * LOOKS):
+                _, writer = await asyncio.open_connection("127.0.0.1", shown.link.port)
+                writer.write(raw)
+
+                async def busy() -> int:
+                    return looking()
+
+                await eventually(busy)
+                writer.close()
+                await writer.wait_closed()
+                await shown.get("/api/turns")  # what has gone is noticed
+                most = max(most, looking())
+
+    assert most <= LOOKS

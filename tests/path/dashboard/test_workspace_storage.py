@@ -126,37 +126,35 @@ async def test_names_may_hold_anything(world: World, name: str) -> None:
     assert (status, json.loads(written)["rows"]) == (200, [[name]])
 
 
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
-        ({"table": "nothing"}, 404),
-        ({"table": "sqlite_master"}, 404),
-        ({"table": "_aouo_seeds"}, 404),
-        ({"table": "entries", "sort": "text; DROP TABLE entries"}, 404),
-        ({"table": "entries", "column": "nothing", "text": "a"}, 404),
-        ({"table": "entries", "text": "a"}, 404),
-        ({"table": "entries", "after": "nothing"}, 404),
-        ({"table": "entries", "after": "[77]"}, 200),
-        ({"table": "entries", "after": "[77]", "sort": "text"}, 404),
-        ({"table": "entries", "limit": "0"}, 400),
-        ({"table": "entries", "order": "sideways"}, 400),
-        ({"table": "entries", "text": "x" * 301, "column": "text"}, 400),
-        ({"table": "entries", "tenant": "../../aouo"}, 404),
-        ({"table": "entries", "tenant": "tg_999"}, 404),
-        ({"table": "entries" * 1000}, 400),
-    ],
-)
-async def test_what_cannot_be_asked_gets_a_sentence(
-    world: World, query: dict[str, str], status: int
-) -> None:
+ASKED: list[tuple[dict[str, str], int]] = [
+    ({"table": "nothing"}, 404),
+    ({"table": "sqlite_master"}, 404),
+    ({"table": "_aouo_seeds"}, 404),
+    ({"table": "entries", "sort": "text; DROP TABLE entries"}, 404),
+    ({"table": "entries", "column": "nothing", "text": "a"}, 404),
+    ({"table": "entries", "text": "a"}, 404),
+    ({"table": "entries", "after": "nothing"}, 404),
+    ({"table": "entries", "after": "[77]"}, 200),
+    ({"table": "entries", "after": "[77]", "sort": "text"}, 404),
+    ({"table": "entries", "limit": "0"}, 400),
+    ({"table": "entries", "order": "sideways"}, 400),
+    ({"table": "entries", "text": "x" * 301, "column": "text"}, 400),
+    ({"table": "entries", "tenant": "../../aouo"}, 404),
+    ({"table": "entries", "tenant": "tg_999"}, 404),
+    ({"table": "entries" * 1000}, 400),
+]
+
+
+async def test_what_cannot_be_asked_gets_a_sentence(world: World) -> None:
     async with dashboard(world) as shown:
         await note(shown, world, "one")
-        found, told = await look(shown, "rows", **query)
+        for query, status in ASKED:
+            found, told = await look(shown, "rows", **query)
+            assert found == status, query
+            assert status == 200 or told["error"].endswith("."), query
         rows = await texts(shown)
 
-    assert found == status
     assert rows == ["one"]
-    assert status == 200 or told["error"].endswith(".")
 
 
 async def test_huge_cells_and_bytes_are_cut_and_whole_when_asked_for(world: World) -> None:

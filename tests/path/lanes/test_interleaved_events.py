@@ -26,7 +26,7 @@ from aouo.store.database import Tx
 from aouo.telegram.messenger import TelegramMessenger
 from tests.interleaving.laws import Verdict, judge
 from tests.interleaving.play import Script, play
-from tests.sampling import taking
+from tests.sampling import count, left, taking
 
 # A process that is killed leaves coroutines behind that nobody will await.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 SCRIPTS = (
     Script(seed=1, events=2_000, trouble=0.0),
     Script(seed=2, events=2_000, trouble=0.06),
-    Script(seed=3, events=2_000, trouble=0.04, lives=16),
+    Script(seed=3, events=count(2_000, 1_000), trouble=0.04, lives=16),
     Script(seed=4, events=2_000, trouble=0.04, lives=8, burst_ms=700),
     Script(seed=5, events=2_000, trouble=0.08, lives=24, pause_s=0.35),
 )
@@ -70,6 +70,7 @@ def test_an_answer_in_another_conversation_is_noticed(monkeypatch: pytest.Monkey
     assert any("was shown in" in found for found in judge(play(SMALL)).wrong)
 
 
+@left()
 def test_a_job_that_is_settled_without_a_word_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     handle = Flow._handle
     handled = Counter[str]()
@@ -89,6 +90,7 @@ def test_a_job_that_is_settled_without_a_word_is_noticed(monkeypatch: pytest.Mon
     assert verdict.lost
 
 
+@left()
 def test_an_answer_that_is_sent_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     send = TelegramMessenger.send
     sent = Counter[str]()
@@ -106,6 +108,7 @@ def test_an_answer_that_is_sent_twice_is_noticed(monkeypatch: pytest.MonkeyPatch
     assert any("is shown 2 times" in found for found in judge(play(SMALL)).doubled)
 
 
+@left()
 def test_an_answer_to_a_question_that_nobody_gave_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

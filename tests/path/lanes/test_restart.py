@@ -1,6 +1,6 @@
 """A graceful stop and a new start: nothing is lost, nothing is said twice. Source: design §3.5.
 
-Kills at every commit are in `test_kill_matrix.py`; here a life ends in order or is cut off by
+Kills at every commit are in `kills/test_kill_table.py`; here a life ends in order or is cut off by
 its own state in the database.
 """
 

@@ -5,7 +5,6 @@ The home is searched while the process lives on, its log and the database's log 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from pathlib import Path
@@ -19,10 +18,11 @@ from aouo.facts.errors import ToolFailed
 from aouo.plumbing.logs import Logs
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import Body, CallPart, Fails, Raw, Reply, Says
-from tests.path.killing import START_UP
+from tests.path.killing import START_UP, Run, killed_at
 from tests.path.lives import Place, place
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import World
+from tests.sampling import places
 
 log = structlog.get_logger()
 SECRET = "zanzibar-7731"
@@ -31,7 +31,6 @@ ERASED = (
     "Please say it again."
 )
 KILLED_AT = range(1 + START_UP, 60, 4)
-AT_ONCE = 4
 
 
 def holding(home: Path) -> list[str]:
@@ -59,33 +58,27 @@ def looks_first(body: Body) -> Reply | str:
 async def test_a_process_killed_anywhere_in_a_turn_off_the_record_leaves_nothing_of_it(
     tmp_path: Path, runner_port: int
 ) -> None:
-    free = asyncio.Semaphore(AT_ONCE)
-
-    async def one(kill_at: int) -> str:
-        folder = tmp_path / str(kill_at)
-        async with free, place(folder, ("notes",), looks_first, runner_port=runner_port) as here:
+    async def killed(number: int) -> Run:
+        folder = tmp_path / str(number)
+        async with place(folder, ("notes",), looks_first, runner_port=runner_port) as here:
             await here.emulator.client.say(ADA, ADA, "/otr")
             await here.emulator.client.say(ADA, ADA, f"tell me about {SECRET}")
-            async with here.alive(kill_at=kill_at) as life:
-                await here.until(lambda: _heard_of(here))
-                await here.settle([])
-                problem = "" if life.gone.is_set() else await _problem(here)
-                life.stop()
-                await life.gone.wait()
-            if not here.kills:
-                return problem
-            async with here.alive() as life:
-                await here.until(lambda: _heard_of(here))
-                await here.settle([])
-                problem = await _problem(here)
-                life.stop()
-                await life.gone.wait()
-            return f"{here.kills}: {problem}" if problem else ""
+            problem = await _lived(here, number)
+            if here.kills:
+                problem = await _lived(here)
+            return Run((number,), tuple(here.kills), (problem,) if problem else ())
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(number)) for number in KILLED_AT]
+    await killed_at(places(KILLED_AT), killed)
 
-    assert [task.result() for task in tasks if task.result()] == []
+
+async def _lived(here: Place, kill_at: int = 0) -> str:
+    """One life, and what is wrong at its end if that is not a kill."""
+    async with here.alive(kill_at=kill_at) as life:
+        await here.until(lambda: _heard_of(here))
+        await here.settle([])
+        problem = "" if life.gone.is_set() else await _problem(here)
+        await here.end()
+    return problem
 
 
 async def _heard_of(here: Place) -> bool:

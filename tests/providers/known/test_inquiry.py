@@ -17,12 +17,6 @@ from tests.fakes.model_server import ModelServer
 
 
 @pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-@pytest.fixture
 async def server() -> AsyncIterator[ModelServer]:
     async with ModelServer() as server:
         yield server

@@ -1,0 +1,299 @@
+"""What needs a yes, makes topics, changes a memory or stands on the page, and is killed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from aouo.emulator import ADA, BEN, ChatMessage
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound, Person, Text
+from aouo.facts.ports import Rendered
+from aouo.store import jobs, web_messages
+from aouo.store.database import Tx, connect
+from aouo.store.rendered import load
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
+from tests.path.killing import IN_DOUBT, RESUMED, START_UP, Row, Scenario
+from tests.path.lives import Place
+
+ALLOWED = {"state": "answered", "answer": "allow", "used": 1}
+WAITS = "This waits for the yes of this bot's owner. I have asked them."
+GREETINGS = {name: f"“{name}” answers here now." for name in ("notes", "vocab")}
+KEPT = "Kept both."
+TEA, MILK = "- tea", "- milk"
+NOW = "2026-03-02T12:00:00.000+00:00"
+PAGE = ConversationAddress("web", "notes")
+
+
+@dataclass(frozen=True)
+class Approved(Scenario):
+    """The model writes a file where only the owner can allow it; the owner taps."""
+
+    file: Path = Path()
+
+    @property
+    def card(self) -> str:
+        return f"“scribe” wants to write 5 bytes to\n{self.file}\nwith write_file."
+
+    def prepare(self, here: Place) -> None:
+        """A pack that asks for the folder, and an owner who wants to be asked."""
+        self.file.parent.mkdir()
+        pack = here.home.packs / "scribe" / "pack.yml"
+        pack.parent.mkdir()
+        pack.write_text(
+            "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\n"
+            f"permissions: {{tools: [files], files: [{json.dumps(str(self.file.parent))}]}}\n"
+        )
+        config = json.loads(here.home.config.read_text())
+        here.home.config.write_text(json.dumps(config | {"security": {"fence_mode": "ask"}}))
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        shown = await here.until_said(self.card)
+        await here.tap(shown, shown.buttons[0].data)
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return f"{words_of(body['messages'][-1])}."
+        write = {"path": str(self.file), "content": "hello"}
+        return Says(calls=(CallPart("write_file", write),))
+
+    async def problems(self, here: Place) -> list[str]:
+        """The audit, the gate and the file are looked at as well."""
+        stages = [row["stage"] for row in here.rows("SELECT stage FROM audit ORDER BY id")]
+        return [
+            *await super().problems(here),
+            *_unlike("files", [entry.name for entry in self.file.parent.iterdir()], ["a.txt"]),
+            *_unlike("audit", stages, ["PROPOSED", "EVALUATED", "EXECUTED"]),
+            *_unlike("gates", here.rows("SELECT state, answer, used FROM gates"), [ALLOWED]),
+        ]
+
+
+def approved(folder: Path) -> Approved:
+    file = folder / "docs" / "a.txt"
+    card = f"“scribe” wants to write 5 bytes to\n{file}\nwith write_file. Is that all right?"
+    aside = (card, f"{card}\n→ allowed once")
+    return Approved(packs=(), answers=("wrote 5 bytes.",), aside=aside, file=file)
+
+
+def _unlike(what: str, found: object, wanted: object) -> list[str]:
+    return [] if found == wanted else [f"{what}: {found}"]
+
+
+class ApprovedElsewhere(Approved):
+    """Ada asks, and Ben is the owner: he taps in his own chat, and has a card that may not have
+    arrived, and did not, shown again."""
+
+    def prepare(self, here: Place) -> None:
+        super().prepare(here)
+        config = json.loads(here.home.config.read_text())
+        config["telegram"] |= {"owner_id": BEN, "allowed_user_ids": [ADA, BEN]}
+        here.home.config.write_text(json.dumps(config))
+
+    @property
+    def card(self) -> str:
+        return f"“scribe” wants to write 5 bytes to\n{self.file}\nwith write_file, for Ada in"
+
+    async def person(self, here: Place) -> None:
+        await Scenario.person(self, here)
+        again: set[str] = set()
+
+        async def look() -> ChatMessage | None:
+            shown = [one for one in await here.emulator.client.messages(BEN) if one.from_bot]
+            card = next((one for one in shown if one.text.startswith(self.card)), None)
+            for message in () if card else shown:
+                for button in message.buttons:
+                    if button.data.startswith("nav:again_") and button.data not in again:
+                        again.add(button.data)
+                        await _tap(here, message, button.data)
+            return card
+
+        shown = await here.until(look)
+        await _tap(here, shown, shown.buttons[0].data)
+
+    async def problems(self, here: Place) -> list[str]:
+        shown = [m for m in await here.emulator.client.messages(BEN) if m.from_bot]
+        cards = [m for m in shown if m.text.startswith(self.card)]
+        return [
+            *await super().problems(here),
+            *_unlike("cards", len(cards), 1),
+            *_unlike("buttons", [m.buttons for m in cards], [()]),
+        ]
+
+
+async def _tap(here: Place, message: ChatMessage, data: str) -> None:
+    await here.emulator.client.act("tap", user=BEN, chat=BEN, message_id=message.id, data=data)
+
+
+def approved_elsewhere(folder: Path) -> Approved:
+    return ApprovedElsewhere(
+        packs=(),
+        parts=("ben",),
+        answers=("wrote 5 bytes.",),
+        aside=(WAITS, f"{WAITS}\n→ allowed once"),
+        file=folder / "docs" / "a.txt",
+    )
+
+
+class TopicsSetUp(Scenario):
+    """Ada has a topic made for each pack, in a group."""
+
+    async def person(self, here: Place) -> None:
+        club = await here.emulator.client.create_chat("Club", [ADA], kind="forum")
+        await here.emulator.client.say(ADA, club, "/setup_topics")
+
+    async def live(self, here: Place) -> None:
+        async def over() -> bool:
+            open_work = here.rows(
+                "SELECT id FROM jobs WHERE state <> 'done' UNION ALL "
+                "SELECT id FROM deliveries WHERE state IN ('queued', 'sending')"
+            )
+            done = bool(here.rows("SELECT 1 FROM jobs WHERE state = 'done'")) and not open_work
+            return here.is_dead or (done and here.calls("setMyCommands", 200) == 1)
+
+        await here.until(over)
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        people = here.emulator.client
+        (chat,) = [one for one in (await people.act("state"))["chats"] if one.get("topics")]
+        topics = {one["message_thread_id"]: one["name"] for one in chat["topics"]}
+        bound = here.rows(
+            "SELECT thread_id, active_pack FROM conversation_routes WHERE active_pack <> ''"
+        )
+        routes = {int(row["thread_id"]): row["active_pack"] for row in bound}
+        found = [
+            *_unlike("topics", sorted(topics.values()), sorted(GREETINGS)),
+            *_unlike("routes", routes, topics),
+            *_unlike("intents", here.rows("SELECT * FROM topic_intents"), []),
+        ]
+        for thread, name in topics.items():
+            said = [
+                m.text for m in await people.messages(chat["id"], thread) if m.from_bot and m.text
+            ]
+            if said and said[-1].startswith(IN_DOUBT):  # it may have arrived
+                said.pop()
+            if said not in ([], [GREETINGS[name]]):
+                found.append(f"{name}: {said}")
+        return found
+
+
+def _remember(content: str) -> CallPart:
+    return CallPart("memory", {"target": "memory", "action": "append", "content": content})
+
+
+class Remembered(Scenario):
+    """The model keeps two lines and ends the first conversation; the person undoes the second."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        await here.until_said(KEPT)
+        await here.emulator.client.say(ADA, ADA, "/memory undo")
+
+    def model(self, body: Body) -> Reply | str:
+        results = sum(message["role"] == "tool" for message in body["messages"])
+        if results == 0:
+            return Says(calls=(_remember(TEA),))
+        if results == 1:
+            return Says(calls=(_remember(MILK), CallPart("onboarding_done")))
+        return KEPT
+
+    async def live(self, here: Place) -> None:
+        await here.settle([KEPT])
+
+        async def undone() -> bool:
+            done = here.rows("SELECT 1 FROM jobs WHERE state = 'done' AND body LIKE '%undo%'")
+            unsent = here.rows("SELECT 1 FROM deliveries WHERE state IN ('queued', 'sending')")
+            return here.is_dead or bool(done and not unsent)
+
+        await here.until(undone)
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        """What does not agree with what was asked for, once each."""
+        found: list[str] = []
+        file = here.home.pack_folder("notes", f"tg_{ADA}") / "MEMORY.md"
+        text = file.read_text(encoding="utf-8")
+        if (text.count(TEA), text.count(MILK)) != (1, 0):
+            found.append(f"the file holds {text!r}")
+        versions = here.rows("SELECT origin, state, after FROM memory_versions ORDER BY id")
+        told = [(row["origin"], row["state"]) for row in versions]
+        if told != [("tool", "done"), ("tool", "undone"), ("undo", "done")]:
+            found.append(f"the versions are {told}")
+        elif versions[-1]["after"] != text:
+            found.append(f"the newest version is {versions[-1]}")
+        first = here.rows("SELECT state, turns, sessions FROM onboarding")
+        if first != [{"state": "done", "turns": 1, "sessions": 1}]:
+            found.append(f"the first conversation is {first}")
+        if calls := here.rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
+            found.append(f"calls without a result: {calls}")
+        if jobs := here.rows("SELECT id, state FROM jobs WHERE state <> 'done'"):
+            found.append(f"open jobs: {jobs}")
+        return found
+
+
+class OnThePage(Scenario):
+    """What was said on the page is stored; the model sends a message, then answers."""
+
+    def prepare(self, here: Place) -> None:
+        connection = connect(here.home.database)
+        connection.execute("BEGIN IMMEDIATE")
+        tx = Tx(connection)
+        number = web_messages.add(tx, "notes", "said", Rendered("Paris?"), NOW, by_person=True)
+        said = Inbound(
+            PAGE, Person("1001", "owner"), Text("Paris?"), message_id=number, origin="web"
+        )
+        jobs.add(tx, PAGE.lane, said, NOW)
+        connection.execute("COMMIT")
+        connection.close()
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return Says("Paris. " * 40, chunks=10)
+        return Says(calls=(CallPart("msg", {"type": "text", "text": "Let me look."}),))
+
+    async def person(self, here: Place) -> None:
+        """They have said it before."""
+
+    async def live(self, here: Place) -> None:
+        async def look() -> bool:
+            with here.reading() as rows:
+                unsent = "SELECT 1 FROM deliveries WHERE state IN ('queued', 'sending', 'live')"
+                open_jobs = rows("SELECT 1 FROM jobs WHERE state NOT IN ('done')")
+                waits = open_jobs or rows(unsent) or not here.calls("setMyCommands", 200)
+                return here.life.gone.is_set() or not waits
+
+        await here.until(look)
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        found = here.rows("SELECT body FROM web_messages WHERE state = 'shown' ORDER BY id")
+        shown = [load(row["body"]).text.strip() for row in found]
+        wanted = ["Paris?", "Let me look.", ("Paris. " * 40).strip()]
+        odd = here.rows("SELECT kind, state FROM deliveries WHERE state NOT IN ('sent', 'dropped')")
+        right = [text for text in shown if text != RESUMED] == wanted
+        return [
+            *([] if right else [f"the page shows {shown}"]),
+            *([f"deliveries: {odd}"] if odd else []),
+        ]
+
+
+ROWS = {
+    "an approval": Row(approved, at=range(1 + START_UP, 60, 6)),
+    "an approval that the owner gives elsewhere": Row(
+        approved_elsewhere, at=range(1 + START_UP, 60, 6)
+    ),
+    "topics that are set up": Row(
+        TopicsSetUp(packs=("notes", "vocab"), answers=("unasked",)), at=range(1 + START_UP, 52, 3)
+    ),
+    "a change of memory": Row(
+        Remembered(said=("I like tea and milk",), answers=(KEPT,)), at=range(1 + START_UP, 90, 3)
+    ),
+    "the file of a memory": Row(
+        Remembered(said=("I like tea and milk",), answers=(KEPT,)),
+        at=range(1, 7),
+        among="memory file",
+    ),
+    "an answer on the page": Row(OnThePage(), at=range(1 + START_UP, 60, 4)),
+}

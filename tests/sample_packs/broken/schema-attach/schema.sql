@@ -1,1 +1,0 @@
-ATTACH DATABASE '../../../data/aouo.db' AS core;

@@ -1,1 +1,0 @@
-CREATE TABEL items (id);

@@ -1,5 +1,0 @@
-PRAGMA writable_schema = ON;
-CREATE TABLE IF NOT EXISTS items (
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL
-);

@@ -1,1 +1,0 @@
-CREATE TABLE _aouo_schema (id);
