@@ -8,10 +8,10 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aouo.facts.accounts import Spent
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.ports import iso
+from aouo.facts.records import Spent
 from aouo.facts.transcript import AssistantSaid, Usage
 from aouo.store import jobs, routes, sessions, turns, usage
 from aouo.store.database import Tx, connect

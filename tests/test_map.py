@@ -18,12 +18,12 @@ FOUND = {
     "flow/handlers/taps.py": ("taps", "buttons"),
     "facts/commands.py": ("commands", "every installation"),
     "installer/packs.py": ("installing", "removing"),
-    "spending/money.py": ("call costs",),
-    "triggers/schedules.py": ("triggers", "schedules.py"),
+    "agent/spending/money.py": ("call costs",),
+    "schedules/service.py": ("schedules", "terminal"),
     "plumbing/redact.py": ("redact",),
     "installer/unfinished.py": ("not ended", "start"),
     "flow/job.py": ("one job", "claim"),
-    "turn/default.py": ("what a turn does",),
+    "agent/default.py": ("what a turn does",),
     "providers/failures.py": ("model service", "refusal"),
 }
 """Telegram's flood control, the words of a budget's refusal, what a button does, where a command is

@@ -24,7 +24,7 @@ _IMPORTED = (
     "aouo.cli.packs.backup",
     "aouo.cli.packs.install",
     "aouo.cli.packs.test",
-    "aouo.local.conversing",
+    "aouo.app.local.conversing",
     "aouo.telegram.messenger",
     "tests.verb_process",
 )

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
+from aouo.agent.compaction import Compactor
+from aouo.agent.default import default
+from aouo.agent.loop import Executor
+from aouo.agent.persona import persona_of
+from aouo.agent.pipelines import Pipelines, extended
+from aouo.agent.spending.quota import Quota
+from aouo.agent.tools.mcp_servers import Server
 from aouo.app.services import (
     budget_of,
     eyes_of,
@@ -15,31 +22,22 @@ from aouo.app.services import (
     speech_of,
     with_model,
 )
-from aouo.app.shared import Shared
-from aouo.app.tools import guarded_tools
+from aouo.app.tools import Shared, guarded_tools
 from aouo.config.sections import McpServer
 from aouo.config.settings import Settings
 from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
-from aouo.flow.generation import Generation
+from aouo.flow.generations import Generation
+from aouo.guard.sandbox.run import Sandbox
 from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish
+from aouo.plumbing.web.session import secrets_of
 from aouo.plumbing.zones import zone_of
-from aouo.sandbox.run import Sandbox
-from aouo.spending.quota import Quota
 from aouo.store import installs
-from aouo.tools.mcp_servers import Server
-from aouo.turn.compaction import Compactor
-from aouo.turn.default import default
-from aouo.turn.execute import Executor
-from aouo.turn.extensions import extended
-from aouo.turn.persona import persona_of
-from aouo.turn.pipelines import Pipelines
-from aouo.web.session import secrets_of
 
 
 async def build_generation(

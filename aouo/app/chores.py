@@ -6,31 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from aouo.app.shared import Shared
+from aouo.app.tools import Shared
 from aouo.facts.events import Inbound, Origin
 from aouo.facts.schedule import ZoneOf
-from aouo.flow.chores.digests import Digests
-from aouo.flow.chores.indexing import keep_indexed
+from aouo.flow.attention import Digests
+from aouo.flow.chores.indexing import Titles, keep_indexed
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.chores.subscribers import serve, subscribers_of_packages
-from aouo.flow.chores.titles import Titles
 from aouo.flow.generations import Generations, WakingClock
-from aouo.flow.handlers.waiting_notice import WaitingNotice
-from aouo.outbound.outbox import Outbox
-from aouo.outbound.owner_notices import OwnerNotices
+from aouo.flow.handlers.obeying import WaitingNotice
+from aouo.outbound.outbox import Outbox, OwnerNotices
 from aouo.packs.databases import databases_of
+from aouo.plumbing.clock import watch
 from aouo.plumbing.parts import Work
-from aouo.plumbing.waking import watch
 from aouo.queue.inbox import Inbox
+from aouo.schedules.heartbeat import Heartbeat
+from aouo.schedules.journaling import Consolidating, Journaling
+from aouo.schedules.service import Schedules
+from aouo.schedules.ticking import Ticking
+from aouo.schedules.watching import FAILURES, Watching
 from aouo.store import usage, watches
 from aouo.store.database import Tx
-from aouo.triggers.consolidating import Consolidating
-from aouo.triggers.heartbeat import Heartbeat
-from aouo.triggers.journaling import Journaling
-from aouo.triggers.schedules import Schedules
-from aouo.triggers.ticking import Ticking
-from aouo.triggers.watching import FAILURES, Watching
 from aouo.words.catalogue import text
 from aouo.words.schedules import watch_fails
 

@@ -5,64 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from aouo.app.shared import Shared
 from aouo.app.status import bot_state
-from aouo.commands.builtin import HANDLERS, helping, list_sessions, stopping
-from aouo.commands.files import CommandFiles
-from aouo.commands.packages import commands_of_packages, post_actions_of_packages
-from aouo.commands.post_actions import PostActions
-from aouo.commands.registry import AddedCommand, Commands
-from aouo.commands.scheduling import Scheduling
-from aouo.commands.scripts import Scripts
-from aouo.commands.spending import spending
-from aouo.commands.status import status
-from aouo.commands.summaries import ROTATE, rotate
-from aouo.commands.why import why
-from aouo.commands.working import Jobs
+from aouo.app.tools import Shared
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Fetch
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import Tap
-from aouo.flow.answering.bringing import Bringing
+from aouo.flow.answering.begin import OtrMemory, Words
 from aouo.flow.answering.commit import Commit
-from aouo.flow.answering.compacting import Compacting
-from aouo.flow.answering.otr_memory import OtrMemory
-from aouo.flow.answering.renewing import Renewing
+from aouo.flow.answering.compacting import Compacting, Renewing
+from aouo.flow.answering.reporting import Bringing
 from aouo.flow.answering.turns import Turns
-from aouo.flow.answering.words import Words
-from aouo.flow.files.intake import Intake
-from aouo.flow.files.uploads import Uploads
+from aouo.flow.commands.builtin import HANDLERS, ROTATE, helping, list_sessions, rotate, stopping
+from aouo.flow.commands.files import (
+    CommandFiles,
+    Scripts,
+    commands_of_packages,
+    post_actions_of_packages,
+)
+from aouo.flow.commands.registry import AddedCommand, Commands, PostActions
+from aouo.flow.commands.scheduling import Scheduling
+from aouo.flow.commands.status import Jobs, spending, status, why
 from aouo.flow.generations import Generations
-from aouo.flow.handlers.answering_gates import answer_gate as answer_gate_of
-from aouo.flow.handlers.budget_refusals import BudgetRefusals
-from aouo.flow.handlers.editing import Editing
+from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction, refuse
+from aouo.flow.handlers.gates import BudgetRefusals
+from aouo.flow.handlers.gates import answer_gate as answer_gate_of
 from aouo.flow.handlers.installing import Installing
-from aouo.flow.handlers.membership import leave_chat, move_chat, refuse
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.obeying import Obeying
-from aouo.flow.handlers.reacting import note_reaction
 from aouo.flow.handlers.remembering import Remembering
-from aouo.flow.handlers.setting_up import SettingUp
-from aouo.flow.handlers.table import on, table
-from aouo.flow.handlers.taps import taps_of
-from aouo.flow.handlers.topics import TopicEvents
+from aouo.flow.handlers.taps import on, table, taps_of
+from aouo.flow.handlers.topics import SettingUp, TopicEvents
+from aouo.flow.intake import Intake
 from aouo.flow.job import Answering, Flow
 from aouo.flow.replies import Replies
+from aouo.flow.uploads import Uploads
+from aouo.installer.installed import sample_packs
 from aouo.installer.packs import Packs
-from aouo.installer.samples import sample_packs
-from aouo.outbound.degrade import Capabilities
 from aouo.outbound.outbox import Outbox
-from aouo.queue.gates import Waiting
-from aouo.queue.running import Running
-from aouo.routing import decisions as to
+from aouo.outbound.payloads import Capabilities
+from aouo.queue import decide as to
+from aouo.queue.running import Running, Waiting
+from aouo.schedules.heartbeat import settle_heartbeat
+from aouo.schedules.journaling import settle_consolidation, settle_journal
+from aouo.schedules.ticking import settle_command, settle_schedule
+from aouo.schedules.watched import settle_watch
 from aouo.store.database import Tx
-from aouo.triggers.consolidating import settle_consolidation
-from aouo.triggers.heartbeat import settle_heartbeat
-from aouo.triggers.journaling import settle_journal
-from aouo.triggers.runs import settle_command, settle_schedule
-from aouo.triggers.watched import settle_watch
 from aouo.words.catalogue import say
 
 _FILES: Capabilities = frozenset({"photo", "voice", "audio", "document", "album"})

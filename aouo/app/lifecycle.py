@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import structlog
 
 from aouo.app.reloading import Reloading, Taking
-from aouo.app.status import state_of
-from aouo.app.verbs import verbs_of
-from aouo.commands.menu import menu_of
+from aouo.app.status import state_of, verbs_of
 from aouo.config.file import Loaded
 from aouo.facts.errors import SetupError
-from aouo.flow.chores.leftovers import end_what_is_theirs, erase_unanswered
+from aouo.flow.chores.retention import end_what_is_theirs, erase_unanswered
+from aouo.flow.commands.file_text import menu_of
 from aouo.installer.unfinished import Takeover
 from aouo.installer.verbs import refreshed
-from aouo.plumbing.control import listening
-from aouo.plumbing.orphans import bury
+from aouo.plumbing.children import bury
+from aouo.plumbing.control import Facts, listening
 from aouo.plumbing.parts import Work
 from aouo.plumbing.systemd import Systemd
-from aouo.plumbing.verbs import Facts
 from aouo.providers.fallback import models_in
 from aouo.providers.known.knowing import KnownModel
 from aouo.telegram.channel import TelegramChannel

@@ -11,16 +11,16 @@ from typing import Any, TypeAlias
 import structlog
 
 from aouo.app.build_generation import build_generation
-from aouo.app.shared import Shared
+from aouo.app.tools import Shared
 from aouo.config.file import ConfigBroken, Loaded, remember, reread
 from aouo.config.keys import differing, until_restart
 from aouo.config.settings import Settings, does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
 from aouo.flow.refreshing import Refreshing
 from aouo.installer.unfinished import Takeover, Unfinished
-from aouo.outbound.owner_notices import OwnerNotices
+from aouo.outbound.outbox import OwnerNotices
 from aouo.plumbing import failpoint
-from aouo.plumbing.changes import Look, changes, look_of
+from aouo.plumbing.waiting import Look, changes, look_of
 from aouo.words import sentences
 from aouo.words.catalogue import text
 

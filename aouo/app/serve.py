@@ -20,26 +20,25 @@ import structlog
 
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.clock import SystemClock
-from aouo.plumbing.failing import one_setup_error
-from aouo.plumbing.home import Home
+from aouo.plumbing.home import Home, file_system, is_network
 from aouo.plumbing.logs import Adopt, Logs, not_logging
-from aouo.plumbing.mounts import file_system, is_network
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.systemd import Systemd
+from aouo.plumbing.waiting import one_setup_error
+from aouo.plumbing.web.session import secrets_of, session_through
 from aouo.store.opening import opened
 from aouo.telegram.channel import TelegramChannel
-from aouo.web.session import secrets_of, session_through
 
 if TYPE_CHECKING:
     import aiohttp
 
+    from aouo.agent.tools.registry import Tool
     from aouo.app.lifecycle import MakePage, Runtime
     from aouo.app.wiring import App
     from aouo.config.sections import Telegram
     from aouo.config.settings import Settings
     from aouo.facts.ports import ChatModel, Clock
     from aouo.store.database import Database
-    from aouo.tools.registry import Tool
 
 log = structlog.get_logger()
 LoadPage: TypeAlias = "Callable[[], MakePage]"
@@ -163,7 +162,7 @@ async def open_app(
             telegram = await _listening(settings.telegram, database, session, clock, stack)
             # In a thread, so that the poll goes on meanwhile.
             await asyncio.to_thread(import_module, "aouo.app.wiring")
-            from aouo.app.shared import share
+            from aouo.app.tools import share
             from aouo.app.wiring import build
 
             shared = await share(

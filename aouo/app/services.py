@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
+from aouo.agent.side_calls import Describe, describe
+from aouo.agent.spending.money import Budget, Paid, Price, Prices, Unit
+from aouo.agent.spending.quota import Quota
 from aouo.config.sections import OpenAI, SpeechToText
 from aouo.config.sections import Price as PriceSetting
 from aouo.config.settings import Settings
@@ -19,24 +22,27 @@ from aouo.packs.format.manifest import Budget as PackBudget
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.zones import zone_of
-from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel, models_in
 from aouo.providers.http import Session
-from aouo.providers.known import catalogue
-from aouo.providers.known.inquiry import inquire
-from aouo.providers.known.knowing import Facts, KnownModel, facts_of
+from aouo.providers.known import windows
+from aouo.providers.known.knowing import Facts, KnownModel, facts_of, inquire
 from aouo.providers.known.windows import window_of
-from aouo.speech.rules import RULES, ears_model
-from aouo.speech.services import Backend, Ears, PriceOf, Speaker, SpeechService, Transcriber, Voice
-from aouo.spending.money import Budget, Price, Prices, Unit
-from aouo.spending.paid import Paid
-from aouo.spending.quota import Quota
-from aouo.turn.sight import Describe, describe
+from aouo.providers.service import CompatibleModel
+from aouo.providers.speech.audio import RULES, ears_model
+from aouo.providers.speech.services import (
+    Backend,
+    Ears,
+    PriceOf,
+    Speaker,
+    SpeechService,
+    Transcriber,
+    Voice,
+)
 from aouo.words.catalogue import text
 
 if TYPE_CHECKING:
-    from aouo.providers.gemini.model import GeminiModel
+    from aouo.providers.gemini import GeminiModel
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -177,7 +183,7 @@ def _model_class(backend: str) -> type[CompatibleModel | GeminiModel]:
     """Gemini speaks a format of its own; all others are compatible."""
     if backend != "gemini":
         return CompatibleModel
-    from aouo.providers.gemini.model import GeminiModel
+    from aouo.providers.gemini import GeminiModel
 
     return GeminiModel
 
@@ -252,7 +258,7 @@ def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Pric
         base_url = settings.provider_endpoint(provider).base_url
     except SetupError:  # no service of the settings: a model of a test
         return None
-    rates = catalogue.listed_rates(base_url, model, clock.now())
+    rates = windows.listed_rates(base_url, model, clock.now())
     if not rates:
         return None
     each = [Price(rate.input, rate.cached, rate.output) for rate in rates]
@@ -268,7 +274,7 @@ def _listed_unit(
         base_url = settings.provider_endpoint(provider).base_url
     except SetupError:  # a tool, or no service of the settings
         return None
-    return catalogue.listed_unit(base_url, model, unit, clock.now())
+    return windows.listed_unit(base_url, model, unit, clock.now())
 
 
 def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:
@@ -302,7 +308,7 @@ def _with_local(
     settings: Settings, session: Session, held: Holder, prices: Prices
 ) -> tuple[Ears | Lack, Voice | Lack]:
     """One worker process for whichever of the two is `local`."""
-    from aouo.speech.local import LocalSpeech, lack_of_ears, lack_of_voice  # rare
+    from aouo.providers.speech.local import LocalSpeech, lack_of_ears, lack_of_voice  # rare
 
     ears, weights = own_ears(settings), settings.tts.model
     patience_s = float(settings.provider.request_timeout_s)
@@ -366,7 +372,7 @@ def eyes_of(settings: Settings, session: aiohttp.ClientSession, quota: Quota) ->
     key = gemini.api_key.get_secret_value()
     if not gemini.vision_model or not key:
         return None
-    from aouo.providers.gemini.model import GeminiModel  # few have it set up
+    from aouo.providers.gemini import GeminiModel  # few have it set up
 
     provider = settings.provider
     model = GeminiModel(

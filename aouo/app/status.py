@@ -1,31 +1,41 @@
-"""Says how the bot is: in its chat, to a terminal, on the page, and to what watches over it."""
+"""Says how the bot is to all who ask, and lists the endpoints of the control socket.
+
+Those of packs and schedules, which a home at rest has as well, are in `installer.verbs`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from aouo.app.chores import failing_watches
-from aouo.app.shared import Shared
+from aouo.app.tools import Shared
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Button, Inbound, Person, Text, told
+from aouo.facts.ids import SessionId
 from aouo.facts.ports import ChatModel, Clock, iso
 from aouo.facts.schedule import ZoneOf
-from aouo.facts.schedule_words import moment_in_words
-from aouo.flow.generation import Generation
+from aouo.flow.generations import Generation
+from aouo.guard.sandbox.levels import in_words
+from aouo.installer.verbs import home_verbs
+from aouo.plumbing.control import Facts, Verbs
 from aouo.plumbing.parts import Parts
-from aouo.plumbing.verbs import Facts
 from aouo.providers.fallback import FallbackModel
-from aouo.queue.lanes import Bell
-from aouo.sandbox.levels import in_words
+from aouo.queue import lexer
+from aouo.queue.lanes import Bell, idle
 from aouo.store import deliveries, jobs
 from aouo.store.database import Tx
-from aouo.words import commands
+from aouo.words import conversations
 from aouo.words.catalogue import text
 from aouo.words.models import no_answer_because
+from aouo.words.schedules import moment_in_words
 
 if TYPE_CHECKING:
+    from aouo.app.lifecycle import Runtime
     from aouo.app.wiring import App
 
 _SERVERS_SHOWN = 10
@@ -200,20 +210,20 @@ def bot_state(
         text("status.since", since=moment_in_words(since, zone)),
         *_models_in_words(now.model, lambda at: moment_in_words(at, zone)),
         *([text("status.telegram", state=telegram)] if telegram else []),
-        commands.at_work("everywhere", running, waiting, states.get("parked", 0)),
+        conversations.at_work("everywhere", running, waiting, states.get("parked", 0)),
         *(
             text("status.tools", server=name, state=state)
             for name, state in islice(servers, _SERVERS_SHOWN)
         ),
-        *commands.problems(problems),
+        *conversations.problem_lines(problems),
     ]
 
 
 def _models_in_words(model: ChatModel, said: Callable[[datetime], str]) -> list[str]:
     if not isinstance(model, FallbackModel):
-        return [commands.model(model.provider, model.model)]
+        return [conversations.model_line(model.provider, model.model)]
     return [
-        commands.model(
+        conversations.model_line(
             one.provider, one.model, one.failures, one.last, said(one.until) if one.until else ""
         )
         for one in model.health
@@ -226,3 +236,93 @@ def _telegram(shared: Shared) -> str:
         return ""
     facts = shared.telegram.state
     return ": ".join(filter(None, (str(facts["state"]), str(facts.get("problem") or ""))))
+
+
+def verbs_of(runtime: Runtime) -> Verbs:
+    """Return all of them, by name."""
+    app = runtime.app
+
+    async def status() -> Facts:
+        page = {"dashboard": runtime.page.state} if runtime.page else {}
+        return {**await runtime.status(), **page}
+
+    async def health() -> Facts:
+        return {"health": await app.health.facts()}
+
+    async def stop() -> Facts:
+        runtime.stop()
+        return {}
+
+    async def restart() -> Facts:
+        runtime.stop(again=True)
+        return {}
+
+    return {
+        "status": status,
+        "health": health,
+        "stop": stop,
+        "restart": restart,
+        "reload": runtime.reload,
+        **_talking(app),
+        **home_verbs(app.packs, app.schedules, app.shared.database, app.shared.clock),
+    }
+
+
+def _talking(app: App) -> Verbs:
+    """The verbs that let a terminal talk and watch."""
+    shared, inbox = app.shared, app.inbox
+
+    async def say(chat: str = "local", text: str = "", data: str = "") -> Facts:
+        """A terminal says `text`, or taps the button that sends `data`."""
+        await inbox.submit(terminal_inbound(chat, text, data=data))
+        return {}
+
+    async def answered() -> Facts:
+        """Return when everything that was said is answered."""
+        await idle(shared.database, shared.clock)
+        return {}
+
+    async def listen(chat: str = "local") -> AsyncGenerator[Facts]:
+        """Yield what is said in a terminal's conversation until the other side goes."""
+        waiting, leave = app.terminal.watch(chat)
+        try:
+            yield {"kind": "ready"}
+            while True:
+                yield await waiting.get()
+        finally:
+            leave()
+
+    async def watch(session: str = "") -> AsyncGenerator[Facts]:
+        """Yield the events of one session, or of all, until either side goes."""
+        events, leave = shared.bus.subscribe(session_id=session)
+        try:
+            yield {"kind": "ready"}
+            async for event in events:
+                yield told(event)
+        finally:
+            leave()
+
+    async def run(prompt: str, session: str = "", chat: str = "local") -> AsyncGenerator[Facts]:
+        """Yield the events of the turn that answers `prompt`: beside the terminal's conversation
+        `chat`, or in the `session` that goes on there."""
+        beside = str(ConversationAddress("cli", chat))
+        session = session or str(SessionId.new("isolated", beside))
+        async with aclosing(app.asking.run_stream(prompt, session)) as events:
+            async for event in events:
+                yield told(event)
+
+    return {
+        "say": say,
+        "idle": answered,
+        "chat": listen,
+        "watch": watch,
+        "run": run,
+    }
+
+
+def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
+    """Return what is typed or tapped in a terminal as an inbound like any other."""
+    content = Button(data, text, "") if data else lexer.command(text) or Text(text)
+    return Inbound(
+        ConversationAddress("cli", chat_id), Person("owner", "owner"), content, origin="cli"
+    )

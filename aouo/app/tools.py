@@ -1,54 +1,142 @@
-"""Builds the tools of a generation, and what guards them, from the settings."""
+"""Builds the tools of a generation and their guard, over what lives as long as the process."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from aouo.app.shared import Shared
+import aiohttp
+
+from aouo.agent.documents.reading import AT_ONCE
+from aouo.agent.spending.reservations import Reservations
+from aouo.agent.tokens import Estimator
+from aouo.agent.tools.conversation import clarify, onboarding_done, sessions
+from aouo.agent.tools.cron import cron
+from aouo.agent.tools.files import check_room, list_dir, read_document, read_file, write_file
+from aouo.agent.tools.load import load_skills, load_tools, skill_view
+from aouo.agent.tools.mcp_servers import Server
+from aouo.agent.tools.memory import journal_add, journal_search, memory, memory_edits
+from aouo.agent.tools.msg import msg, tts
+from aouo.agent.tools.pack_tools import Workshop, pack_tools
+from aouo.agent.tools.persist import db, persist
+from aouo.agent.tools.registry import Registry, Tool
+from aouo.agent.tools.results import keep, result_read
+from aouo.agent.tools.web import fetch, web_search
 from aouo.config.sections import Security, Tools
-from aouo.documents.reading import AT_ONCE
 from aouo.facts.attachments import Lack
+from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
-from aouo.guard.fence import Fence
-from aouo.guard.naming import hiding
-from aouo.guard.protection import Protection
+from aouo.guard.fence import Fence, Protection
 from aouo.guard.reach import reached, refusal
-from aouo.guard.sent_files import SentFiles
+from aouo.guard.sandbox.run import Sandbox
+from aouo.guard.sent_files import SentFiles, hiding
+from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
-from aouo.plumbing.resources import Holder
-from aouo.sandbox.run import Sandbox
-from aouo.speech.services import Voice
-from aouo.tools.clarify import clarify
-from aouo.tools.cron import cron
-from aouo.tools.db import db
-from aouo.tools.fetch import fetch
-from aouo.tools.files import check_room, list_dir, read_file, write_file
-from aouo.tools.journal import journal_add, journal_search
-from aouo.tools.load import load_skills, load_tools
-from aouo.tools.mcp_servers import Server
-from aouo.tools.memory import memory
-from aouo.tools.memory_edits import memory_edits
-from aouo.tools.msg import msg
-from aouo.tools.onboarding import onboarding_done
-from aouo.tools.pack_tools import Workshop, pack_tools
-from aouo.tools.persist import persist
-from aouo.tools.read_document import read_document
-from aouo.tools.registry import Registry, Tool
-from aouo.tools.results import keep, result_read
-from aouo.tools.sessions import sessions
-from aouo.tools.skill_view import skill_view
-from aouo.tools.tts import tts
-from aouo.tools.web_search import web_search
-from aouo.triggers.looking import Looking
-from aouo.triggers.schedules import Schedules
-from aouo.web.client import Web
-from aouo.web.egress import EgressProxy
-from aouo.web.offline import nobody_looks_up, nowhere
+from aouo.packs.stores import Memories, PackStores
+from aouo.plumbing.children import Apart
+from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Adopt, not_logging
+from aouo.plumbing.parts import Bus
+from aouo.plumbing.resources import Current, Holder, Thing, close_all
+from aouo.plumbing.web.client import Web
+from aouo.plumbing.web.egress import EgressProxy
+from aouo.plumbing.web.session import nobody_looks_up, nowhere
+from aouo.providers.dialect import Dialects
+from aouo.providers.speech.services import Voice
+from aouo.schedules.service import Schedules
+from aouo.schedules.watched import Looking
+from aouo.store.database import Database
+from aouo.telegram.channel import TelegramChannel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What generations share: what is open, and what was learnt or counted.
+
+    Not `online`: no tool reaches the internet, whatever a pack may. `adopt` tells the process log
+    what to write and to hide. `model` answers in place of what the settings name, None = as they
+    say; `more_tools` are there besides. `library` is what is installed now; nothing is before the
+    first generation. `timezone` is that of now, whose day it is for all that is spent. `things`
+    are what generations hand on to each other, as long as they want the same; `tasks` runs what
+    these start, and `apart` what may hang. `dialects` is what all models learn of their services.
+    `page` gives the address of the local page, without its token, "" = none listens.
+    """
+
+    home: Home
+    clock: Clock
+    database: Database
+    session: aiohttp.ClientSession
+    telegram: TelegramChannel | None
+    online: bool
+    adopt: Adopt
+    model: ChatModel | None
+    more_tools: Sequence[Tool]
+    bus: Bus
+    library: Current[Library]
+    timezone: Current[str]
+    things: list[Thing]
+    tasks: asyncio.TaskGroup
+    stores: PackStores
+    memories: Memories
+    keeping: Keeping
+    reservations: Reservations
+    estimator: Estimator
+    apart: Apart
+    dialects: Dialects
+    page: Current[Callable[[], str]]
+
+
+async def share(
+    stack: AsyncExitStack,
+    *,
+    home: Home,
+    clock: Clock,
+    database: Database,
+    session: aiohttp.ClientSession,
+    telegram: TelegramChannel | None,
+    online: bool = True,
+    adopt: Adopt = not_logging,
+    model: ChatModel | None = None,
+    more_tools: Sequence[Tool] = (),
+) -> Shared:
+    """Make the rest; `stack` closes what has to be closed, last made first."""
+    tasks, things = await stack.enter_async_context(asyncio.TaskGroup()), list[Thing]()
+    stack.push_async_callback(close_all, things)
+    library = Current(Library({}, {}, {}))
+    stores = PackStores(home, lambda: library.now, clock)
+    stack.callback(stores.close)
+    memories = Memories(lambda: library.now, stores.private)
+    return Shared(
+        home=home,
+        clock=clock,
+        database=database,
+        session=session,
+        telegram=telegram,
+        online=online,
+        adopt=adopt,
+        model=model,
+        more_tools=more_tools,
+        bus=Bus(),
+        library=library,
+        timezone=Current(""),
+        things=things,
+        tasks=tasks,
+        stores=stores,
+        memories=memories,
+        keeping=Keeping(database=database, clock=clock, files=memories.files),
+        reservations=Reservations(),
+        estimator=Estimator(),
+        apart=Apart(),
+        dialects=Dialects(),
+        page=Current(lambda: ""),
+    )
+
 
 RegistryOf: TypeAlias = Callable[[Library], Registry]
 """Makes the registry of all tools for the packs that there are."""

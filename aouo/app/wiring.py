@@ -12,43 +12,40 @@ import structlog
 from aouo.app.build_generation import build_generation
 from aouo.app.chores import chores_of
 from aouo.app.handling import commanding, flow_of
-from aouo.app.shared import Shared
 from aouo.app.status import Health
-from aouo.commands.registry import Commands
-from aouo.commands.scheduling import Scheduling
-from aouo.commands.working import Jobs
+from aouo.app.tools import Shared
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.people import Owner
 from aouo.facts.ports import Messenger
 from aouo.flow.asking import Asking
+from aouo.flow.chores.indexing import Titles
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
-from aouo.flow.chores.titles import Titles
-from aouo.flow.deciding import Deciding
-from aouo.flow.files.uploads import Uploads
+from aouo.flow.commands.registry import Commands
+from aouo.flow.commands.scheduling import Scheduling
+from aouo.flow.commands.status import Jobs
 from aouo.flow.generations import Generations
-from aouo.flow.handlers.waiting_notice import WaitingNotice
+from aouo.flow.handlers.obeying import WaitingNotice
 from aouo.flow.refreshing import Refreshing
 from aouo.flow.replies import Replies
-from aouo.flow.web_chat import WebChat
-from aouo.installer.kit import PackKit
+from aouo.flow.uploads import Uploads
+from aouo.flow.web_chat import Deciding, WebChat
+from aouo.installer.changes import PackKit
 from aouo.installer.packs import Packs
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.outbox import Outbox
-from aouo.outbound.owner_notices import OwnerNotices, letting_in
-from aouo.outbound.terminal import TerminalMessenger
-from aouo.outbound.web import WebMessenger
+from aouo.outbound.messengers import TerminalMessenger, WebMessenger
+from aouo.outbound.outbox import Outbox, OwnerNotices, letting_in
 from aouo.plumbing.parts import Parts, Work
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import zone_of
+from aouo.queue.decide import concerns_us, lane_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
-from aouo.routing.bypass import concerns_us, lane_of
-from aouo.triggers.heartbeat import Heartbeat
-from aouo.triggers.schedules import Schedules
+from aouo.schedules.heartbeat import Heartbeat
+from aouo.schedules.service import Schedules
 from aouo.words.catalogue import text
 
 log = structlog.get_logger()

@@ -1,15 +1,41 @@
-"""Asks the running bot for a verb; if none runs, runs the verb here, under the home's lock."""
+"""What verbs share: they ask the running bot or work at rest, and align what they list."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aouo.cli.context import current_home, load
 from aouo.plumbing.client import NoAnswer, NotRunning, ask
+from aouo.plumbing.control import Facts
 from aouo.plumbing.home import Home, is_locked, running_pid
-from aouo.plumbing.verbs import Facts
+from aouo.words.markdown.tables import columns
+
+_GAP = "  "
+
+
+def aligned(rows: Sequence[Sequence[str]], limits: Sequence[int]) -> list[str]:
+    """Return a line for each row; a longer cell is cut. `limits` are of columns on the screen,
+    where a wide character takes two; 0 = none."""
+    cells = [[_cut(cell, limit) for cell, limit in zip(row, limits, strict=True)] for row in rows]
+    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
+    return [
+        _GAP.join(
+            cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def _cut(text: str, limit: int) -> str:
+    if not limit or columns(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    while columns(kept) >= limit:
+        kept = kept[:-1]
+    return f"{kept}…"
+
 
 PATIENCE_S = 900.0
 """The limit for changes of packs: an upgrade first runs evals, and waits for running turns."""
@@ -36,7 +62,7 @@ async def _done_at_rest(home: Home, verb: str, arguments: Mapping[str, Any]) -> 
     from aouo.installer.verbs import at_rest
     from aouo.plumbing.logs import Logs
     from aouo.plumbing.redact import Redactor
-    from aouo.web.session import secrets_of
+    from aouo.plumbing.web.session import secrets_of
 
     home.create()
     settings = load(home).settings

@@ -9,8 +9,7 @@ from typing import Any, get_args
 
 import click
 
-from aouo.cli.asking import asked
-from aouo.cli.columns import aligned
+from aouo.cli.asking import aligned, asked
 from aouo.cli.context import current_home, json_option, load, not_there, print_json
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
@@ -18,9 +17,9 @@ from aouo.facts.people import Owner
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.work import Misfire, Scheduled
 from aouo.plumbing.home import is_locked
+from aouo.schedules.service import HISTORY, matching
 from aouo.store import schedule_runs, schedules
-from aouo.store.reading import reading
-from aouo.triggers.schedules import HISTORY, matching
+from aouo.store.opening import reading
 from aouo.words import schedules as words
 from aouo.words.catalogue import text
 

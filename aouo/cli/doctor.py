@@ -150,7 +150,7 @@ def _home(home: Home) -> Check:
 
 def _database(home: Home) -> Check | None:
     """Return what is wrong with the database, None = it can be read, or there is none yet."""
-    from aouo.store.reading import reading
+    from aouo.store.opening import reading
 
     if not home.database.exists():
         return None
@@ -234,7 +234,7 @@ def _mending(home: Home, name: str, problem: Problem) -> str:
 
 
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
-    from aouo.cli.packs.unread import RELOAD, unread
+    from aouo.cli.packs.info import RELOAD, unread
     from aouo.installer.installed import scan_at_rest
 
     library = scan_at_rest(home, settings.packs, settings.tools.enabled)
@@ -259,11 +259,10 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
 
 def _commands(home: Home) -> Iterator[Check]:
     """Check the owner's commands/*.md; without any there is nothing to say."""
-    from aouo.commands.files import command_files, problems_of
-    from aouo.commands.packages import COMMANDS_GROUP
-    from aouo.plumbing import entry_points
+    from aouo.flow.commands.files import COMMANDS_GROUP, command_files, problems_of
+    from aouo.plumbing import resources
 
-    taken = [entry.name for entry in entry_points.found(COMMANDS_GROUP)]
+    taken = [entry.name for entry in resources.found_entry_points(COMMANDS_GROUP)]
     files = command_files(home.commands, taken)
     wrong = tuple(problems_of(home.commands, files))
     for problem in wrong:
@@ -289,18 +288,18 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
     if fast:
         yield Check("telegram", "skip", "needs the network")
         return
-    from aouo.cli.doctoring import reach
-    from aouo.store import topics
-    from aouo.store.reading import reading
+    from aouo.cli.doctoring import parts
+    from aouo.store import routes
+    from aouo.store.opening import reading
 
-    bot = reach.telegram(settings)
+    bot = parts.telegram(settings)
     yield bot
     if bot.status != "ok":
         return
-    if hook := reach.webhook(settings):
+    if hook := parts.webhook(settings):
         yield hook
     if home.database.exists():
         all_talk = settings.telegram.groups == "all"
         with reading(home.database) as tx:
-            chats = topics.groups(tx, "tg", all_talk=all_talk)
-        yield from reach.groups(settings, chats[:_GROUPS_ASKED])
+            chats = routes.groups(tx, "tg", all_talk=all_talk)
+        yield from parts.groups(settings, chats[:_GROUPS_ASKED])

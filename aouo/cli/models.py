@@ -9,13 +9,13 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.config.settings import Settings
+from aouo.plumbing.control import Facts
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts
-from aouo.web.session import secrets_of
+from aouo.plumbing.web.session import secrets_of
 
 if TYPE_CHECKING:
+    from aouo.agent.spending.money import Price
     from aouo.cli.doctoring.probing import Reply, Seen
-    from aouo.spending.money import Price
 
 _SPEECH = {"tts": "speaks", "stt": "hears"}
 _SOURCES = {"nobody": "assumed: nobody says"}
@@ -65,7 +65,7 @@ def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> l
 
 def _speech(settings: Settings, *, tests: bool) -> list[Facts]:
     """Return a row for each speech service that has a key."""
-    from aouo.cli.doctoring import speech as speech_check  # brings the services' SDKs
+    from aouo.cli.doctoring import models as speech_check  # brings the services' SDKs
 
     rows: list[Facts] = []
     for one in speech_check.tried(settings, asks=tests):

@@ -1,21 +1,23 @@
-"""`aouo session`: lists sessions, and shows the messages of one."""
+"""`aouo session` and `usage`: show what was said, and what was used in tokens and money."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 
-from aouo.cli.context import current_home, json_option, not_there, print_json
+from aouo.cli.context import current_home, json_option, load, not_there, print_json
 from aouo.facts.errors import SetupError
-from aouo.store import archive, usage_days
-from aouo.store.archive import Entry, Session
-from aouo.store.reading import reading
-from aouo.store.usage_days import Sum
-from aouo.store.usage_report import sums
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.control import Facts
+from aouo.store import search, usage_report
+from aouo.store.opening import reading
+from aouo.store.search import Entry, Session
+from aouo.store.usage_report import Asked, Sum, sums
 
 
 @click.group()
@@ -34,7 +36,7 @@ def list_(pack: str, limit: int, runs: bool, as_json: bool) -> None:
     found: list[Session] = []
     if file.exists():
         with reading(file) as tx:
-            found = archive.sessions(tx, limit, pack, runs=runs)
+            found = search.stored_sessions(tx, limit, pack, runs=runs)
     if as_json:
         print_json({"sessions": [asdict(each) for each in found]})
         return
@@ -57,11 +59,11 @@ def show(session_id: str, as_json: bool) -> None:
     if not file.exists():
         raise _not_there(session_id)
     with reading(file) as tx:
-        found = archive.session(tx, session_id)
+        found = search.stored_session(tx, session_id)
         if found is None:
             raise _not_there(session_id)
-        said = archive.entries(tx, found.id)
-        used = tx.ask(usage_days.of_session(found.id))
+        said = search.stored_entries(tx, found.id)
+        used = tx.ask(usage_report.of_session(found.id))
     if as_json:
         print_json(
             {
@@ -128,3 +130,68 @@ def _short(arguments: str) -> str:
         return json.dumps(json.loads(arguments), ensure_ascii=False)
     except (ValueError, RecursionError):
         return arguments
+
+
+_TABLES = (
+    ("by_day", "day"),
+    ("by_pack", "pack"),
+    ("by_model", "model"),
+    ("by_person", "person"),
+    ("by_scope", "scope"),
+)
+
+
+@click.command()
+@click.option("--days", type=click.IntRange(1, 3650), default=30, help="How many, today included.")
+@json_option
+def usage(days: int, as_json: bool) -> None:
+    """Show what was used in the last 30 days, in tokens and money."""
+    home = current_home()
+    timezone = load(home).settings.cron.timezone
+    today = (
+        SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date().isoformat()
+    )
+    facts: Facts = {"days": days, **usage_report.empty()}
+    asked: list[Asked] = []
+    if home.database.exists():
+        with reading(home.database) as tx:
+            wanted = usage_report.last_days(today, days)
+            facts |= {name: tx.ask(query) for name, query in usage_report.queries(wanted).items()}
+            asked = tx.ask(usage_report.asked(wanted))
+    if as_json:
+        print_json(facts)
+        return
+    for line in (*_usage_lines(facts), *_unpriced(asked)):
+        click.echo(line)
+
+
+def _usage_lines(facts: Facts) -> Iterator[str]:
+    days = facts["days"]
+    yield _line("today" if days == 1 else f"{days} days", facts["totals"])
+    for table, what in _TABLES:
+        if facts[table]:
+            yield ""
+            yield f"By {what}"
+        for row in facts[table]:
+            yield _line(f"  {row[what] or '–'}", row)
+
+
+def _unpriced(asked: Sequence[Asked]) -> Iterator[str]:
+    """Name what may have cost something that the sums do not have."""
+    found = [one for one in asked if one.unpriced]
+    if found:
+        yield ""
+        yield "Without a known price, so not in these sums"
+    for one in found:
+        calls = "call" if one.unpriced == 1 else "calls"
+        yield f"  {one.model or one.scope:<22} {one.unpriced:>7,} {calls}"
+
+
+def _line(name: str, row: Facts) -> str:
+    """Return one row of a table, at most 80 characters wide if nothing is cached."""
+    calls = "call " if row["calls"] == 1 else "calls"
+    cached = f" ({row['cached_tokens']:,} cached)" if row["cached_tokens"] else ""
+    return (
+        f"{name:<24} {row['calls']:>7,} {calls} {row['input_tokens']:>11,} in "
+        f"{row['output_tokens']:>9,} out {'$' + format(row['cost_usd'], ',.4f'):>10}{cached}"
+    )

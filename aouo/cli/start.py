@@ -27,6 +27,6 @@ def start() -> None:
 
 
 def _page() -> MakePage:
-    from aouo.dashboard.opening import page
+    from aouo.dashboard.listening import page
 
     return page

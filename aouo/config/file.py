@@ -11,12 +11,21 @@ from typing import cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from aouo.config.environment import expanded, overlay, overriding, usual, variable_of
-from aouo.config.keys import Tree, get, put, unknown
+from aouo.config.keys import (
+    Tree,
+    expanded,
+    get,
+    overlay,
+    overriding,
+    put,
+    unknown,
+    usual,
+    variable_of,
+)
 from aouo.config.settings import BUILT_IN_BACKENDS, Settings
 from aouo.facts.errors import SetupError
-from aouo.plumbing.changes import Look, look_of
 from aouo.plumbing.home import write_atomically
+from aouo.plumbing.waiting import Look, look_of
 
 FILE = "config.json"
 LAST_GOOD = "config.last-good.json"

@@ -28,8 +28,7 @@ from aouo.config.values import (
     TimeOfDay,
     Usd,
 )
-from aouo.facts.quiet_hours import AttentionRules, QuietHours, parse_time
-from aouo.facts.spans import span_s
+from aouo.facts.quiet_hours import AttentionRules, QuietHours, parse_time, span_s
 
 _LISTEN = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):(?P<port>\d{1,5})")
 

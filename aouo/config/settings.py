@@ -39,7 +39,7 @@ from aouo.config.sections import (
     Ui,
 )
 from aouo.facts.errors import SetupError
-from aouo.plumbing.logins import secrets_in
+from aouo.plumbing.redact import secrets_in
 
 BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 

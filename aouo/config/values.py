@@ -1,7 +1,8 @@
-"""Defines the kinds of values that keys of the configuration have."""
+"""Defines the kinds of values that keys of the configuration have, a bot token among them."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -62,3 +63,17 @@ Hours: TypeAlias = Annotated[str, AfterValidator(_hours), HARMLESS]
 """Quiet hours such as `22:00-08:00`, empty = none."""
 TimeOfDay: TypeAlias = Annotated[str, AfterValidator(_time_of_day), HARMLESS]
 """Such as `08:00`."""
+
+
+NO_BOT_TOKEN = "that is not a bot token; it looks like 123456:ABC…"
+_TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
+
+
+def is_token(text: str) -> bool:
+    """Whether a text has the form of a bot token."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def names_variable(text: str) -> bool:
+    """Whether a value names an environment variable: `${NAME}`."""
+    return text.startswith("${") and text.endswith("}")

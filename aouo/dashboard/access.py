@@ -1,4 +1,4 @@
-"""Decides who may see the page: from this machine, not for another page, with the token. Pure."""
+"""Decides who may see the page, what it shows of, and whose data something is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,28 @@ import hashlib
 import hmac
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import date, tzinfo
 from ipaddress import ip_address
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from aouo.config.settings import Settings
+from aouo.dashboard.endpoints import NotFound
+from aouo.facts.errors import Refused
+from aouo.facts.people import AT_HOME, Owner, data_name, data_of
+from aouo.facts.ports import Clock
+from aouo.packs.library import Library
+from aouo.packs.load import Pack
+from aouo.plumbing.control import Facts
+from aouo.plumbing.home import Home
+from aouo.plumbing.redact import Redactor
+from aouo.store.chats import NAMES, TOPICS, is_tenant
+from aouo.store.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from aouo.app.lifecycle import Runtime
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9.-]{1,253}))(?::[0-9]{1,5})?", re.ASCII)
@@ -100,3 +118,96 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What the rooms of the page stand on. `snapshot` opens one state of the database, read beside
+    the event loop; `environ` is what the configuration is read with; `trusted_keys` are signers by
+    name; `runtime` is None while no bot runs, and all is read only then."""
+
+    home: Home
+    environ: Mapping[str, str]
+    clock: Clock
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]]
+    zone: Callable[[], tzinfo]
+    library: Callable[[], Library]
+    settings: Callable[[], Settings]
+    redactor: Callable[[], Redactor]
+    owner: Callable[[], Owner]
+    trusted_keys: Callable[[], Mapping[str, str]]
+    health: Callable[[], Awaitable[Facts]]
+    status: Callable[[], Awaitable[Facts]]
+    runtime: Runtime | None = None
+
+    @property
+    def today(self) -> date:
+        """The local day."""
+        return self.clock.now().astimezone(self.zone()).date()
+
+    @property
+    def bot(self) -> Runtime:
+        """The bot that runs. Raises: Refused."""
+        if self.runtime is None:
+            raise Refused("No bot runs; this is what is stored, to be read only.")
+        return self.runtime
+
+    def pack(self, name: str) -> Pack:
+        """Return an installed pack that loads. Raises: NotFound, Refused."""
+        library = self.library()
+        if pack := library.get(name):
+            return pack
+        if name in library.broken:
+            raise Refused(f"The pack {name} does not load; About says why.")
+        raise NotFound(f"There is no pack {name!r}.")
+
+
+_TENANTS_MAX = 1_000
+_PERSON = re.compile(r"tg_([0-9]+)")
+_CHAT = re.compile(r"tg_(-[0-9]+)")
+
+
+async def described(shown: Shown, tenants: Iterable[str]) -> list[Facts]:
+    """Say of each tenant whether it is a person, a group or a terminal, and its name; "" = all
+    of them together. The owner comes first."""
+    async with shown.snapshot() as snapshot:
+        names = await snapshot.ask(NAMES)
+        topics = await snapshot.ask(TOPICS)
+    titles = {
+        data_name("tg", f"{chat}:{thread}"): title for (chat, thread), title in topics.items()
+    }
+    owner = shown.owner().data_name
+
+    def facts(tenant: str) -> Facts:
+        kind, label = _kind(tenant, names, titles)
+        return {"tenant": tenant, "kind": kind, "label": label, "is_owner": tenant == owner}
+
+    known = [facts(tenant) for tenant in list(dict.fromkeys(tenants))[:_TENANTS_MAX]]
+    return sorted(known, key=lambda one: (not one["is_owner"], one["kind"] != "person"))
+
+
+def called(person: str, name: str) -> str:
+    """Return how the page names a person, by whose id others of the same name differ."""
+    return f"{name} ({person})"
+
+
+def checked(tenant: str) -> str:
+    """Return what can be a tenant's name, and so is no path. Raises: NotFound."""
+    if is_tenant(tenant):
+        return tenant
+    raise NotFound(f"There is nobody of the name {tenant[:80]!r}.")
+
+
+def _kind(tenant: str, names: dict[str, str], titles: dict[str, str]) -> tuple[str, str]:
+    if not tenant:
+        return "all", "everybody together"
+    if person := _PERSON.fullmatch(tenant):
+        name = names.get(person[1])
+        return "person", called(person[1], name) if name else f"person {person[1]}"
+    if tenant == data_of("web", AT_HOME):
+        return "person", "person at this machine"
+    if tenant.startswith("cli_"):
+        return "terminal", f"terminal {tenant.removeprefix('cli_')}"
+    chat = _CHAT.match(tenant)
+    group = f"group {chat[1]}" if chat else tenant
+    return "group", f"{group}, topic {titles[tenant]}" if tenant in titles else group

@@ -1,4 +1,4 @@
-"""Says of every key what the file has, what is in force, and why these differ; never a secret."""
+"""Says of every key what is in force, checks what the page wishes, and what that takes away."""
 
 from __future__ import annotations
 
@@ -10,17 +10,130 @@ from typing import Literal, TypeAlias, cast
 from pydantic import ValidationError
 
 from aouo.config.catalogue import Key, keys_in, sections, value_at
-from aouo.config.changing import read_tree, version_of
-from aouo.config.environment import expanded, overriding, references, usual, variable_of
+from aouo.config.changing import UNSET, read_tree, version_of
 from aouo.config.file import ConfigBroken, Loaded, parse, read_text
-from aouo.config.keys import Tree, plain, plain_value
+from aouo.config.keys import (
+    Tree,
+    expanded,
+    overriding,
+    plain,
+    plain_value,
+    references,
+    unknown,
+    usual,
+    variable_of,
+)
 from aouo.config.settings import Settings, does_nothing, waits_for_restart
+from aouo.config.values import NO_BOT_TOKEN, is_token, names_variable
 from aouo.facts.errors import TooMuchToRead
-from aouo.plumbing.changes import look_of
+from aouo.plumbing.control import Facts
 from aouo.plumbing.home import Home
-from aouo.plumbing.logins import secrets_in
-from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts
+from aouo.plumbing.redact import REDACTED, Redactor, secrets_in
+from aouo.plumbing.waiting import look_of
+
+
+def losses(before: Settings, after: Settings) -> tuple[str, ...]:
+    """Return a sentence about each thing that would be lost, or found somewhere else."""
+    return (*_of_the_bot(before, after), *_of_the_page(before, after))
+
+
+def _of_the_bot(before: Settings, after: Settings) -> Iterator[str]:
+    old, new = before.telegram, after.telegram
+    if old.owner and not new.owner:
+        yield "Nobody may talk to the bot any more, and it has no owner."
+    elif old.owner and old.owner != new.owner:
+        yield f"The bot has another owner: {new.owner} in the place of {old.owner}."
+    elif new.owner not in new.allowed_user_ids and old.owner in old.allowed_user_ids:
+        yield f"The owner {new.owner} is not among telegram.allowed_user_ids any more."
+    token, other = old.bot_token.get_secret_value(), new.bot_token.get_secret_value()
+    if token and token.partition(":")[0] != other.partition(":")[0]:
+        yield "With the next start it is another bot: the chats with this one get no answer."
+    if old.transport != new.transport:
+        yield f"With the next start messages come in by {new.transport}."
+
+
+def _of_the_page(before: Settings, after: Settings) -> Iterator[str]:
+    old, new = before.dashboard, after.dashboard
+    if old.enabled and not new.enabled:
+        yield "With the next start there is no local page any more."
+    elif old != new:
+        yield (
+            "With the next start this page has another address or token: `aouo dashboard` prints "
+            "its link."
+        )
+
+
+_CHANGES_MAX = 500
+BY_HAND = (
+    "Only `aouo config set` or an editor changes this: the page names no programs, paths or "
+    "addresses, and nobody to trust."
+)
+_DEEPEST = 20
+
+
+class NotTaken(Exception):
+    """A change is not the page's to make; `problems` say why, each with its key."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def checked(
+    changes: Mapping[str, object], keys: Mapping[str, Key]
+) -> dict[tuple[str, ...], object]:
+    """Return what is to be set by the path in parts, `UNSET` for null.
+
+    Raises:
+        NotTaken: a key is none, or none of the page's.
+    """
+    if not changes:
+        raise NotTaken("nothing is changed")
+    if len(changes) > _CHANGES_MAX:
+        raise NotTaken(f"at most {_CHANGES_MAX} keys can be changed at a time")
+    found = {path: _why_not(path, value, keys.get(path)) for path, value in changes.items()}
+    if problems := [f"{path}: {why}" for path, why in found.items() if why]:
+        raise NotTaken(*problems)
+    return {keys[path].names: UNSET if value is None else value for path, value in changes.items()}
+
+
+def _why_not(path: str, value: object, key: Key | None) -> str:
+    if key is None:
+        return unknown(path[:300]).removeprefix(f"{path[:300]}: ")
+    if not key.on_page:
+        return BY_HAND
+    if value is None:
+        return ""
+    if key.kind == "secret":
+        if not isinstance(value, str):
+            return "a secret is a text"
+        is_bad = path == "telegram.bot_token" and value and not is_token(value)
+        return NO_BOT_TOKEN if is_bad and not names_variable(value) else ""
+    return _trouble(value, _DEEPEST)
+
+
+def _trouble(value: object, deepest: int) -> str:
+    """Return why a value cannot be set from here, "" = it can."""
+    if deepest == 0:
+        return "it is nested too deep"
+    match value:
+        case str():
+            if REDACTED in value:
+                return f"{REDACTED} only stands for a secret that is not shown"
+            hint = "only a secret can name an environment variable from here"
+            return hint if references(value) else ""
+        case dict():
+            items = cast("dict[str, object]", value)
+            return _first([*items, *items.values()], deepest)
+        case list():
+            return _first(cast("list[object]", value), deepest)
+        case _:
+            return ""
+
+
+def _first(values: list[object], deepest: int) -> str:
+    return next(filter(None, (_trouble(one, deepest - 1) for one in values)), "")
+
 
 _FILE_MAX = 2_000_000
 _Why: TypeAlias = Literal["environment", "restart", "problems", "soon"]

@@ -1,20 +1,32 @@
-"""Holds the port of the page, and imports the page when somebody comes."""
+"""Opens the page of a running bot or a home at rest, and holds its port."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from urllib.parse import quote
 
 import structlog
 
+from aouo.app.lifecycle import Runtime
+from aouo.config.file import Loaded
 from aouo.config.sections import Dashboard
-from aouo.dashboard.access import Access
-from aouo.dashboard.shown import Shown
-from aouo.plumbing.home import write_atomically
+from aouo.dashboard.access import Access, Shown
+from aouo.facts.people import Owner
+from aouo.installer.installed import scan_at_rest
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.control import Facts
+from aouo.plumbing.home import Home, write_atomically
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.web.session import secrets_of
+from aouo.plumbing.zones import zone_of
+from aouo.store.opening import read_beside
+from aouo.store.snapshots import Snapshots
 
 log = structlog.get_logger()
 _AGAIN_S = 10.0
@@ -100,3 +112,62 @@ async def _somebody(listener: socket.socket) -> None:
         await came.wait()
     finally:
         loop.remove_reader(listener)
+
+
+def page(runtime: Runtime) -> Listening:
+    """Make the page of a running bot."""
+    app, loaded = runtime.app, runtime.loaded
+    shared, generations = app.shared, app.generations
+    shown = Shown(
+        home=shared.home,
+        environ=loaded.environ,
+        clock=shared.clock,
+        snapshot=shared.database.snapshot,
+        zone=lambda: zone_of("", generations.now.cron.timezone),
+        library=lambda: generations.library,
+        settings=lambda: runtime.reloading.running,
+        redactor=lambda: generations.redactor,
+        owner=lambda: generations.now.owner,
+        trusted_keys=lambda: generations.now.trusted_keys,
+        health=app.health.facts,
+        status=runtime.status,
+        runtime=runtime,
+    )
+    return Listening(loaded.settings.dashboard, shown)
+
+
+async def show_at_rest(home: Home, loaded: Loaded, opened: Callable[[str], None]) -> None:
+    """Serve what is stored while no bot runs, for ever; `opened` is told where, or why not."""
+    settings, snapshots = loaded.settings, Snapshots(home.database)
+    look = partial(scan_at_rest, home, settings.packs, settings.tools.enabled)
+    redactor = Redactor(secrets_of(settings.secrets(), loaded.environ))
+    library = await asyncio.to_thread(look)
+
+    async def health() -> Facts:
+        return {"ok": False, "reasons": ["No bot runs; this is what is stored."]}
+
+    async def status() -> Facts:
+        return {"running": False}
+
+    shown = Shown(
+        home=home,
+        environ=loaded.environ,
+        clock=SystemClock(),
+        snapshot=partial(read_beside, home.database, snapshots),
+        zone=lambda: zone_of("", settings.cron.timezone),
+        library=lambda: library,
+        settings=lambda: settings,
+        redactor=lambda: redactor,
+        owner=lambda: Owner.of(settings.telegram.owner),
+        trusted_keys=lambda: settings.packs.trusted_keys,
+        health=health,
+        status=status,
+    )
+    listening = Listening(settings.dashboard, shown)
+    try:
+        serving = asyncio.ensure_future(listening.run())
+        await asyncio.sleep(0)
+        opened(listening.state)
+        await serving
+    finally:
+        await snapshots.close()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from aouo.agent.spending import limits
+from aouo.agent.spending.limits import Left, Limits
+from aouo.agent.spending.money import Paid, Price, measure_of
+from aouo.agent.spending.reservations import Name
 from aouo.app.services import budget_of, pack_budgets, paid_for
 from aouo.config.file import load_settings
 from aouo.config.sections import Heartbeat, Memory
-from aouo.dashboard.shown import Shown
-from aouo.plumbing.verbs import Facts
-from aouo.providers.known import catalogue
-from aouo.spending import limits
-from aouo.spending.limits import Left, Limits
-from aouo.spending.money import Price
-from aouo.spending.paid import Paid, measure_of
-from aouo.spending.reservations import Name
-from aouo.store.reading import reading
-from aouo.store.usage_days import Asked
+from aouo.dashboard.access import Shown
+from aouo.plumbing.control import Facts
+from aouo.providers.known import windows
+from aouo.store.opening import reading
+from aouo.store.usage_report import Asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def prices(shown: Shown, asked: Sequence[Asked]) -> Facts:
         calls = used.setdefault(what, [0, 0])
         calls[0] += one.calls
         calls[1] += one.unpriced
-    version, month = catalogue.version()
+    version, month = windows.version()
     rows: list[Facts] = []
     for what in dict.fromkeys((*rules.paid, *used)):
         price, source = what.price(prices)

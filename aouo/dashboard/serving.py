@@ -9,9 +9,8 @@ import socket
 import structlog
 from aiohttp import web
 
-from aouo.dashboard.access import Access
+from aouo.dashboard.access import Access, Shown
 from aouo.dashboard.rooms.all import endpoints
-from aouo.dashboard.shown import Shown
 from aouo.dashboard.site import AROUND, Site, problem
 from aouo.plumbing.connections import Connections
 

@@ -22,13 +22,13 @@ from aouo.dashboard.endpoints import (
     Download,
     Endpoint,
     NotShown,
+    document,
     is_text,
 )
-from aouo.dashboard.openapi import document
 from aouo.dashboard.streaming import downloaded, streamed, without_secrets
 from aouo.facts.errors import Refused, SetupError, TooMuchToRead
+from aouo.plumbing.control import BadRequest, Facts, arguments
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import BadRequest, Facts, arguments
 
 log = structlog.get_logger()
 _PAGE = Path(__file__).with_name("page")

@@ -15,8 +15,8 @@ import structlog
 from aiohttp import hdrs, web
 
 from aouo.dashboard.endpoints import Download, Frame
+from aouo.plumbing.control import Facts
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts
 
 log = structlog.get_logger()
 _HEARTBEAT_S = 15.0

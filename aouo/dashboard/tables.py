@@ -1,4 +1,4 @@
-"""Writes the cells of tables: for the page, and as CSV or JSON to be saved. Pure."""
+"""Makes what the page shows of long texts, and writes cells of tables, also CSV and JSON."""
 
 from __future__ import annotations
 
@@ -11,9 +11,32 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from aouo.packs.data.browsing import Page
-from aouo.packs.data.columns import Column
-from aouo.packs.data.rows import Cell
-from aouo.plumbing.verbs import Facts
+from aouo.packs.data.rows import Cell, Column
+from aouo.plumbing.control import Facts
+from aouo.plumbing.redact import Redactor
+
+SHOWN_CHARS = 4_000
+MARGIN_CHARS = 10_000
+"""What is read beyond the end, for a secret that stands at the cut."""
+
+
+def beginning(redactor: Redactor, text: str, chars: int) -> str:
+    """Return the first characters of a text without secrets."""
+    return redactor.text(text[: chars + MARGIN_CHARS])[:chars]
+
+
+def excerpt(redactor: Redactor, text: str, size_bytes: int | None = None) -> Facts:
+    """Return the beginning of a text without secrets, the bytes of the whole, and whether it is
+    `cut`; with `size_bytes` the text is the beginning of a longer one."""
+    given = len(text.encode("utf-8", "surrogatepass"))
+    whole = given if size_bytes is None else size_bytes
+    clean = redactor.text(text[: SHOWN_CHARS + MARGIN_CHARS])
+    return {
+        "text": clean[:SHOWN_CHARS],
+        "bytes": whole,
+        "cut": len(clean) > SHOWN_CHARS or whole > given,
+    }
+
 
 Format: TypeAlias = Literal["csv", "json"]
 FORMATS: dict[Format, str] = {

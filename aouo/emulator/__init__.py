@@ -1,9 +1,9 @@
 """A local Telegram: the Bot API over HTTP, a chat page, a Python API for tests."""
 
 from aouo.emulator.client import ActRefused, EmulatorClient
-from aouo.emulator.seen import Button, ChatMessage
+from aouo.emulator.objects import Button, ChatMessage
 from aouo.emulator.server import DEFAULT_TOKEN, Emulator
-from aouo.emulator.start import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, VOCAB
+from aouo.emulator.world import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, VOCAB
 
 __all__ = [
     "ADA",

@@ -10,7 +10,7 @@ import signal
 import sys
 
 from aouo.emulator.server import BOT_ID, DEFAULT_USERNAME, Emulator
-from aouo.emulator.start import PARTS, TOPICS
+from aouo.emulator.world import PARTS, TOPICS
 
 CANNOT_LISTEN = 3
 """The exit code of a set-up error, the same as that of `aouo`."""

@@ -4,20 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from aouo.emulator.chats import Chat
-from aouo.emulator.description import Upload, check_object
-from aouo.emulator.entities import Formatted, formatted
-from aouo.emulator.files import attach
-from aouo.emulator.jsons import JsonObject
-from aouo.emulator.members import unblock
-from aouo.emulator.messages import Attachment, MediaKind, Message
+from aouo.emulator.chats import Attachment, Chat, MediaKind, Message
+from aouo.emulator.description import JsonObject, Upload, check_object
+from aouo.emulator.entities import Formatted, formatted, utf16_length
+from aouo.emulator.faults import bad_request
+from aouo.emulator.files import Parameters, attach
+from aouo.emulator.methods.bot import unblock
 from aouo.emulator.methods.sending import MAX_TEXT
 from aouo.emulator.objects import inaccessible_json, message_json
-from aouo.emulator.parameters import Parameters
-from aouo.emulator.refusal import bad_request
-from aouo.emulator.start import ANONYMOUS
-from aouo.emulator.text import utf16_length
-from aouo.emulator.world import World
+from aouo.emulator.world import ANONYMOUS, World
 
 
 def say(

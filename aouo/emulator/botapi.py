@@ -8,17 +8,28 @@ from typing import Any
 
 from aiohttp import web
 
-from aouo.emulator.description import Described, Problem, Upload, api_methods, check, read_call
+from aouo.emulator.description import (
+    Described,
+    JsonObject,
+    Problem,
+    Upload,
+    api_methods,
+    check,
+    read_call,
+)
 from aouo.emulator.entities import AUTOMATIC, SETTABLE
-from aouo.emulator.faults import Fault, next_fault
-from aouo.emulator.files import file_at
-from aouo.emulator.flood import FloodControl
-from aouo.emulator.journal import Journal
-from aouo.emulator.jsons import JsonObject
+from aouo.emulator.faults import (
+    Fault,
+    FloodControl,
+    Journal,
+    Refusal,
+    bad_request,
+    next_fault,
+    too_many_requests,
+)
+from aouo.emulator.files import Parameters, file_at, read_parameters
 from aouo.emulator.methods import METHODS
-from aouo.emulator.parameters import Parameters, read_parameters
-from aouo.emulator.polling import Poll
-from aouo.emulator.refusal import Refusal, bad_request, too_many_requests
+from aouo.emulator.webhook import Poll
 from aouo.emulator.world import World
 
 _TOKEN = re.compile(r"\d+:[A-Za-z0-9_-]+")

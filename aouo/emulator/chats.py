@@ -1,13 +1,125 @@
-"""A chat with its members, topics and messages."""
+"""People, chats with members and topics, and messages, as the emulator stores them."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from aouo.emulator.jsons import JsonObject
-from aouo.emulator.messages import Message
-from aouo.emulator.people import Membership, Person
-from aouo.emulator.refusal import Refusal, bad_request
+from aouo.emulator.description import JsonObject
+from aouo.emulator.entities import Formatted
+from aouo.emulator.faults import Refusal, bad_request
+
+Status: TypeAlias = Literal["creator", "administrator", "member", "restricted", "left", "kicked"]
+
+_RIGHTS = [
+    *("can_manage_chat", "can_delete_messages", "can_manage_video_chats", "can_restrict_members"),
+    *("can_promote_members", "can_change_info", "can_invite_users", "can_post_stories"),
+    *("can_edit_stories", "can_delete_stories", "can_pin_messages"),
+]
+_PERMISSIONS = [
+    *("can_send_messages", "can_send_audios", "can_send_documents", "can_send_photos"),
+    *("can_send_videos", "can_send_video_notes", "can_send_voice_notes", "can_send_polls"),
+    *("can_send_other_messages", "can_add_web_page_previews", "can_react_to_messages"),
+    *("can_edit_tag", "can_change_info", "can_invite_users", "can_pin_messages"),
+    "can_manage_topics",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person, or the bot itself."""
+
+    id: int
+    first_name: str
+    last_name: str = ""
+    username: str = ""
+    language_code: str = "en"
+    is_bot: bool = False
+
+    def as_json(self) -> JsonObject:
+        item: JsonObject = {"id": self.id, "is_bot": self.is_bot, "first_name": self.first_name}
+        if self.last_name:
+            item["last_name"] = self.last_name
+        if self.username:
+            item["username"] = self.username
+        if not self.is_bot:
+            item["language_code"] = self.language_code
+        return item
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A person's status in a chat; `manages_topics` counts for administrators only."""
+
+    status: Status
+    manages_topics: bool = True
+
+    @property
+    def present(self) -> bool:
+        return self.status in ("creator", "administrator", "member", "restricted")
+
+    @property
+    def privileged(self) -> bool:
+        return self.status in ("creator", "administrator")
+
+    def as_json(self, person: Person) -> JsonObject:
+        item: JsonObject = {"status": self.status, "user": person.as_json()}
+        match self.status:
+            case "creator":
+                item["is_anonymous"] = False
+            case "administrator":
+                item |= {"can_be_edited": False, "is_anonymous": False}
+                item |= dict.fromkeys(_RIGHTS, True)
+                item["can_manage_topics"] = self.manages_topics
+            case "restricted":  # muted
+                item |= {"is_member": True, "until_date": 0}
+                item |= dict.fromkeys(_PERMISSIONS, False)
+            case "kicked":
+                item["until_date"] = 0
+            case "member" | "left":
+                pass
+        return item
+
+
+MediaKind: TypeAlias = Literal[
+    "photo", "audio", "voice", "document", "video", "video_note", "animation", "sticker"
+]
+Keyboard: TypeAlias = tuple[tuple[Mapping[str, Any], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file of a message; `detail` is the JSON of its Audio, Voice, Document or PhotoSize list."""
+
+    kind: MediaKind
+    file_id: str
+    detail: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; `content` is the caption if there is an attachment.
+
+    `service` holds the fields of a service message, `other` those of further kinds.
+    """
+
+    id: int
+    chat_id: int
+    sender_id: int
+    date: int
+    content: Formatted = field(default_factory=lambda: Formatted(""))
+    thread_id: int | None = None
+    reply_to: int | None = None
+    quote: str = ""
+    keyboard: Keyboard = ()
+    attachment: Attachment | None = None
+    service: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    other: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    edited_at: int | None = None
+    album: str = ""
+    reactions: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+
 
 ChatKind: TypeAlias = Literal["private", "group", "supergroup"]
 

@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 
 from aiohttp import ClientSession, ClientTimeout
 
-from aouo.emulator.jsons import JsonObject
-from aouo.emulator.messages import MediaKind
-from aouo.emulator.seen import ChatMessage
+from aouo.emulator.chats import MediaKind
+from aouo.emulator.description import JsonObject
+from aouo.emulator.objects import ChatMessage
 
 T = TypeVar("T")
 

@@ -1,14 +1,28 @@
 """Checks calls and objects against Telegram's own description of its Bot API."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
-from aouo.emulator.jsons import JsonObject, as_array, as_object
+JsonObject: TypeAlias = dict[str, Any]
+JsonArray: TypeAlias = list[Any]
+
+
+def as_object(value: object) -> JsonObject | None:
+    """Return `value` if it is a JSON object, else None."""
+    return cast(JsonObject, value) if isinstance(value, dict) else None
+
+
+def as_array(value: object) -> JsonArray | None:
+    """Return `value` if it is a JSON array, else None."""
+    return cast(JsonArray, value) if isinstance(value, list) else None
+
 
 Flaw: TypeAlias = Literal["unknown", "missing", "type"]
 

@@ -1,7 +1,48 @@
-"""Plans faults: which call goes wrong, and how."""
+"""What goes wrong: planned faults, flood control, error answers; the journal of calls."""
 
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from aouo.emulator.description import JsonObject, Upload, as_array, as_object
+
+
+class Refusal(Exception):
+    """One `{"ok": false}` answer; `description` is Telegram's text with its prefix.
+
+    `parameters` is the ResponseParameters object: `retry_after` or `migrate_to_chat_id`.
+    """
+
+    def __init__(self, code: int, description: str, **parameters: int) -> None:
+        super().__init__(description)
+        self.code = code
+        self.description = description
+        self.parameters = parameters
+
+
+def bad_request(text: str, **parameters: int) -> Refusal:
+    """Return a 400 with the prefix of the real server."""
+    return Refusal(400, f"Bad Request: {text}", **parameters)
+
+
+def forbidden(text: str) -> Refusal:
+    """Return a 403: the bot may not write to this chat."""
+    return Refusal(403, f"Forbidden: {text}")
+
+
+def conflict(text: str) -> Refusal:
+    """Return a 409: another process reads the updates."""
+    return Refusal(409, f"Conflict: {text}")
+
+
+def too_many_requests(retry_after_s: int) -> Refusal:
+    """Return a 429 with the seconds to wait."""
+    text = f"Too Many Requests: retry after {retry_after_s}"
+    return Refusal(429, text, retry_after=retry_after_s)
+
 
 FaultKind: TypeAlias = Literal[
     "drop_before", "drop_after", "status", "slow", "garbage", "duplicate_update"
@@ -60,3 +101,152 @@ def next_fault(
                 remaining.append(replace(fault, times=fault.times - 1))
     faults[:] = remaining
     return due
+
+
+# Methods that count as messages; edits count like sends.
+COUNTED = ("send", "edit", "copy", "forward")
+UNCOUNTED = frozenset({"sendchataction", "sendmessagedraft", "editforumtopic"})
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A leaky bucket: `burst` calls at once, then `rate` calls a second."""
+
+    burst: float
+    rate: float
+    level: float = 0.0  # calls in the bucket; it leaks
+    at: float = 0.0
+
+    def wait_s(self, now: float) -> float:
+        """Return the seconds until one more call fits; 0 if it does now."""
+        self.level = max(0.0, self.level - (now - self.at) * self.rate)
+        self.at = now
+        return max(0.0, (self.level + 1 - self.burst) / self.rate)
+
+    def take(self) -> None:
+        self.level += 1
+
+
+@dataclass(slots=True)
+class FloodControl:
+    """Flood control with the figures that Telegram names; off until it is switched on."""
+
+    on: bool = False
+    _chats: dict[object, list[Bucket]] = field(default_factory=dict[object, list[Bucket]])
+    _total: Bucket = field(default_factory=lambda: Bucket(30, 30))
+    _until: dict[object, float] = field(default_factory=dict[object, float])
+
+    def judge(self, method: str, chat_id: object, is_group: bool, now: float) -> Refusal | None:
+        """Return the 429 for this call, or count the call and return None.
+
+        A refused chat stays refused until its time is over; each 429 names the seconds left.
+        """
+        name = method.lower()
+        if not self.on or not name.startswith(COUNTED) or name in UNCOUNTED:
+            return None
+        held = self._until.get(chat_id, 0.0) - now
+        if held > 0:
+            return too_many_requests(math.ceil(held))
+        buckets = [self._total, *self._buckets(chat_id, is_group)]
+        wait_s = max(bucket.wait_s(now) for bucket in buckets)
+        if wait_s > 1e-9:
+            seconds = math.ceil(wait_s)
+            self._until[chat_id] = now + seconds
+            return too_many_requests(seconds)
+        for bucket in buckets:
+            bucket.take()
+        return None
+
+    def _buckets(self, chat_id: object, is_group: bool) -> list[Bucket]:
+        if chat_id not in self._chats:
+            per_minute = [Bucket(20, 20 / 60)] if is_group else []
+            self._chats[chat_id] = [Bucket(3, 1), *per_minute]
+        return self._chats[chat_id]
+
+
+class ChangeSignal:
+    """Counts changes, and wakes all waiters at each."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._next = asyncio.Event()
+
+    def bump(self) -> None:
+        """Count a change, and wake all waiters."""
+        self.number += 1
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake all waiters."""
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def wait(self) -> None:
+        """Return at the next change."""
+        await self._next.wait()
+
+    async def wait_beyond(self, since: int, timeout_s: float) -> int:
+        """Return the change number once it exceeds `since`, or after `timeout_s` in any case."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self.number <= since:
+                    await self.wait()
+        except TimeoutError:
+            pass
+        return self.number
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """One API call; `status` is None while it is open, and if no answer was sent.
+
+    `fault` names the fault it suffered, `at` is the emulator's clock at arrival.
+    """
+
+    number: int
+    at: float
+    method: str
+    params: JsonObject
+    status: int | None = None
+    description: str = ""
+    fault: str = ""
+
+
+class Journal:
+    """The calls and violations since the start."""
+
+    def __init__(self, signal: ChangeSignal) -> None:
+        self.calls: list[ApiCall] = []
+        self.violations: list[JsonObject] = []
+        """What differs from the description, in calls and in our answers: call, method, problem."""
+        self._signal = signal
+
+    def arrived(self, at: float, method: str, params: JsonObject) -> int:
+        """Record a call; return its number, from 1."""
+        number = len(self.calls) + 1
+        self.calls.append(ApiCall(number, at, method, _shown(params)))
+        self._signal.bump()
+        return number
+
+    def answered(
+        self, number: int, status: int | None, description: str = "", fault: str = ""
+    ) -> None:
+        """Record how a call ended, and wake waiters."""
+        call = self.calls[number - 1]
+        self.calls[number - 1] = replace(call, status=status, description=description, fault=fault)
+        self._signal.bump()
+
+    def violation(self, number: int, problem: str) -> None:
+        method = self.calls[number - 1].method
+        self.violations.append({"call": number, "method": method, "problem": problem})
+
+
+def _shown(value: Any) -> Any:
+    """Return a value with descriptions in place of uploaded files."""
+    if isinstance(value, Upload):
+        return {"file_name": value.name, "mime_type": value.mime, "size": len(value.content)}
+    found = as_object(value)
+    if found is not None:
+        return {name: _shown(item) for name, item in found.items()}
+    items = as_array(value)
+    return [_shown(item) for item in items] if items is not None else value

@@ -9,23 +9,15 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from aouo.emulator.access import only_ours, shown_nowhere_else
 from aouo.emulator.botapi import BotApi
-from aouo.emulator.changes import ChangeSignal
+from aouo.emulator.chats import Person
 from aouo.emulator.client import EmulatorClient
-from aouo.emulator.description import Upload
-from aouo.emulator.faults import Fault
-from aouo.emulator.flood import FloodControl
-from aouo.emulator.journal import Journal
-from aouo.emulator.jsons import JsonObject, as_object
+from aouo.emulator.description import JsonObject, Upload, as_object
+from aouo.emulator.faults import ChangeSignal, Fault, FloodControl, Journal, Refusal
 from aouo.emulator.objects import message_json
-from aouo.emulator.people import Person
-from aouo.emulator.polling import Poll
-from aouo.emulator.refusal import Refusal
-from aouo.emulator.start import PARTS, TOPICS, furnish
 from aouo.emulator.verbs import READS, VERBS, Desk
-from aouo.emulator.webhook import WebhookCaller
-from aouo.emulator.world import World
+from aouo.emulator.webhook import Poll, WebhookCaller, only_ours, shown_nowhere_else
+from aouo.emulator.world import PARTS, TOPICS, World, furnish
 
 BOT_ID = 4200
 DEFAULT_TOKEN = f"{BOT_ID}:aouo-emulator"

@@ -27,8 +27,8 @@ from aouo.facts.events import (
 from aouo.facts.ids import SessionId
 from aouo.facts.people import AT_HOME, Owner
 from aouo.facts.work import Route
-from aouo.plumbing.bus import Bus
-from aouo.plumbing.first import first
+from aouo.plumbing.parts import Bus
+from aouo.plumbing.waiting import first
 from aouo.queue.inbox import Inbox
 from aouo.queue.running import Running
 from aouo.store import deliveries, jobs, routes, turns

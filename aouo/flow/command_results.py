@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from aouo.commands.builtin import pack_here, unchosen
-from aouo.commands.post_actions import Answered, PostActions
-from aouo.commands.registry import CommandCall, Result
 from aouo.facts.address import Lane
 from aouo.facts.commands import Carried
 from aouo.facts.errors import RouteRequiredError
 from aouo.facts.events import Triggered
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Job
+from aouo.flow.commands.builtin import pack_here, unchosen
+from aouo.flow.commands.registry import Answered, CommandCall, PostActions, Result
 from aouo.packs.library import Library
-from aouo.routing.bypass import lane_of
+from aouo.queue.decide import lane_of
 from aouo.store import jobs, routes
 from aouo.store.database import Tx
 from aouo.words.catalogue import say

@@ -13,29 +13,28 @@ from dataclasses import dataclass
 
 import structlog
 
+from aouo.agent.context import Ending
+from aouo.agent.loop import run_turn
 from aouo.facts.commands import COMMANDS
 from aouo.facts.errors import LostClaim, NothingToRetry, RouteRequiredError, StopAsked, TooLate
 from aouo.facts.work import Job
-from aouo.flow.answering.bringing import Bringing
+from aouo.flow.answering.begin import Words
 from aouo.flow.answering.commit import Commit
-from aouo.flow.answering.renewing import Renewing
-from aouo.flow.answering.reporting import streamed
+from aouo.flow.answering.compacting import Renewing
+from aouo.flow.answering.reporting import Bringing, streamed
 from aouo.flow.answering.turns import Turn, Turns
-from aouo.flow.answering.words import Words
-from aouo.flow.files.intake import Intake, has_files
 from aouo.flow.generations import Generations
-from aouo.flow.handlers.budget_refusals import BudgetRefusals
-from aouo.flow.handlers.table import Handlers
+from aouo.flow.handlers.gates import BudgetRefusals
+from aouo.flow.handlers.taps import Handlers
 from aouo.flow.handlers.topics import TopicEvents
+from aouo.flow.intake import Intake, has_files
 from aouo.flow.replies import Replies
-from aouo.plumbing.bus import Bus
+from aouo.plumbing.parts import Bus
+from aouo.queue import decide as to
+from aouo.queue.decide import decide
 from aouo.queue.lanes import Slots
 from aouo.queue.running import Running, StopReason
-from aouo.routing import decisions as to
-from aouo.routing.decide import decide
 from aouo.store.off_record import is_once
-from aouo.turn.context import Ending
-from aouo.turn.loop import run_turn
 from aouo.words.catalogue import say, text
 
 log = structlog.get_logger()

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from aouo.flow.generation import Generation
-from aouo.flow.generations import Generations
+from aouo.flow.generations import Generation, Generations
 from aouo.installer.installed import but_for, changed
 from aouo.packs.stores import PackStores
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish
 
 
 @dataclass(slots=True, eq=False)

@@ -10,29 +10,28 @@ from typing import TypeAlias
 
 import structlog
 
-from aouo.commands.builtin import abouts, shown_packs
-from aouo.commands.post_actions import PostActions
-from aouo.commands.registry import AddedCommand, CommandCall, Result
-from aouo.facts.accounts import Spent
+from aouo.agent.calls import record_all
 from aouo.facts.address import Lane
 from aouo.facts.errors import LostClaim, RouteRequiredError
 from aouo.facts.events import Button
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.records import Spent
 from aouo.facts.work import Delivery, DeliveryKind, Job
-from aouo.flow import ending
+from aouo.flow import media as media_files
+from aouo.flow import waiting
 from aouo.flow.command_results import Outcome, carry_out
-from aouo.flow.files import media_files
-from aouo.flow.questions import settled_cards
+from aouo.flow.commands.builtin import abouts, shown_packs
+from aouo.flow.commands.registry import AddedCommand, CommandCall, PostActions, Result
 from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
+from aouo.queue.decide import ObeyCommand
+from aouo.queue.lexer import Installed
 from aouo.queue.running import Running, StopReason
-from aouo.routing.decisions import ObeyCommand
-from aouo.routing.installed import Installed
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
-from aouo.turn.journal import record_all
-from aouo.words import conversations, delivering
+from aouo.words import conversations
+from aouo.words import turns as delivering
 from aouo.words.catalogue import say
 
 log = structlog.get_logger()
@@ -124,7 +123,7 @@ class Replies:
         """
 
         def work(tx: Tx, now: str) -> Said:
-            ended = ending.end_turn(tx, job.id, job.inbound.address, why, now)
+            ended = waiting.end_turn(tx, job.id, job.inbound.address, why, now)
             return [said, *ended]
 
         await self.settle(job, work, state=state)
@@ -140,7 +139,7 @@ class Replies:
         def work(tx: Tx, now: str) -> Said:
             turn = None if broken else turns.open_of(tx, job.id)
             ended = (
-                ending.end_turn(tx, job.id, job.inbound.address, _ENDED[why], now) if turn else []
+                waiting.end_turn(tx, job.id, job.inbound.address, _ENDED[why], now) if turn else []
             )
             told = self._tell_owner(tx, job, why, turn.id if turn else "", now)
             return [said, *ended, *told]
@@ -178,7 +177,7 @@ class Replies:
         """End a job without a word, and what its turn was showing."""
         await self.settle(
             job,
-            lambda tx, now: ending.end_turn(tx, job.id, job.inbound.address, why.value, now),
+            lambda tx, now: waiting.end_turn(tx, job.id, job.inbound.address, why.value, now),
             outcome=why.value,
             unless_stopped=False,
         )
@@ -219,7 +218,7 @@ class Replies:
             if gate is None:  # answered a moment ago
                 return lane, 0, []
             stopped = jobs.stop_turn(tx, gate.turn_id)
-            return lane, stopped, settled_cards.close_asked(tx, address, job.id, now)
+            return lane, stopped, waiting.close_asked(tx, address, job.id, now)
 
         lane, stopped, rows = await self.database.transact(write, durable=True)
         self.outbox.put(*rows)
@@ -269,10 +268,10 @@ class Replies:
             rows = [
                 row
                 for dropped, waited in result.dropped  # one may have begun in a former process
-                for row in ending.end_dropped(tx, dropped, waited, why, now)
+                for row in waiting.end_dropped(tx, dropped, waited, why, now)
             ]
             if result.stopped:
-                rows += settled_cards.close_asked(tx, address, job.id, now)
+                rows += waiting.close_asked(tx, address, job.id, now)
             return [*outcome.said, *rows]
 
         def in_place(message: Rendered) -> int:
@@ -290,7 +289,7 @@ class Replies:
             await self.park(job, waits.requested)
         for job_id, waited in results[0].dropped:
             if job.off_record or off_record.is_once(waited):
-                media_files.remove(self.media, job_id, waited)
+                media_files.remove_files(self.media, job_id, waited)
         for stopped in filter(None, (results[0].stopped, results[0].stopped_elsewhere)):
             self.running.stop(stopped, StopReason.PERSON)
         if results[0].replay:

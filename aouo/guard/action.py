@@ -1,16 +1,18 @@
-"""Defines a tool call as a value that is judged, approved, carried out and recorded."""
+"""Defines a tool call as a value: judged, put to the owner, carried out and recorded."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel
 
+from aouo.facts.events import Origin
+from aouo.facts.people import PROFILES
 from aouo.facts.transcript import ToolCall
 from aouo.facts.work import Facts
 from aouo.guard.paths import listed
@@ -182,3 +184,32 @@ def digest(tool: str, payload: object) -> str:
 def dumped(arguments: BaseModel) -> Mapping[str, Any]:
     """Return arguments as plain values, to be hashed."""
     return arguments.model_dump(warnings=False)
+
+
+ALLOW, DENY, ALWAYS = "allow", "deny", "always"
+FOR_GOOD = "the owner allowed it for good"
+"""What the audit says of a call that a grant let pass."""
+UNATTENDED = (
+    "This needs the owner's yes, and nobody is there to give it while this runs by itself. "
+    "Go on without it and say what is left to do."
+)
+
+
+Approve: TypeAlias = Callable[[Action, Ask], Awaitable[Allowed | Blocked]]
+"""Puts a call to the owner and waits, however long: see `flow.questions.approving`."""
+
+
+async def by_nobody(action: Action, ask: Ask) -> Allowed | Blocked:
+    """Block a call of a turn that nobody watches."""
+    del action, ask
+    return Blocked(UNATTENDED, judge="nobody")
+
+
+def is_attended(origin: Origin) -> bool:
+    """Whether a person sees the questions of a turn of this origin."""
+    return PROFILES[origin].attended
+
+
+def answers(ask: Ask) -> tuple[str, ...]:
+    """Return the answers that the owner may choose from."""
+    return (ALLOW, DENY) if ask.folder is None else (ALLOW, DENY, ALWAYS)

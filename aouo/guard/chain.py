@@ -21,12 +21,22 @@ from typing import Literal, TypeAlias
 import structlog
 from pydantic import BaseModel
 
-from aouo.facts.accounts import AuditEntry, Stage
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.facts.ports import Clock, stamp
-from aouo.guard.action import UNCHECKED, Action, Allowed, Ask, Blocked, JudgeName, Outcome, Verdict
-from aouo.guard.approval import Approve, by_nobody
+from aouo.facts.records import AuditEntry, Stage
+from aouo.guard.action import (
+    UNCHECKED,
+    Action,
+    Allowed,
+    Approve,
+    Ask,
+    Blocked,
+    JudgeName,
+    Outcome,
+    Verdict,
+    by_nobody,
+)
 from aouo.store import audit
 from aouo.store.database import Database
 

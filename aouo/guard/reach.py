@@ -8,9 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from aouo.guard.fence import Area, Fence
+from aouo.guard.fence import Area, Fence, Protection
 from aouo.guard.paths import MAX_FOLDERS, mentioned, resolved
-from aouo.guard.protection import Protection
 from aouo.plumbing.trees import Found, TooMuch, walk
 
 MAX_LOOKED_AT = 5_000

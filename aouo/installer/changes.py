@@ -1,4 +1,4 @@
-"""Carries out one change of a pack: its folder, its databases and its record, or none of them.
+"""Carries out one change of a pack: its folder, its databases and its record, or none.
 
 Each step is idempotent, so a change that is half done after a kill is carried out again.
 """
@@ -6,36 +6,53 @@ Each step is idempotent, so a change that is half done after a kill is carried o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 
 import structlog
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
-from aouo.facts.installs import Change, Install
-from aouo.facts.ports import iso, stamp
-from aouo.installer.kit import PackKit
+from aouo.facts.people import Owner
+from aouo.facts.ports import Clock, iso, stamp
+from aouo.facts.records import Change, Install
+from aouo.facts.schedule import ZoneOf
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
-from aouo.packs.shipping.archive import content_hash
-from aouo.packs.shipping.place import Places
+from aouo.packs.shipping.archive import Places, content_hash
+from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import remove
-from aouo.store import (
-    installs,
-    journal,
-    media,
-    memory_versions,
-    onboarding,
-    prompts,
-    schedules,
-    web_messages,
-)
-from aouo.store.database import Tx
-from aouo.triggers import scheduling
-from aouo.triggers.scheduling import Place
+from aouo.schedules import proposals
+from aouo.schedules.proposals import Place
+from aouo.store import contents, installs, journal, memory_versions, routes, schedules, web_messages
+from aouo.store.database import Database, Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackKit:
+    """What every change of packs needs.
+
+    `library` gives the packs as turns see them. Within `alone` no turn uses the pack. `scan` loads
+    the packs as if they were pinned to these digests; `refresh` loads them as they are, for new
+    turns. The `owner`'s chat gets the schedules of packs that are installed at a terminal.
+    """
+
+    home: Home
+    clock: Clock
+    database: Database
+    stores: PackStores
+    library: Callable[[], Library]
+    alone: Callable[[str], AbstractAsyncContextManager[None]]
+    scan: Callable[[Mapping[str, str]], Awaitable[Library]]
+    refresh: Callable[[], Awaitable[None]]
+    trusted_keys: Callable[[], Mapping[str, str]]
+    zone_of: ZoneOf
+    owner: Callable[[], Owner]
+
 
 log = structlog.get_logger()
 TERMINAL = "terminal"
@@ -88,7 +105,7 @@ async def _record(kit: PackKit, change: Change, pack: Pack) -> None:
     def write(tx: Tx) -> tuple[str, ...]:
         installs.record(tx, change, now)
         zones = kit.zone_of
-        scheduling.reconcile(tx, pack.manifest, moment, zones, consent=True, also=also)
+        proposals.reconcile(tx, pack.manifest, moment, zones, consent=True, also=also)
         installs.settle(tx, change.id, now)
         return installs.close_asked(tx, change.pack, now)
 
@@ -129,11 +146,11 @@ async def _take_away(kit: PackKit, change: Change) -> None:
         if change.purge:
             memory_versions.forget(tx, change.pack)
             journal.forget(tx, change.pack)
-            onboarding.forget(tx, change.pack)
-            prompts.erase_of_pack(tx, change.pack)
+            routes.forget_onboarding(tx, change.pack)
+            contents.erase_prompts_of_pack(tx, change.pack)
             if files:
                 web_messages.forget(tx, change.pack)
-                media.forget_folder(tx, files)
+                contents.forget_folder(tx, files)
         installs.forget(tx, change.pack)
         schedules.remove_of_pack(tx, change.pack)
         installs.settle(tx, change.id, now)

@@ -1,4 +1,4 @@
-"""Loads the library from what is installed on disk now."""
+"""Loads the library from what is installed on disk, and finds the packs of aouo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import MappingProxyType
 import structlog
 
 from aouo.config.sections import Packs
-from aouo.packs import scanning
+from aouo.packs import library as scanning
 from aouo.packs.databases import unseen_rows
 from aouo.packs.format.manifest import FILE as MANIFEST
 from aouo.packs.format.problems import Problem
@@ -20,7 +20,18 @@ from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 from aouo.store import installs
 from aouo.store.database import Database
-from aouo.store.reading import reading
+from aouo.store.opening import reading
+
+
+def sample_packs() -> list[Path]:
+    """Return the folders of the sample packs, in the checkout or in the installed package."""
+    import aouo
+
+    package = Path(aouo.__file__).parent
+    places = (package.parent / "packs", package / "sample_packs")
+    folder = next((place for place in places if place.is_dir()), places[1])
+    return sorted(file.parent for file in folder.glob("*/pack.yml"))
+
 
 log = structlog.get_logger()
 

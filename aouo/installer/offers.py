@@ -9,17 +9,15 @@ from pathlib import Path
 
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
-from aouo.facts.installs import Change, ChangeKind, ChangeState, Install
 from aouo.facts.ports import iso, stamp
-from aouo.installer.changes import clear
-from aouo.installer.kit import PackKit
+from aouo.facts.records import Change, ChangeKind, ChangeState, Install
+from aouo.installer.changes import PackKit, clear
 from aouo.packs.compare import Difference, compare
 from aouo.packs.evals.process import run_evals
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.load import load_pack
-from aouo.packs.shipping.place import Places
+from aouo.packs.shipping.archive import Places, fetch_source
 from aouo.packs.shipping.signing import Signature
-from aouo.packs.shipping.sources import fetch_source
 from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.plumbing import failpoint
 from aouo.plumbing.trees import remove

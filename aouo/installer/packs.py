@@ -1,4 +1,6 @@
-"""Does the installing, upgrading and removing of packs, while the runtime runs or without one.
+"""Does the installing, upgrading, restoring and removing of packs, with a runtime or without.
+
+The caller holds `PackKit.alone`.
 
 A change is a row before it is made, and each of its steps is idempotent: a process that is killed
 in the middle leaves the old pack or the new one, and the next start finishes the change.
@@ -13,26 +15,125 @@ import structlog
 
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
-from aouo.facts.installs import Change
 from aouo.facts.ports import stamp
-from aouo.installer import offers, restoring
-from aouo.installer.changes import carry_out
+from aouo.facts.records import Change
+from aouo.installer import offers
+from aouo.installer.changes import PackKit, carry_out
 from aouo.installer.installed import changed
-from aouo.installer.kit import PackKit
 from aouo.installer.offers import settled
-from aouo.installer.unfinished import AGAIN, UNDONE, Takeover, doing, said
+from aouo.installer.unfinished import AGAIN, UNDONE, Takeover, doing, putting_back, said
+from aouo.packs.data.storage import rehearse
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
-from aouo.packs.shipping.place import leftovers
-from aouo.packs.shipping.restoring import unpack
+from aouo.packs.shipping import restoring
+from aouo.packs.shipping.archive import leftovers
+from aouo.packs.shipping.export import Introduction, Known
+from aouo.packs.shipping.restoring import Plan, Unpacked, unpack
 from aouo.plumbing import failpoint
-from aouo.plumbing.shield import finish
 from aouo.plumbing.trees import remove
-from aouo.store import installs
-from aouo.triggers import scheduling
-from aouo.triggers.scheduling import Place
+from aouo.plumbing.waiting import finish
+from aouo.schedules import proposals
+from aouo.schedules.proposals import Place
+from aouo.store import installs, routes
+from aouo.store.database import Tx
 
 log = structlog.get_logger()
+
+
+def known(tx: Tx, pack: str) -> Known:
+    """Return what a backup holds besides files and databases."""
+    begun = [Introduction.model_validate(row) for row in routes.onboardings(tx, pack)]
+    return Known(schedules=proposals.exported(tx, pack), onboarding=begun)
+
+
+def check(kit: PackKit, unpacked: Unpacked) -> None:
+    """Check on copies that the installed pack can use the databases of this backup.
+
+    Raises:
+        PackError: it cannot.
+    """
+    facts = unpacked.facts
+    pack = kit.library().get(facts.pack)
+    if pack is None:
+        return
+    for file in unpacked.databases:
+        try:
+            rehearse(file, pack.manifest, pack.schema_sql, pack.migrations)
+        except PackError as error:
+            ours = pack.manifest.version
+            other = f"Install {facts.version} or a later one first. "
+            raise PackError(
+                f"{facts.pack} {ours} cannot use what {facts.version} kept: {error}",
+                fix=f"{other if facts.version != ours else ''}Nothing has changed.",
+            ) from error
+
+
+async def put_back(kit: PackKit, unpacked: Unpacked) -> tuple[Path | None, str]:
+    """Replace the pack's data; return the backup of the old data, as `restoring.begin` does,
+    and why the schedules were not restored, "" = they were.
+
+    Raises:
+        PackError: the data cannot be replaced; nothing was changed.
+    """
+    name, home = unpacked.facts.pack, kit.home
+    if name in await asyncio.to_thread(restoring.begun, home):
+        await carry_on(kit, name)  # what a process before this one could not end
+    there = await kit.database.read(lambda tx: known(tx, name))
+    now = kit.clock.now()
+    before = await asyncio.to_thread(restoring.begin, unpacked, home, now=now, known=there)
+    try:
+        return before, await carry_on(kit, name)
+    except PackError:
+        await asyncio.to_thread(restoring.forsake, home, name)
+        raise
+
+
+async def recover_restoring(kit: PackKit, takeover: Takeover) -> None:
+    """Finish what an earlier process began; remove what it had only unpacked."""
+    await asyncio.to_thread(restoring.sweep, kit.home)
+    for name in await asyncio.to_thread(restoring.begun, kit.home):
+        async with takeover.of(putting_back(name)):
+            await carry_on(kit, name)
+
+
+async def carry_on(kit: PackKit, name: str) -> str:
+    """Finish a begun restoration, or what is left of it after a kill; see `put_back`.
+
+    Raises:
+        PackError: files cannot be exchanged; what this call did is undone.
+    """
+    plan = await asyncio.to_thread(_exchange, kit, name)
+    failpoint.reached("after a pack's data is exchanged")
+    problem = await kit.database.transact(
+        lambda tx: _know_again(kit, tx, name, plan.known), durable=True
+    )
+    failpoint.reached("after what is known of a pack's data came back")
+    await asyncio.to_thread(restoring.conclude, kit.home, name, plan)
+    log.info("pack_restored", pack=name, schedules=problem or "restored")
+    return problem
+
+
+def _exchange(kit: PackKit, name: str) -> Plan:
+    with kit.stores.closed(name):
+        return restoring.exchange(kit.home, name)
+
+
+def _know_again(kit: PackKit, tx: Tx, name: str, kept: Known) -> str:
+    """Restore the rows about a pack, its schedules updated to the installed version.
+
+    Returns why the schedules were not restored, "" = they were.
+    """
+    if kept.onboarding is not None:
+        rows = [introduction.model_dump() for introduction in kept.onboarding]
+        routes.put_back_onboarding(tx, name, rows)
+    now = kit.clock.now()
+    try:
+        proposals.restored(tx, name, kept.schedules, now, kit.zone_of)
+    except ValueError as error:
+        return str(error)
+    if pack := kit.library().get(name):
+        proposals.reconcile(tx, pack.manifest, now, kit.zone_of, consent=False)
+    return ""
 
 
 class Packs:
@@ -71,7 +172,7 @@ class Packs:
             return
         now = self.kit.clock.now()
         await self.kit.database.transact(
-            lambda tx: scheduling.propose(
+            lambda tx: proposals.propose(
                 tx, found.manifest, place, now, self.kit.zone_of, consent=True
             )
         )
@@ -121,9 +222,9 @@ class Packs:
         unpacked = await asyncio.to_thread(unpack, file, self.kit.home, name, passphrase=passphrase)
         try:
             async with self._one_by_one:
-                await asyncio.to_thread(restoring.check, self.kit, unpacked)
+                await asyncio.to_thread(check, self.kit, unpacked)
                 async with self.kit.alone(name):
-                    return await finish(restoring.put_back(self.kit, unpacked))
+                    return await finish(put_back(self.kit, unpacked))
         finally:
             await asyncio.to_thread(remove, unpacked.folder)
 
@@ -139,7 +240,7 @@ class Packs:
         A change that cannot be finished stays begun, for the next start or its pack's next change.
         """
         async with takeover.of("Restoring backups"):
-            await restoring.recover(self.kit, takeover)
+            await recover_restoring(self.kit, takeover)
         for change in await self.kit.database.read(installs.unsettled):
             if change.state == "begun":
                 try:

@@ -9,11 +9,11 @@ from dataclasses import astuple, dataclass
 import structlog
 
 from aouo.facts.errors import SetupError
-from aouo.facts.installs import Change, ChangeKind
+from aouo.facts.records import Change, ChangeKind
 from aouo.packs.shipping import restoring
 from aouo.plumbing.home import Home
 from aouo.store import installs
-from aouo.store.reading import reading
+from aouo.store.opening import reading
 
 log = structlog.get_logger()
 AGAIN = "Mend what it says; each start tries again, such as `aouo restart`"

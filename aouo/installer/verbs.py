@@ -16,24 +16,22 @@ from aouo.facts.errors import SetupError
 from aouo.facts.people import AT_HOME, Admission, Owner
 from aouo.facts.ports import Clock
 from aouo.facts.work import Misfire, Scheduled
-from aouo.installer.changes import TERMINAL
-from aouo.installer.installed import as_if, changed, scanned
-from aouo.installer.kit import PackKit
+from aouo.installer.changes import TERMINAL, PackKit
+from aouo.installer.installed import as_if, changed, sample_packs, scanned
 from aouo.installer.offers import decline, offer
 from aouo.installer.packs import Packs
-from aouo.installer.samples import sample_packs
 from aouo.installer.unfinished import Takeover
 from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.control import Facts
 from aouo.plumbing.home import Home
-from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
+from aouo.schedules.proposals import Place
+from aouo.schedules.service import ScheduleRefused, Schedules, Wish
 from aouo.store import schedules as rows
 from aouo.store.database import Database, Tx
 from aouo.store.opening import opened
-from aouo.triggers.schedules import ScheduleRefused, Schedules, Wish
-from aouo.triggers.scheduling import Place
 from aouo.words.catalogue import text
 from aouo.words.packs import install_card
 

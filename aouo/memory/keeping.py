@@ -9,12 +9,12 @@ from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from aouo.facts.errors import Refused, ToolFailed
-from aouo.facts.history import Cause, Source, Version
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.records import Cause, Source, Version
 from aouo.memory.edits import digest
 from aouo.memory.files import MemoryFiles, holds_nothing
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database, Tx
 

@@ -11,10 +11,10 @@ from pathlib import PurePath
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ButtonSpec, Media, Messenger, Rendered
 from aouo.guard.paths import looks_local
-from aouo.markdown.entities import Entity, Part, utf16_len
-from aouo.markdown.render import render
 from aouo.plumbing.redact import REDACTED, Redactor, replaced
 from aouo.plumbing.secret_shapes import Span, bared, shape_spans
+from aouo.words.markdown.render import render
+from aouo.words.markdown.tables import Entity, Part, utf16_len
 
 _SHORTER = "[…]"
 """Replaces a short secret, so that a message of the greatest length does not grow."""

@@ -15,7 +15,7 @@ from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery, DeliveryState
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
-from aouo.words import delivering, topics
+from aouo.words import conversations, turns
 
 log = structlog.get_logger()
 
@@ -102,7 +102,7 @@ class Ledger:
             if owner is None or not error.muted:
                 return None, failed
             said, key = (
-                delivering.may_not_write(address.chat_id),
+                turns.may_not_write(address.chat_id),
                 f"muted:{address.chat_id}:{since}",
             )
             return deliveries.add(tx, owner, "notice", said, now, key=key), failed
@@ -126,7 +126,7 @@ class Ledger:
             shut = "closed" if error.closed else "deleted"
             routes.set_paused(tx, address, shut, now)
             title = (route.title or route.active_pack) if route else ""
-            said, around = topics.shut(title, shut), address.around
+            said, around = conversations.topic_shut(title, shut), address.around
             key = f"shut:{address.thread_id}:{row.turn_id or row.id}"
             told = deliveries.add(tx, around, "notice", said, now, key=key)
             return told if told.state == "queued" else None
@@ -156,7 +156,7 @@ class Ledger:
             )
             deliveries.hush_as(tx, again.id, row.id)
             return again
-        said = delivering.may_not_have_arrived(row.id, row.message)
+        said = turns.may_not_have_arrived(row.id, row.message)
         doubt = deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")
         deliveries.hush_as(tx, doubt.id, row.id)
         return doubt

@@ -20,18 +20,17 @@ from aouo.facts.ids import draft_id
 from aouo.facts.ports import Clock, Payload, Rendered, Sent, stamp
 from aouo.facts.transcript import AsksAgain
 from aouo.facts.work import Delivery
-from aouo.markdown.render import render, stable_prefix
 from aouo.outbound.clean import without_end, without_secrets
-from aouo.outbound.degrade import Capabilities, degraded
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
-from aouo.outbound.payloads import messages_of
+from aouo.outbound.payloads import Capabilities, degraded, messages_of
 from aouo.plumbing.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.words import sentences
+from aouo.words.catalogue import below
 from aouo.words.catalogue import text as sentence
-from aouo.words.saying import below
+from aouo.words.markdown.render import render, stable_prefix
 
 _TYPING_AFTER_S = 0.3  # an answer that comes sooner needs no announcement
 _TYPING_EVERY_S = 4.5

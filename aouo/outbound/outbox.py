@@ -7,8 +7,11 @@ written is queued again; a row that may have arrived is not sent again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 import structlog
 
@@ -21,11 +24,15 @@ from aouo.facts.errors import (
     RecipientGone,
 )
 from aouo.facts.events import Button, Inbound
-from aouo.facts.ports import Clock, Messenger, Rendered
+from aouo.facts.ports import Clock, Messenger, Rendered, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.sender import Sender
+from aouo.plumbing.home import Home, home_path
+from aouo.store import deliveries
+from aouo.store.database import Database, Tx
+from aouo.words.catalogue import message
 
 log = structlog.get_logger()
 
@@ -248,3 +255,37 @@ class Outbox:
 def _chat_of(address: ConversationAddress) -> tuple[str, str]:
     """Return the key of a chat, the same for all its topics."""
     return address.platform, address.chat_id
+
+
+def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
+    """The command that lets a person in, beside those who are."""
+    command = "aouo" if home.path == home_path(None, {}) else f"aouo --home {quote(str(home.path))}"
+    ids = json.dumps([*allowed, int(person)])
+    return f"{command} config set telegram.allowed_user_ids '{ids}'"
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class OwnerNotices:
+    """Queues what the owner has to know for their `chat`, None = there is none."""
+
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    chat: Callable[[], ConversationAddress | None]
+
+    async def tell(self, text: str, *, daily: bool = True, about: str = "") -> None:
+        """Queue a message, once for the same text and day, or once for the same text; again if it
+        is `about` something else."""
+        chat = self.chat()
+        if chat is None:
+            return
+        now = stamp(self.clock)
+        digest = hashlib.sha256(f"{text}{about}".encode()).hexdigest()[:16]
+
+        def write(tx: Tx) -> Delivery:
+            key = f"owner:{now[:10] if daily else 'once'}:{digest}"
+            return deliveries.add(tx, chat, "notice", message(text), now, key=key)
+
+        row = await self.database.transact(write)
+        if row.state == "queued":
+            self.outbox.put(row)

@@ -1,4 +1,4 @@
-"""Fills the live messages of a turn: each is a row, created once, then edited."""
+"""Fills the live messages of a turn, or shows nothing of one that nobody watches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.ports import Clock, Payload, Rendered, Sent, stamp
+from aouo.facts.transcript import AsksAgain
 from aouo.facts.work import Delivery
+from aouo.outbound.clean import without_secrets
 from aouo.outbound.outbox import Outbox
-from aouo.plumbing.shield import finish
-from aouo.store import deliveries
+from aouo.outbound.payloads import Capabilities, degraded, messages_of
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.waiting import finish
+from aouo.store import deliveries, rendered
 from aouo.store.database import Database, Tx
 
 
@@ -193,3 +197,59 @@ def _former(row: Delivery) -> _Page:
     """Return a page of an earlier process; its row does not say whether a status line is shown."""
     words = row.message if row.message.preview else Rendered("")
     return _Page(row.id, row.message_id, words, has_status=True)
+
+
+_LATER = "It is shown together with your answer, once that is complete."
+_NO_REPLY = "It replies to no message: this runs by itself."
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class SilentView:
+    """A `TurnView` of a triggered turn; see `outbound.live.LiveView` for the one people watch."""
+
+    database: Database
+    turn_id: str
+    capabilities: Capabilities
+    redactor: Redactor
+
+    streams = False
+    """Nobody sees words before the turn has ended."""
+
+    async def run(self) -> None:
+        """Nothing has to be kept up to date."""
+
+    async def settle(self) -> Filled:
+        return Filled()
+
+    def stand_by(self) -> None:
+        """Nothing is shown while it waits, either."""
+
+    def go_on(self) -> None:
+        """See `stand_by`."""
+
+    async def show_tool_call(self, name: str, args: str) -> None:
+        del name, args
+
+    async def show_tool_result(self) -> None: ...
+
+    async def show_asking_again(self, asks: AsksAgain) -> None:
+        del asks
+
+    async def streaming_reply(self, delta: str) -> None:
+        del delta
+
+    async def start_over(self) -> None: ...
+
+    async def dispatch_message(self, payload: Payload, key: str) -> Sent:
+        """Keep one payload for the result; `key` makes this idempotent."""
+        if payload.type == "action":
+            return Sent(ok=True)
+        shown, note = degraded(payload, self.capabilities)
+        messages = [message for item in shown for message in messages_of(item, 0)]
+        messages = [without_secrets(message, self.redactor) for message in messages]
+        messages[-1] = replace(messages[-1], tag=payload.tag)
+        await self.database.transact(
+            lambda tx: rendered.keep_part(tx, self.turn_id, key, messages), durable=True
+        )
+        notes = (note, _NO_REPLY if payload.reply_to.strip() else "", _LATER)
+        return Sent(ok=True, note=" ".join(filter(None, notes)))

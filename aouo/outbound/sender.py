@@ -26,9 +26,9 @@ from aouo.facts.errors import (
 from aouo.facts.ports import Clock, Messenger, Rendered
 from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.flood_control import Pace
-from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
-from aouo.plumbing.backoff import pause_s
+from aouo.outbound.payloads import sendable
+from aouo.plumbing.waiting import pause_s
 from aouo.store.deliveries import ONLY_CHANGES
 
 log = structlog.get_logger()

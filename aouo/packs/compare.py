@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from aouo.packs.contents import Matter
-from aouo.packs.data.columns import Column
+from aouo.packs.data.rows import Column
 from aouo.packs.format.manifest import Budget
-from aouo.packs.format.names import GROUP_TOOLS
-from aouo.packs.format.versions import leading
-from aouo.packs.summary import Planned, Summary, Watched
+from aouo.packs.format.problems import GROUP_TOOLS, leading
+from aouo.packs.summary import Matter, Planned, Summary, Watched
 
 Topic: TypeAlias = Literal[
     "signature",

@@ -13,7 +13,7 @@ from aouo.memory.files import NAMES
 from aouo.packs.data.reading import has_rows
 from aouo.packs.load import Pack
 from aouo.plumbing.home import APART, Home, sync_folder
-from aouo.store.tenants import is_tenant
+from aouo.store.chats import is_tenant
 
 log = structlog.get_logger()
 

@@ -8,27 +8,28 @@ from pathlib import Path
 from types import MappingProxyType
 
 from aouo.packs.data.migrations import Migration, read_migrations
-from aouo.packs.data.schema_trial import trial
+from aouo.packs.data.schema_text import trial
 from aouo.packs.format import needs
-from aouo.packs.format.examples import FILE as EXAMPLES
-from aouo.packs.format.examples import Example
-from aouo.packs.format.examples import parse as parse_examples
-from aouo.packs.format.fast_paths import read_menu, read_translations
-from aouo.packs.format.folder import look_around
-from aouo.packs.format.i18n import Translations, translated
-from aouo.packs.format.inside import NotInside, read_inside
+from aouo.packs.format.fast_paths import EXAMPLES_FILE as EXAMPLES
+from aouo.packs.format.fast_paths import (
+    Example,
+    Translations,
+    read_menu,
+    read_translations,
+    translated,
+)
+from aouo.packs.format.fast_paths import parse as parse_examples
+from aouo.packs.format.folder import NotInside, look_around, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import is_column_type, is_identifier
-from aouo.packs.format.manifest_places import Parsed
-from aouo.packs.format.manifest_text import parse
+from aouo.packs.format.manifest_text import Parsed, parse
 from aouo.packs.format.menu import Page
-from aouo.packs.format.needs import Allowance
-from aouo.packs.format.overrides import with_overrides
+from aouo.packs.format.needs import Allowance, with_overrides
 from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.format.skills import FILE as SKILL_FILE
 from aouo.packs.format.skills import Skill, load_skill, skills_below
+from aouo.packs.format.texts import YamlMapping
 from aouo.packs.format.tools_text import PackTool, tools_of
-from aouo.packs.format.yaml_text import YamlMapping
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
 _SKILLS_MOST = 100

@@ -1,4 +1,4 @@
-"""Opens packs' databases when they are first used, backs them up, migrates them; finds files."""
+"""Opens each pack's databases and memory files when they are first used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import structlog
 from aouo.facts.errors import PackError, ToolFailed
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
-from aouo.packs.data.backup import back_up, restore_database
+from aouo.memory.files import ALWAYS, MemoryFiles
+from aouo.packs.data.migrations import back_up, restore_database
 from aouo.packs.data.storage import PackStore, rehearse
 from aouo.packs.databases import databases_of, settle, tenant_in
 from aouo.packs.library import Library
@@ -252,3 +253,49 @@ def _of_tenant(pack: Pack, tenant: str, error: PackError) -> PackError:
     return PackError(
         f"The database of {pack.name} {whose} stays as it was: {error.problem}", fix=error.fix
     )
+
+
+@dataclass(slots=True, eq=False)
+class Memories:
+    """Opens memory files; `folder_of` tells where those of a pack lie for a tenant."""
+
+    library: Callable[[], Library]
+    folder_of: Callable[[str, str], Path]
+    _open: dict[tuple[str, str], tuple[Pack | None, MemoryFiles]] = field(
+        init=False, default_factory=dict[tuple[str, str], tuple[Pack | None, MemoryFiles]]
+    )
+
+    def files(self, pack: str, tenant: str) -> MemoryFiles:
+        """The memory files of a pack ("" = of none) for `tenant`; made from its templates.
+
+        They remember what they have read, so they are kept until their pack is another one.
+        """
+        found = self.library().get(pack)
+        folder = self.folder_of(pack, tenant)
+        made, files = self._open.get((pack, tenant), (None, None))
+        if files is None or made is not found:
+            files = self._made(found, folder)
+            self._open[pack, tenant] = (found, files)
+        return files
+
+    def _made(self, found: Pack | None, folder: Path) -> MemoryFiles:
+        if found is None:
+            return MemoryFiles(folder)
+        return MemoryFiles(
+            folder,
+            found.templates,
+            targets=targets_of(found) or ALWAYS,
+            max_bytes=found.manifest.memory.max_bytes,
+        )
+
+    def read(self, pack: str, tenant: str) -> Mapping[str, str]:
+        """What a prompt holds, by file name."""
+        files = self.files(pack, tenant)
+        return {name: files.shown(name) for name in files.names}
+
+
+def targets_of(pack: Pack) -> tuple[str, ...]:
+    """What the `memory` tool may name in this pack, () = what it always may."""
+    kept = pack.manifest.memory
+    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
+    return (*ALWAYS, *more) if more else ()

@@ -1,4 +1,8 @@
-"""Starts and ends child processes: a clean environment, a group of their own, a bounded end."""
+"""Starts, ends and reaps child processes; runs calls that may never return apart.
+
+An MCP server is often started by a launcher (npx, uvx) that ends before its children. Those become
+ours then, and each would stay a zombie after its end.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,14 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TypeAlias
+from threading import Thread
+from typing import IO, TypeAlias, TypeVar
+
+from aouo.facts.ports import Clock
 
 _Pipe: TypeAlias = int | IO[bytes]
 
@@ -96,3 +104,83 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     """Wait for a child alone; `Process.wait` waits for all that hold its pipes, too."""
     while process.returncode is None:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(_LOOK_EVERY_S)
+
+
+_EVERY_S = 60.0
+
+
+async def bury(clock: Clock, *, every_s: float = _EVERY_S) -> None:
+    """Reap, for ever, the children that are still zombies at a second look, `every_s` later.
+
+    The code that starts a child waits for it at once, so those children are never touched.
+    """
+    ended_before: frozenset[int] = frozenset()
+    while True:
+        ended = await asyncio.to_thread(_ended_orphans)
+        await asyncio.to_thread(_wait_for, ended & ended_before)
+        ended_before = ended
+        await clock.sleep(every_s)
+
+
+def _wait_for(pids: frozenset[int]) -> None:
+    for pid in pids:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def _ended_orphans() -> frozenset[int]:
+    """Return our zombie children. Source: proc_pid_stat(5): number (name) state parent."""
+    found: set[int] = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError):  # it is gone by now
+            state, parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+            if state == b"Z" and int(parent) == os.getpid():
+                found.add(int(folder.name))
+    return frozenset(found)
+
+
+T = TypeVar("T")
+MOST = 16
+
+
+class Apart:
+    """Runs each call in a daemon thread of its own, at most `most` of them at a time.
+
+    The loop's own threads are few and shared by everybody, and the process waits for them when it
+    ends. One `Apart` lives as long as the process, so it knows what hangs whatever the settings.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._under_way: set[Hashable] = set()
+
+    async def run(self, key: Hashable, call: Callable[[], T], within_s: float) -> T:
+        """Return what `call` returns; its own exceptions pass through.
+
+        Raises:
+            TimeoutError: it has not returned in time, or the one with this key before has not.
+            RuntimeError: so many calls have not returned that this one was not begun.
+        """
+        if key in self._under_way:
+            raise TimeoutError
+        if len(self._under_way) >= self._most:
+            raise RuntimeError(f"{self._most} others have not been answered either")
+        found = Future[T]()
+        found.set_running_or_notify_cancel()  # whoever waits may go, and it is settled all the same
+        found.add_done_callback(lambda _: self._under_way.discard(key))
+        self._under_way.add(key)
+        try:
+            Thread(target=_work, args=(call, found), name="apart", daemon=True).start()
+        except RuntimeError as error:
+            found.set_exception(error)
+        async with asyncio.timeout(within_s):
+            return await asyncio.wrap_future(found)
+
+
+def _work(call: Callable[[], T], found: Future[T]) -> None:
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - whoever waits is told, whatever it is
+        found.set_exception(error)
+    else:
+        found.set_result(result)

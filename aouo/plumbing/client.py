@@ -9,8 +9,8 @@ from contextlib import aclosing
 from typing import cast
 
 from aouo.facts.errors import SetupError
+from aouo.plumbing.control import Facts
 from aouo.plumbing.home import Home, is_locked, reachable
-from aouo.plumbing.verbs import Facts
 
 BEGINS_S = 5.0
 """How long a bot that has its home's lock is given to listen: it takes the lock first."""

@@ -1,4 +1,4 @@
-"""Takes secrets out of texts: the configured ones, and what looks like one.
+"""Takes secrets out of texts: the configured ones, what looks like one, and logins in addresses.
 
 `Redactor` redacts whole texts, `Trickle` a text that still grows; both give the same result.
 """
@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import cast
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
-from aouo.plumbing.logins import SHORTEST_SECRET
 from aouo.plumbing.secret_shapes import (
     LOOKED_THROUGH,
     Span,
@@ -26,6 +25,24 @@ from aouo.plumbing.secret_shapes import (
     shape_spans,
     shapes_settled,
 )
+
+_LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s:]*:([^/\s]+)@)", re.IGNORECASE)
+SHORTEST_SECRET = 6
+"""Redacting a shorter secret everywhere would also redact ordinary words."""
+
+
+def secrets_in(address: str) -> tuple[str, ...]:
+    """Return the secrets of an address: its password, percent-encoded and decoded.
+
+    With a password shorter than `SHORTEST_SECRET` also `user:password@` as a whole.
+    """
+    found = _LOGIN.match(address)
+    if not found:
+        return ()
+    login, password = found[1], found[2]
+    whole = (login,) if len(unquote(password)) < SHORTEST_SECRET else ()
+    return password, unquote(password), *whole
+
 
 REDACTED = "[redacted]"
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")

@@ -1,12 +1,18 @@
-"""Shares what is costly: each thing is made once for its key, and closed with its last holder."""
+"""Shares what is costly, replaces what is read as a whole, and loads what packages bring."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import structlog
+
+from aouo.facts.errors import SetupError
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -72,3 +78,50 @@ async def _close(things: list[Thing], over: Sequence[Thing]) -> None:
             await one.close(one.made)
         except Exception as error:  # the others are closed all the same
             log.exception("close_failed", error=repr(error))
+
+
+@dataclass(slots=True, eq=False)
+class Current(Generic[T]):
+    """Holds the current value as `now`; a reader keeps the value it has read."""
+
+    now: T
+
+
+_FIX = "Mend or uninstall its package."
+
+
+def found_entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group, by name."""
+    return _found(group, tuple((folder, _changed_at(folder)) for folder in sys.path))
+
+
+def load_entry_point(entry: EntryPoint, what: str) -> Any:
+    """Return the object that an entry point names; `what` it is goes into the error.
+
+    Raises:
+        SetupError: its package cannot be imported, or does not have it.
+    """
+    try:
+        return entry.load()
+    except Exception as error:
+        raise entry_point_failed(entry, what, f"failed: {error!r}") from error
+
+
+def entry_point_failed(entry: EntryPoint, what: str, why: str, *, fix: str = _FIX) -> SetupError:
+    """Make the error of an entry point that is not what it should be."""
+    return SetupError(f"The {what} {entry.name!r} ({entry.value}) {why}.", fix=fix)
+
+
+@lru_cache(maxsize=8)
+def _found(group: str, folders: Sequence[tuple[str, int]]) -> tuple[EntryPoint, ...]:
+    """Looked for again when one of the folders changed."""
+    del folders  # the key: what is searched is `sys.path`
+    return tuple(sorted(entry_points(group=group), key=lambda entry: entry.name))
+
+
+def _changed_at(folder: str) -> int:
+    """When something was put into a folder or taken out, in ns; 0 if there is none."""
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return 0

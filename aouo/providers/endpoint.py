@@ -19,8 +19,8 @@ from aouo.facts.errors import (
 )
 from aouo.facts.transcript import Finished, ModelEvent, TextDelta
 from aouo.plumbing import failpoint
-from aouo.providers.chat.answers import ChatParser
 from aouo.providers.failures import parse_body, refused
+from aouo.providers.formats.chat_answers import ChatParser
 from aouo.providers.http import Session, shared_client
 from aouo.providers.roads import broken
 

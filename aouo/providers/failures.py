@@ -25,6 +25,7 @@ from aouo.facts.errors import (
     ToolsRefused,
     UnexplainedRefusal,
 )
+from aouo.plumbing.web.certificates import wants_password
 from aouo.providers.refusals import (
     BY_CODE,
     BY_LIMIT,
@@ -37,8 +38,7 @@ from aouo.providers.refusals import (
     WINDOW,
     refuses_tools,
 )
-from aouo.providers.waits import retry_after_s, used_up_for_the_day
-from aouo.web.certificates import wants_password
+from aouo.providers.roads import retry_after_s, used_up_for_the_day
 
 __all__ = ["AnswerTooLarge", "NotServed", "ParameterRefused", "UnexplainedRefusal"]
 

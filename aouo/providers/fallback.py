@@ -1,4 +1,4 @@
-"""Makes one model of several: retries, fallbacks, and the health of each model.
+"""Makes one model of several: retries, fallbacks, health; cleans what a model answers.
 
 `retrying` decides what a failure means for the next try. A pause grows with the tries of its own
 call only: as long as the service asked for, else 1 s · 2^n, at most 20 s. A model that failed
@@ -7,12 +7,13 @@ cools down for a time that grows with its failures in all calls; meanwhile it is
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta, tzinfo
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import structlog
 
@@ -20,12 +21,15 @@ from aouo.facts.errors import ContentFiltered, ModelGone, PromptTooLong, Provide
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import (
     AsksAgain,
+    AssistantSaid,
     Finished,
     ModelEvent,
     ModelRequest,
     PaidForNothing,
     StartedOver,
+    TextDelta,
 )
+from aouo.plumbing.redact import Redactor, Trickle
 from aouo.providers.retrying import (
     MAX_COOLING_S,
     MOVES_ON,
@@ -34,6 +38,83 @@ from aouo.providers.retrying import (
     only_once_more,
     pause_s,
 )
+
+_OPAQUE = frozenset(
+    {"thoughtSignature", "thought_signature", "signature", "data", "encrypted_content"}
+)
+"""Fields that a service wants back unchanged; the service makes them, not the model."""
+_BY_MODEL = "args"
+_SIGNED = "signature"
+"""A part with this field is signed as a whole, so redacting it would break the signature."""
+
+
+class Cleaning:
+    """Redacts one answer: its events pass through `of` in order.
+
+    Text is passed on as soon as it cannot be part of a secret. A tool call has redacted arguments.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._words = Trickle(redactor)
+
+    def of(self, event: ModelEvent) -> tuple[ModelEvent, ...]:
+        """Return the redacted events that can be passed on now."""
+        match event:
+            case TextDelta(text):
+                sure = self._words.add(text)
+                return (TextDelta(sure),) if sure else ()
+            case Finished():
+                rest = self._words.end()
+                finished = replace(event, said=self._said(event.said))
+                return (TextDelta(rest), finished) if rest else (finished,)
+            case StartedOver():
+                self._words = Trickle(self._redactor)
+            case _:
+                pass
+        return (event,)
+
+    def _said(self, said: AssistantSaid) -> AssistantSaid:
+        calls = tuple(
+            replace(
+                call,
+                name=self._redactor.text(call.name),
+                arguments=self._redactor.json(call.arguments),
+            )
+            for call in said.calls
+        )
+        return AssistantSaid(self._redactor.text(said.text), calls, self._native(said.native))
+
+    def _native(self, native: str) -> str:
+        if not native:
+            return native
+        try:
+            value: object = json.loads(native)
+            clean = self._part(value)
+            return native if clean == value else json.dumps(clean, ensure_ascii=False)
+        except (ValueError, RecursionError):  # broken, or nested too deep
+            return self._redactor.text(native)
+
+    def _part(self, value: object) -> object:
+        """Redact what the model wrote in a piece of the service's own form of an answer."""
+        if isinstance(value, list):
+            pieces = [(item, self._part(item)) for item in cast("list[object]", value)]
+            return [clean for item, clean in pieces if clean == item or not _is_signed(item)]
+        if not isinstance(value, dict):
+            return self._redactor.value(value)
+        return {
+            key: item
+            if key in _OPAQUE
+            else self._redactor.value(item)
+            if key == _BY_MODEL
+            else self._part(item)
+            for key, item in cast("dict[str, object]", value).items()
+        }
+
+
+def _is_signed(item: object) -> bool:
+    return isinstance(item, dict) and bool(cast("dict[str, object]", item).get(_SIGNED))
+
 
 log = structlog.get_logger()
 

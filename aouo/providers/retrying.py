@@ -44,9 +44,9 @@ from aouo.facts.errors import (
     UnexplainedRefusal,
 )
 from aouo.facts.transcript import ModelRequest
-from aouo.plumbing import backoff
+from aouo.plumbing import waiting
 
-BACKOFF = partial(backoff.pause_s, first_s=1, factor=2, most_s=20, jitter=0.5)
+BACKOFF = partial(waiting.pause_s, first_s=1, factor=2, most_s=20, jitter=0.5)
 MAX_RETRY_AFTER_S = 60.0
 """A service that asks for a longer pause is not retried."""
 MAX_COOLING_S = 3600.0

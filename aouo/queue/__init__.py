@@ -1,1 +1,1 @@
-"""3  Order and durability: the inbox, its lanes, and durable waits."""
+"""Order and durability: the inbox, its lanes, durable waits, and pure decisions on what comes."""

@@ -1,6 +1,9 @@
-"""Files a message into its lane: at once, or as a job in state `gathering` that more may join.
+"""Files messages and results of triggered turns into lanes, alone or as a job that grows.
 
 It carries out what `bursts` and `albums` decide, in the transaction that stores the message.
+
+A result waits for the turn that runs there; but a turn that waits for a person may wait for a
+day, so results bypass it.
 """
 
 from __future__ import annotations
@@ -8,11 +11,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from aouo.facts.address import Lane
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.events import Album, Inbound
 from aouo.facts.ports import iso
-from aouo.queue import albums, bursts
-from aouo.store import jobs
+from aouo.queue import joining
+from aouo.store import gates, gone, jobs
 from aouo.store.database import Tx
 
 _Opened: TypeAlias = tuple[int, Inbound] | None
@@ -24,10 +27,10 @@ def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) ->
     `burst_s` is a burst's window in seconds, 0 = no bursts. Returns the lanes with work now.
     """
     opened = jobs.gathering(tx, lane, inbound.person.id)
-    if albums.gathers(inbound):
+    if joining.gathers_album(inbound):
         return _file_album(tx, lane, inbound, opened, now)
-    both = opened and bursts.gathers(opened[1]) and bursts.gathers(inbound)
-    if opened and not (both and burst_s and bursts.follows(opened[1], inbound, burst_s)):
+    both = opened and joining.gathers_burst(opened[1]) and joining.gathers_burst(inbound)
+    if opened and not (both and burst_s and joining.follows_burst(opened[1], inbound, burst_s)):
         jobs.flush(tx, opened[0])
         return [lane, *_file_burst(tx, lane, inbound, None, now, burst_s)]
     return _file_burst(tx, lane, inbound, opened, now, burst_s)
@@ -50,13 +53,13 @@ def is_more(tx: Tx, inbound: Inbound) -> bool:
 def _file_burst(
     tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: datetime, burst_s: float
 ) -> list[Lane]:
-    if not bursts.gathers(inbound) or not burst_s:
+    if not joining.gathers_burst(inbound) or not burst_s:
         jobs.add(tx, lane, inbound, iso(now))
         return [lane]
     due_at = iso(now + timedelta(seconds=burst_s))
-    ends = bursts.closes(inbound)
+    ends = joining.closes_burst(inbound)
     if opened:
-        jobs.extend(tx, opened[0], bursts.join(opened[1], inbound), due_at)
+        jobs.extend(tx, opened[0], joining.join_burst(opened[1], inbound), due_at)
         if ends:
             jobs.flush(tx, opened[0])
     else:
@@ -65,12 +68,25 @@ def _file_burst(
 
 
 def _file_album(tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: datetime) -> list[Lane]:
-    due_at = iso(now + timedelta(seconds=albums.COMPLETE_AFTER_S))
-    if opened and albums.joins(opened[1], inbound):
-        jobs.extend(tx, opened[0], albums.join(opened[1], inbound), due_at)
+    due_at = iso(now + timedelta(seconds=joining.COMPLETE_AFTER_S))
+    if opened and joining.joins_album(opened[1], inbound):
+        jobs.extend(tx, opened[0], joining.join_album(opened[1], inbound), due_at)
         return []
     if opened:
         jobs.flush(tx, opened[0])
-    inbound = albums.late(inbound) if is_more(tx, inbound) else inbound
+    inbound = joining.is_late(inbound) if is_more(tx, inbound) else inbound
     jobs.add(tx, lane, inbound, iso(now), due_at=due_at)
     return [lane] if opened else []
+
+
+def file_report(tx: Tx, report: Inbound, now: str) -> Lane:
+    """Store a report as a job, where its chat is now; return the lane that has work."""
+    address = gone.where_it_is(tx, report.address)
+    lane = address.lane.bypass if gates.asks_in(tx, address) else address.lane
+    jobs.add(tx, lane, report, now)
+    return lane
+
+
+def hurry(tx: Tx, address: ConversationAddress) -> None:
+    """Let the reports that wait in a conversation bypass its lane: its turn waits for a person."""
+    jobs.move_reports(tx, address.lane, address.lane.bypass)

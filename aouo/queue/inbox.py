@@ -44,8 +44,8 @@ from aouo.facts.events import (
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.facts.work import Job
 from aouo.plumbing.redact import Redactor
-from aouo.queue import albums, gathering, reports
-from aouo.store import asked, chats, gates, gone, jobs, moves, routes, tap_references, updates
+from aouo.queue import gathering, joining
+from aouo.store import chats, edits, gates, gone, jobs, routes, updates
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
@@ -85,7 +85,7 @@ class Inbox:
     redactor: Callable[[], Redactor]
     waits: Callable[[Lane], None] = lambda lane: None
     _waited_in: set[Lane] = field(init=False, default_factory=set[Lane])
-    _unclaimed: albums.Unclaimed = field(init=False, default_factory=albums.Unclaimed)
+    _unclaimed: joining.Unclaimed = field(init=False, default_factory=joining.Unclaimed)
     _bursts_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _tapped: dict[_Tap, float] = field(init=False, default_factory=dict[_Tap, float])
 
@@ -110,7 +110,7 @@ class Inbox:
         except BaseException:
             self._tapped = tapped  # what is not on disk comes again, and must not count as repeated
             raise
-        if any(arrival.inbound and albums.gathers(arrival.inbound) for arrival in arrivals):
+        if any(arrival.inbound and joining.gathers_album(arrival.inbound) for arrival in arrivals):
             self._bursts_changed.set()
         return filed.repeated
 
@@ -264,7 +264,7 @@ class Inbox:
         if inbound is None:
             return False
         if isinstance(inbound.content, Edited):  # ours if the edited message is
-            return asked.has(tx, inbound.address, inbound.message_id)
+            return edits.was_asked(tx, inbound.address, inbound.message_id)
         if isinstance(inbound.content, Standing):
             return chats.is_known(tx, inbound.address)
         if inbound.addressed or gathering.is_more(tx, inbound):
@@ -284,7 +284,7 @@ class Inbox:
             jobs.add(tx, lane, inbound, iso(now))
             return [lane]
         if isinstance(inbound.content, Report):
-            return [reports.file(tx, inbound, iso(now))]
+            return [gathering.file_report(tx, inbound, iso(now))]
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
             # People who write in the name of a chat have no id: they share its refusal an hour.
@@ -307,7 +307,7 @@ class Inbox:
 
     def _file_job(self, tx: Tx, inbound: Inbound, now: datetime) -> list[Lane]:
         if isinstance(inbound.content, Button):
-            inbound = tap_references.resolve(tx, inbound, inbound.content)
+            inbound = edits.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
         lane = self.lane_of(inbound, gate is not None)
         if lane.bypasses:
@@ -321,7 +321,7 @@ class Inbox:
 
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
     """Return the inbound at its chat's new address, without its message id, if the chat moved."""
-    address = moves.where_it_is(tx, inbound.address)
+    address = gone.where_it_is(tx, inbound.address)
     if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
         return inbound
     return replace(inbound, address=address, message_id=0)

@@ -1,4 +1,4 @@
-"""Runs jobs: one at a time within a lane, many lanes at once.
+"""Runs jobs: one at a time within a lane, many lanes at once; waits until all is done.
 
 A lane is only a name here; its jobs are rows, and the claim hands out the oldest. So order
 survives a restart, and there is no second list that could disagree with the table.
@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from aouo.facts.address import Lane
-from aouo.facts.origins import TRIGGERS
+from aouo.facts.people import TRIGGERS
+from aouo.facts.ports import Clock
 from aouo.facts.work import Job
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish
+from aouo.store import deliveries, gates, jobs
+from aouo.store.database import Database, Tx
 
 
 @dataclass(slots=True, eq=False)
@@ -230,3 +233,33 @@ class Lanes:
                 self._bell.end(lane)
             if free:
                 free.release()
+
+
+_LOOK_EVERY_S = 0.05
+
+
+async def idle(
+    database: Database,
+    clock: Clock,
+    *,
+    at_least: int = 0,
+    asking: bool = False,
+    look_every_s: float = _LOOK_EVERY_S,
+) -> None:
+    """Return when no job is open and no delivery waits, once `at_least` jobs have come in.
+
+    A turn that waits for a person's answer counts as open, unless it may be `asking`.
+    """
+
+    def busy(tx: Tx) -> bool:
+        open_jobs = jobs.count_by_state(tx)
+        open_jobs.pop("parked", None)
+        waiting = gates.open_now(tx) if asking else 0
+        return (
+            sum(open_jobs.values()) > waiting
+            or deliveries.waiting(tx) > 0
+            or jobs.count(tx) < at_least
+        )
+
+    while await database.read(busy):
+        await clock.sleep(look_every_s)

@@ -1,4 +1,4 @@
-"""Knows the jobs at work, so that one can be stopped without ending its lane."""
+"""Knows the jobs at work, to stop one without its lane, and lets a turn wait for its gate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TypeVar
 
 from aouo.facts.address import Lane
+from aouo.facts.work import Gate
 from aouo.queue.lanes import Slots
 
 T = TypeVar("T")
@@ -179,3 +180,25 @@ async def _within(work: _Work, limit_s: float, part: Callable[[], Awaitable[T]])
         return StopReason.TIMEOUT
     finally:
         work.timeout = None
+
+
+class Waiting:
+    """The futures of this process by gate; a gate without one is settled in its row only."""
+
+    def __init__(self) -> None:
+        self._futures: dict[str, asyncio.Future[Gate]] = {}
+
+    async def settled(self, gate_id: str) -> Gate:
+        """Wait until `tell` says that the gate is settled; return it."""
+        future: asyncio.Future[Gate] = asyncio.get_running_loop().create_future()
+        self._futures[gate_id] = future
+        try:
+            return await future
+        finally:
+            del self._futures[gate_id]
+
+    def tell(self, gate: Gate) -> None:
+        """Wake the turn that waits for this gate, whose row is settled."""
+        future = self._futures.get(gate.id)
+        if future and not future.done():
+            future.set_result(gate)

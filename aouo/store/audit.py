@@ -1,9 +1,20 @@
-"""Stores the audit of tool calls: how each was proposed, judged and ended."""
+"""Stores and reports the audit of tool calls: how each was proposed, judged and ended.
+
+What was off the record tells that there was something: its rows have no digest, and neither their
+tool and call nor their pack and origin are told, searched or counted.
+"""
 
 from __future__ import annotations
 
-from aouo.facts.accounts import AuditEntry
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+
+from aouo.facts.records import AuditEntry
+from aouo.plumbing.control import Facts
 from aouo.store.database import Tx
+from aouo.store.snapshots import Query
 
 TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
 
@@ -51,3 +62,131 @@ def close_of_turn(tx: Tx, turn_id: str, now: str) -> None:
         "its turn ended before it did",
         turn_id,
     )
+
+
+_LOOKED_THROUGH = 250_000
+"""Ids that one page looks through at most: some 100 ms for a search that finds nothing."""
+_ID_CHARS = 26
+"""Of a turn's id."""
+_USES_MAX = 1_000
+_REFUSALS_MAX = 200
+_ROWS: LiteralString = (
+    "SELECT id, at, stage, turn_id, digest = '' AS off_record, "
+    "CASE digest WHEN '' THEN '' ELSE origin END AS origin, "
+    "CASE digest WHEN '' THEN '' ELSE pack END AS pack, "
+    "CASE digest WHEN '' THEN '' ELSE call_id END AS call_id, "
+    "CASE digest WHEN '' THEN '' ELSE tool END AS tool, "
+    "CASE digest WHEN '' THEN '' ELSE reason END AS reason FROM audit "
+)
+_SOUGHT: LiteralString = (
+    "AND id < ? AND id >= ? AND at >= ? AND (? = '' OR at < ?) "
+    "AND (? = '' OR (tool = ? AND digest <> '')) AND (? = '' OR (pack = ? AND digest <> '')) "
+    "AND (? = '' OR stage = ?) AND (? = '' OR (origin = ? AND digest <> '')) "
+    "AND (? = '' OR turn_id LIKE ? ESCAPE '\\' "
+    "OR (digest <> '' AND (pack LIKE ? ESCAPE '\\' OR tool LIKE ? ESCAPE '\\' "
+    "OR reason LIKE ? ESCAPE '\\' "
+    "OR call_id LIKE ? ESCAPE '\\'))) ORDER BY id DESC LIMIT ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How often calls ended so, and when last; `stage` is EXECUTED | FAILED | BLOCKED."""
+
+    pack: str
+    tool: str
+    stage: str
+    times: int
+    last: str
+
+
+def ids() -> Query[tuple[int, int]]:
+    """(lowest, highest) id, 0 = there is no row."""
+    return Query(
+        "SELECT (SELECT min(id) FROM audit) AS low, (SELECT max(id) FROM audit) AS high", (), _ends
+    )
+
+
+def reaches(turn: str, before: int) -> int:
+    """The lowest id that a page of rows looks through; a whole turn's rows have an index."""
+    return 0 if len(turn) == _ID_CHARS else max(0, before - _LOOKED_THROUGH)
+
+
+def rows(
+    before: int,
+    limit: int,
+    *,
+    text: str = "",
+    tool: str = "",
+    pack: str = "",
+    stage: str = "",
+    origin: str = "",
+    turn: str = "",
+    since: str = "",
+    until: str = "",
+) -> Query[list[Facts]]:
+    """The newest `limit` rows of those below `before` that are looked through; "" = any.
+
+    `text` occurs in tool, pack, reason, turn or call; `turn` is an id, or the end of one. Moments
+    are UTC, as they are stored; `until` is too late already. Of a row that is `off_record` tool,
+    call, pack, origin and reason are "".
+    """
+    like = f"%{_plain(text)}%" if text else ""
+    equal = (until, until, tool, tool, pack, pack, stage, stage, origin, origin)
+    values = (before, reaches(turn, before), since, *equal, *(like,) * 6, limit)
+    if len(turn) == _ID_CHARS:
+        return Query(_ROWS + "WHERE turn_id = ? " + _SOUGHT, (turn, *values), _rows)
+    ends = f"%{_plain(turn)}"
+    return Query(_ROWS + "WHERE turn_id LIKE ? ESCAPE '\\' " + _SOUGHT, (ends, *values), _rows)
+
+
+def uses() -> Query[list[Use]]:
+    """How often each pack's calls ended how, whatever their tool, which is ""."""
+    return Query(
+        "SELECT pack, '' AS tool, stage, sum(times) AS times, max(last) AS last FROM "  # as indexed
+        "(SELECT pack, tool, stage, count(*) AS times, max(at) AS last FROM audit "
+        "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' "
+        "GROUP BY pack, tool, stage) GROUP BY pack, stage ORDER BY pack, stage",
+        (),
+        _uses,
+    )
+
+
+def uses_of(pack: str) -> Query[list[Use]]:
+    """How often each tool of a pack ended how; if a model made up very many, the most called."""
+    return Query(
+        "SELECT pack, tool, stage, count(*) AS times, max(at) AS last FROM audit "
+        "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' AND pack = ? "
+        "GROUP BY tool, stage ORDER BY times DESC, tool LIMIT ?",
+        (pack, _USES_MAX),
+        _uses,
+    )
+
+
+def refusals_of(pack: str) -> Query[list[Facts]]:
+    """Why calls of a pack were refused, by tool: how often, when last and in which turn; the
+    newest reasons first."""
+    return Query(
+        "SELECT tool, reason, count(*) AS times, max(at) AS last, turn_id FROM audit "
+        "WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND digest <> '' AND pack = ? "
+        "AND stage = 'BLOCKED' GROUP BY tool, reason ORDER BY last DESC LIMIT ?",
+        (pack, _REFUSALS_MAX),
+        lambda found: list(map(dict, found)),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a text that LIKE takes as it is."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _ends(found: Sequence[sqlite3.Row]) -> tuple[int, int]:
+    return found[0]["low"] or 0, found[0]["high"] or 0
+
+
+def _rows(found: Sequence[sqlite3.Row]) -> list[Facts]:
+    return [{**dict(row), "off_record": bool(row["off_record"])} for row in found]
+
+
+def _uses(found: Sequence[sqlite3.Row]) -> list[Use]:
+    return [Use(**dict(row)) for row in found]

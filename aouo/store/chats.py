@@ -1,10 +1,16 @@
-"""Tells whether a chat is known, and moves the rows of a group that became a supergroup."""
+"""Tells who and where: known chats, people, tenants; moves the rows of a group."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
+from aouo.facts.people import data_name, data_of
 from aouo.store import deliveries, gone, kept_reports, memory_versions, schedules
 from aouo.store.database import Tx
+from aouo.store.snapshots import Query
 
 
 def is_known(tx: Tx, address: ConversationAddress) -> bool:
@@ -76,3 +82,57 @@ def _keep_one_route(tx: Tx, platform: str, loser: str, winner: str) -> None:
         platform,
         winner,
     )
+
+
+_PEOPLE_MAX = 1_000
+_LOOKED_THROUGH = 50_000
+"""The newest jobs, among which names are looked for: some 30 ms."""
+
+NAMES = Query(
+    "SELECT person, CASE WHEN json_valid(body) THEN body ->> '$.person.name' END AS name "
+    "FROM jobs WHERE id IN (SELECT max(id) FROM jobs "
+    "WHERE id > (SELECT max(id) FROM jobs) - ? AND platform = 'tg' AND person <> '' "
+    "AND body <> '' GROUP BY person) ORDER BY id DESC LIMIT ?",
+    (_LOOKED_THROUGH, _PEOPLE_MAX),
+    lambda rows: {str(row["person"]): str(row["name"]) for row in rows if row["name"]},
+)
+"""Names by Telegram id, of those who wrote last."""
+TOPICS = Query(
+    "SELECT chat_id, thread_id, title FROM conversation_routes "
+    "WHERE platform = 'tg' AND thread_id <> '' AND title <> '' ORDER BY id DESC LIMIT ?",
+    (_PEOPLE_MAX,),
+    lambda rows: {(row["chat_id"], row["thread_id"]): str(row["title"]) for row in rows},
+)
+"""Titles of topics by chat and topic."""
+
+
+_NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)
+
+
+def tenant_of(tx: Tx, inbound: Inbound) -> str:
+    """Return the tenant as a file name; a group that became a supergroup keeps its first one.
+
+    A person is one tenant in all their private chats.
+    """
+    address = inbound.address
+    if inbound.chat_kind == "private":
+        return data_of(address.platform, inbound.person.id)
+    return data_name(address.platform, _first(tx, address).queue_key)
+
+
+def is_tenant(name: str) -> bool:
+    """Whether a tenant could have this name, in any case of its letters."""
+    return bool(_NAME.fullmatch(name.casefold()))
+
+
+def _first(tx: Tx, address: ConversationAddress) -> ConversationAddress:
+    """Return the address under its chat's first id, which names its data."""
+    row = tx.one(
+        "WITH RECURSIVE earlier (chat_id, depth) AS (SELECT ?, 0 UNION ALL "
+        "SELECT m.chat_id, depth + 1 FROM moved_chats AS m JOIN earlier "
+        "ON m.new_chat_id = earlier.chat_id WHERE m.platform = ? AND depth < 8) "
+        "SELECT chat_id FROM earlier ORDER BY depth DESC LIMIT 1",
+        address.chat_id,
+        address.platform,
+    )
+    return replace(address, chat_id=row["chat_id"]) if row else address

@@ -28,8 +28,8 @@ from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
 
 from aouo.facts.errors import SetupError, Unstorable, place_of
 from aouo.plumbing import failpoint
-from aouo.plumbing.mounts import file_system
-from aouo.plumbing.shield import finish
+from aouo.plumbing.home import file_system
+from aouo.plumbing.waiting import finish
 from aouo.store.snapshots import Query, Snapshot, Snapshots
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import DeliveryFailed
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery, DeliveryKind, DeliveryState
-from aouo.store import gone, moves, web_messages
+from aouo.store import gone, web_messages
 from aouo.store.database import Tx
 from aouo.store.rendered import dump, load
 from aouo.store.rows import columns, made
@@ -36,7 +36,7 @@ def add(
     A message for a chat that is gone is refused at once; one for a chat that moved goes to its
     new address.
     """
-    there, state = moves.where_it_is(tx, address), "queued"
+    there, state = gone.where_it_is(tx, address), "queued"
     if there != address:
         message, state = _elsewhere(kind, message, edits)
         address, edits = there, 0

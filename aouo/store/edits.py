@@ -1,9 +1,17 @@
-"""Stores edits that came after their job began: for its turn, or as an offer to answer anew."""
+"""Stores what people do to messages: edits, reactions, taps; finds the job of a message."""
 
 from __future__ import annotations
 
-from aouo.facts.events import Inbound
+from dataclasses import replace
+from itertools import chain
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Button, Inbound, Person
+from aouo.facts.ports import ButtonSpec
+from aouo.facts.work import Asked
+from aouo.store import deliveries
 from aouo.store.database import PRUNED_AT_ONCE, Tx
+from aouo.store.jobs import inbound_of
 
 
 def note(tx: Tx, job_id: int, said: str, inbound: Inbound, now: str) -> None:
@@ -62,3 +70,134 @@ def prune(tx: Tx, before: str) -> int:
         before,
         PRUNED_AT_ONCE,
     )
+
+
+def put_reaction(
+    tx: Tx,
+    address: ConversationAddress,
+    message_id: int,
+    person: Person,
+    emoji: str,
+    session_id: str,
+    now: str,
+) -> None:
+    """Replace the person's reaction to the message; an empty `emoji` removes it."""
+    tx.run(
+        "DELETE FROM reactions WHERE platform = ? AND chat_id = ? AND message_id = ? "
+        "AND person = ?",
+        *address.chat_columns,
+        message_id,
+        person.id,
+    )
+    if emoji:
+        tx.put(
+            "reactions",
+            {
+                "platform": address.platform,
+                "chat_id": address.chat_id,
+                "message_id": message_id,
+                "person": person.id,
+                "name": person.name,
+                "emoji": emoji,
+                "session_id": session_id,
+                "at": now,
+            },
+        )
+
+
+def tell_reactions(tx: Tx, session_id: str) -> list[tuple[int, str, str]]:
+    """Return the reactions that the session's model was not told, oldest first, and mark them:
+    (id of the message, name of the person, emoji)."""
+    rows = tx.all(
+        "SELECT message_id, name, emoji FROM reactions WHERE session_id = ? AND told = 0 "
+        "ORDER BY at",
+        session_id,
+    )
+    if rows:
+        tx.run("UPDATE reactions SET told = 1 WHERE session_id = ? AND told = 0", session_id)
+    return [(row["message_id"], row["name"], row["emoji"]) for row in rows]
+
+
+def prune_reactions(tx: Tx, before: str) -> int:
+    """Delete some reactions from before `before`; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM reactions WHERE (platform, chat_id, message_id, person) IN (SELECT platform, "
+        "chat_id, message_id, person FROM reactions WHERE at < ? LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )
+
+
+def was_asked(tx: Tx, address: ConversationAddress, message_id: int) -> bool:
+    """Whether a person's message became a job, or a part of one."""
+    return bool(
+        tx.one(
+            "SELECT 1 FROM job_messages WHERE platform = ? AND chat_id = ? AND message_id = ?",
+            *address.chat_columns,
+            message_id,
+        )
+    )
+
+
+def asked_by(tx: Tx, address: ConversationAddress, message_id: int) -> Asked | None:
+    """The job of a person's message, the newest one if it was asked again."""
+    row = tx.one(
+        "SELECT j.*, (SELECT t.status FROM turns AS t WHERE t.job_id = j.id ORDER BY t.id DESC "
+        "LIMIT 1) AS turn FROM job_messages AS m JOIN jobs AS j ON j.id = m.job_id "
+        "WHERE m.platform = ? AND m.chat_id = ? AND m.message_id = ?",
+        *address.chat_columns,
+        message_id,
+    )
+    if row is None:
+        return None
+    waits = row["state"] in ("gathering", "ready", "parked") and row["turn"] != "open"
+    runs = not waits and (row["state"] == "running" or row["turn"] == "open")
+    answered = row["turn"] in ("ack", "nack", "aborted")
+    return Asked(row["id"], inbound_of(row), not waits, runs, answered)
+
+
+def prune_asked(tx: Tx, before: str) -> int:
+    """Forget which jobs some messages from before `before` are in; return of how many, 0 = there
+    are no more. Their edits are ignored from then on."""
+    return tx.run(
+        "DELETE FROM job_messages WHERE (platform, chat_id, message_id) IN "
+        "(SELECT platform, chat_id, message_id FROM job_messages WHERE job_id <= "
+        "(SELECT coalesce(max(id), 0) FROM jobs WHERE created_at < ?) LIMIT ?)",
+        before,
+        PRUNED_AT_ONCE,
+    )
+
+
+def resolve(tx: Tx, inbound: Inbound, button: Button) -> Inbound:
+    """Return the tap with the conversation, the label and the data that its delivery holds."""
+    if not button.label:  # Telegram does not show the message any more, nor say its topic
+        inbound = replace(inbound, address=_place(tx, inbound))
+    found = _button(tx, inbound, button)
+    if found is None:
+        return replace(inbound, content=button)
+    label = button.label or found.label
+    tapped = replace(button, data=found.data, label=label, by_model=found.by_model)
+    return replace(inbound, content=tapped)
+
+
+def _place(tx: Tx, inbound: Inbound) -> ConversationAddress:
+    row = deliveries.of_message(tx, inbound.address, inbound.message_id)
+    return row.address if row else inbound.address
+
+
+def _button(tx: Tx, inbound: Inbound, tapped: Button) -> ButtonSpec | None:
+    """Return the button that a reference names, if its delivery is of this conversation.
+
+    A message that a closed topic refused stands in the chat around it, and its row may not say so.
+    """
+    tap = tapped.tap
+    if tap.name != "kept":
+        return None
+    delivery_id, number = map(int, tap.values)
+    row = deliveries.get(tx, delivery_id)
+    if row is None:
+        return None
+    if inbound.address not in (row.address, row.address.around):
+        return None
+    buttons = list(chain.from_iterable(row.message.buttons))
+    return buttons[number] if number < len(buttons) else None

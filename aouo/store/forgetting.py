@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from aouo.facts.events import Inbound, Text
-from aouo.store import media, prompts, results
+from aouo.store import contents
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.turns import REPORT
 
@@ -181,8 +181,8 @@ def _forget_turn(tx: Tx, turn_id: str) -> None:
     tx.run("UPDATE turns SET reason = '' WHERE id = ?", turn_id)
     tx.run("UPDATE gates SET question = '', options = '[]', answer = '' WHERE turn_id = ?", turn_id)
     tx.run("UPDATE deliveries SET body = '' WHERE turn_id = ?", turn_id)
-    results.erase_of_turn(tx, turn_id)
-    prompts.erase_of_turn(tx, turn_id)
+    contents.erase_results(tx, turn_id)
+    contents.erase_prompts(tx, turn_id)
 
 
 def _forget_job(tx: Tx, job_id: int) -> bool:
@@ -201,7 +201,7 @@ def _forget_job(tx: Tx, job_id: int) -> bool:
     if row["body"] == blank and not row["carried"]:
         return False
     tx.run("DELETE FROM edits WHERE job_id = ?", job_id)
-    media.wipe(tx, job_id)
+    contents.wipe_files(tx, job_id)
     return True
 
 

@@ -1,6 +1,8 @@
-"""Marks chats that the bot cannot write to, because it was blocked, removed or muted there."""
+"""Marks chats that the bot cannot write to, and finds those that moved."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.store import jobs
@@ -88,3 +90,14 @@ def is_closed(tx: Tx, address: ConversationAddress) -> bool:
         "SELECT 1 FROM gone_chats WHERE platform = ? AND chat_id = ?",
         *address.chat_columns,
     )
+
+
+def where_it_is(tx: Tx, address: ConversationAddress) -> ConversationAddress:
+    """Return the address after the chat's move, or the same one if it never moved."""
+    if not address.chat_id.startswith("-"):
+        return address
+    row = tx.one(
+        "SELECT new_chat_id FROM moved_chats WHERE platform = ? AND chat_id = ?",
+        *address.chat_columns,
+    )
+    return replace(address, chat_id=row["new_chat_id"]) if row else address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from aouo.facts.installs import Change, ChangeState, Install
+from aouo.facts.records import Change, ChangeState, Install
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
 from aouo.store.snapshots import Query

@@ -27,7 +27,7 @@ from aouo.facts.events import (
     TopicShut,
 )
 from aouo.facts.work import Job
-from aouo.store import gates, report_parts, routes
+from aouo.store import gates, rendered, routes
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
 
@@ -221,7 +221,7 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     if not changed:
         raise LostClaim(f"job {job.id} with claim {job.claim_number}")
     if isinstance(job.inbound.content, Report) and state != "parked":
-        report_parts.drop(tx, job.inbound.content.turn_id)
+        rendered.drop_parts(tx, job.inbound.content.turn_id)
 
 
 def waits_for_a_person(tx: Tx, turn_id: str) -> None:

@@ -22,8 +22,8 @@ from aouo.facts.events import (
     Text,
     Triggered,
 )
-from aouo.plumbing.verbs import Facts
-from aouo.store import media, results, web_messages
+from aouo.plumbing.control import Facts
+from aouo.store import contents, web_messages
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
 from aouo.store.rows import made
@@ -81,7 +81,7 @@ def _wipe_turn(tx: Tx, turn_id: str) -> None:
         "UPDATE tool_calls SET name = '', arguments = '', result = '' WHERE turn_id = ?", turn_id
     )
     tx.run("UPDATE turns SET reason = '' WHERE id = ?", turn_id)
-    results.erase_of_turn(tx, turn_id)
+    contents.erase_results(tx, turn_id)
     tx.run("UPDATE gates SET question = '', options = '[]', answer = '' WHERE turn_id = ?", turn_id)
     tx.run("UPDATE deliveries SET off_record = 1, error = '' WHERE turn_id = ?", turn_id)
     tx.run(
@@ -121,7 +121,7 @@ def set_mode(tx: Tx, route_id: int, on: bool) -> None:
 
 def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
     """Erase the job's words, what its files say, and its chat's raw updates since it came in."""
-    media.wipe(tx, job_id)
+    contents.wipe_files(tx, job_id)
     web_messages.wipe(tx, inbound)
     blank = replace(inbound, content=Text(""), title="")
     row = tx.one(

@@ -1,4 +1,4 @@
-"""Writes a message that is to be sent into a row, and reads it back."""
+"""Writes messages into rows and reads them back; keeps those of a triggered turn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from aouo.facts.ports import ButtonSpec, Entity, Media, Rendered
+from aouo.store.database import Tx
 
 
 def dump(message: Rendered) -> str:
@@ -27,3 +28,35 @@ def load(text: str) -> Rendered:
     items: Sequence[dict[str, Any]] = body.pop("album", ())
     body["album"] = tuple(Media(**item) for item in items)
     return Rendered(**body)
+
+
+def keep_part(tx: Tx, turn_id: str, call_id: str, messages: Sequence[Rendered]) -> None:
+    """Store the messages of one call, after those of the turn's earlier calls; once."""
+    row = tx.one("SELECT count(*) AS n FROM report_parts WHERE turn_id = ?", turn_id)
+    before = row["n"] if row else 0
+    for number, message in enumerate(messages):
+        tx.run(
+            "INSERT INTO report_parts (call_id, turn_id, number, body) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            f"{call_id}:{number}",
+            turn_id,
+            before + number,
+            dump(message),
+        )
+
+
+def any_parts(tx: Tx, turn_id: str) -> bool:
+    """Whether a turn has sent messages."""
+    return tx.one("SELECT 1 FROM report_parts WHERE turn_id = ? LIMIT 1", turn_id) is not None
+
+
+def take_parts(tx: Tx, turn_id: str) -> list[Rendered]:
+    """Return the turn's messages in their order, and forget them."""
+    rows = tx.all("SELECT body FROM report_parts WHERE turn_id = ? ORDER BY number", turn_id)
+    drop_parts(tx, turn_id)
+    return [load(row["body"]) for row in rows]
+
+
+def drop_parts(tx: Tx, turn_id: str) -> None:
+    """Forget the turn's messages: they go out nowhere."""
+    tx.run("DELETE FROM report_parts WHERE turn_id = ?", turn_id)

@@ -1,9 +1,11 @@
-"""Stores routes: which pack, skill and session a conversation is bound to."""
+"""Stores what a conversation is bound to: its pack, skill, session, topic, first conversation."""
 
 from __future__ import annotations
 
 import sqlite3
-from typing import cast
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, LiteralString, cast
 
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
@@ -129,3 +131,179 @@ def _address(row: sqlite3.Row) -> ConversationAddress:
 
 def _route(row: sqlite3.Row) -> Route:
     return made(Route, row)
+
+
+def topics_of_pack(
+    tx: Tx, chat: ConversationAddress, pack: str
+) -> list[tuple[ConversationAddress, Route]]:
+    """The topics that are bound to a pack, the newest first."""
+    return _found(tx, chat, pack, "")
+
+
+def topics_of_chat(tx: Tx, chat: ConversationAddress) -> list[tuple[str, str]]:
+    """Return the topics of a chat that we have seen and that are not deleted: (id, title), where
+    the title may be ""."""
+    rows = tx.all(
+        "SELECT thread_id, title FROM conversation_routes WHERE platform = ? AND chat_id = ? "
+        "AND thread_id <> '' AND paused <> 'deleted' ORDER BY id",
+        *chat.chat_columns,
+    )
+    return [(row["thread_id"], row["title"]) for row in rows]
+
+
+def titled_topics(
+    tx: Tx, chat: ConversationAddress, pack: str
+) -> list[tuple[ConversationAddress, Route]]:
+    """Return unbound topics named like a pack: the pack was installed after them."""
+    return [
+        (address, route)
+        for address, route in _found(tx, chat, "", pack)
+        if route.title.strip().casefold() == pack.casefold()
+    ]
+
+
+def intend_topic(tx: Tx, chat: ConversationAddress, pack: str, now: str) -> bool:
+    """Note that a topic is about to be created; False = it was noted before, and whether the
+    topic was created is not known."""
+    return tx.changes(
+        "INSERT OR IGNORE INTO topic_intents VALUES (?, ?, ?, ?)",
+        *chat.chat_columns,
+        pack,
+        now,
+    )
+
+
+def settle_topic(tx: Tx, chat: ConversationAddress, pack: str) -> None:
+    """Delete the note of `intend`: the topic exists, or surely was not created."""
+    tx.run(
+        "DELETE FROM topic_intents WHERE platform = ? AND chat_id = ? AND pack = ?",
+        *chat.chat_columns,
+        pack,
+    )
+
+
+def forums_of_topics(tx: Tx, platform: str) -> frozenset[str]:
+    """Return the groups that had topics when one of their routes was created."""
+    rows = tx.all(
+        "SELECT DISTINCT chat_id FROM conversation_routes WHERE platform = ? "
+        "AND chat_kind = 'forum'",
+        platform,
+    )
+    return frozenset(row["chat_id"] for row in rows)
+
+
+def groups(tx: Tx, platform: str, *, all_talk: bool) -> list[str]:
+    """Return the groups whose messages are for us: with a pack's topic, or all if `all_talk`."""
+    rows = tx.all(
+        "SELECT chat_id, max(thread_id <> '' AND active_pack <> '') AS packs "
+        "FROM conversation_routes WHERE platform = ? AND chat_kind <> 'private' AND gone = '' "
+        "GROUP BY chat_id ORDER BY max(id) DESC",
+        platform,
+    )
+    return [row["chat_id"] for row in rows if all_talk or row["packs"]]
+
+
+def _found(
+    tx: Tx, chat: ConversationAddress, pack: str, title: str
+) -> list[tuple[ConversationAddress, Route]]:
+    rows = tx.all(
+        "SELECT thread_id FROM conversation_routes WHERE platform = ? AND chat_id = ? "
+        "AND user_id = ? AND thread_id <> '' AND active_pack = ? AND (? = '' OR title <> '') "
+        "ORDER BY id DESC",
+        *chat.chat_columns,
+        chat.user_id,
+        pack,
+        title,
+    )
+    addresses = [replace(chat, thread_id=row["thread_id"]) for row in rows]
+    found = ((address, find(tx, address)) for address in addresses)
+    return [(address, route) for address, route in found if route]
+
+
+ONBOARDING_SKILL = "onboarding"
+"""The bare name of the skill that leads a first conversation."""
+TURNS_MAX, SESSIONS_MAX = 10, 3
+_KEPT: tuple[LiteralString, ...] = (
+    *("owner", "state", "sessions", "turns", "offered", "summary", "began_at", "ended_at"),
+)
+"""The columns of a backup."""
+_Ended = Literal["done", "skipped", "given_up"]
+
+
+def onboarding_step(tx: Tx, pack: str, tenant: str, session_id: str, now: str) -> bool:
+    """Count a turn of the first conversation, and begin it if it is new; False = it is over.
+
+    A turn above the limits gives it up.
+    """
+    fresh: dict[LiteralString, str] = {"pack": pack, "owner": tenant, "state": "open"}
+    tx.put("onboarding", {**fresh, "began_at": now}, "ON CONFLICT DO NOTHING")
+    counted = tx.run(
+        "UPDATE onboarding SET turns = turns + 1, session_id = ?, "
+        "sessions = sessions + (session_id <> ?) WHERE pack = ? AND owner = ? AND state = 'open' "
+        "AND turns < ? AND sessions + (session_id <> ?) <= ?",
+        session_id,
+        session_id,
+        pack,
+        tenant,
+        TURNS_MAX,
+        session_id,
+        SESSIONS_MAX,
+    )
+    if not counted:
+        end_onboarding(tx, pack, tenant, "given_up", now)
+    return counted == 1
+
+
+def is_onboarding(tx: Tx, pack: str, tenant: str) -> bool:
+    """Whether the first conversation has begun and not ended."""
+    return _state(tx, pack, tenant) == "open"
+
+
+def offer_onboarding(tx: Tx, pack: str, tenant: str) -> bool:
+    """Return True once, while it is open: the button that skips it is to be shown now."""
+    return tx.changes(
+        "UPDATE onboarding SET offered = 1 WHERE pack = ? AND owner = ? AND state = 'open' "
+        "AND offered = 0",
+        pack,
+        tenant,
+    )
+
+
+def end_onboarding(
+    tx: Tx, pack: str, tenant: str, how: _Ended, now: str, summary: str = ""
+) -> bool:
+    """End the first conversation for good; False = it was over, or had never begun."""
+    return tx.changes(
+        "UPDATE onboarding SET state = ?, summary = ?, ended_at = ? "
+        "WHERE pack = ? AND owner = ? AND state = 'open'",
+        how,
+        summary,
+        now,
+        pack,
+        tenant,
+    )
+
+
+def forget_onboarding(tx: Tx, pack: str, tenant: str = "") -> int:
+    """Let it happen once more, for one tenant or for all; return how many rows went."""
+    return tx.run(
+        "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, tenant, tenant
+    )
+
+
+def onboardings(tx: Tx, pack: str) -> list[dict[str, Any]]:
+    """Return the pack's rows as plain values for a backup."""
+    rows = tx.all("SELECT * FROM onboarding WHERE pack = ? ORDER BY owner", pack)
+    return [{name: row[name] for name in _KEPT} for row in rows]
+
+
+def put_back_onboarding(tx: Tx, pack: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Replace the pack's rows by those of a backup."""
+    forget_onboarding(tx, pack)
+    for row in rows:
+        own: dict[LiteralString, Any] = {name: row[name] for name in _KEPT}
+        tx.put("onboarding", {"pack": pack, **own}, "ON CONFLICT (pack, owner) DO NOTHING")
+
+
+def _state(tx: Tx, pack: str, tenant: str) -> str:
+    return tx.text("SELECT state FROM onboarding WHERE pack = ? AND owner = ?", pack, tenant)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, LiteralString, TypeVar
 
 from aouo.facts.errors import TooMuchToRead
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish
 
 if TYPE_CHECKING:
     import aiosqlite

@@ -1,4 +1,4 @@
-"""Shows how one turn went: its steps, model calls, tool calls, waits and messages, in time."""
+"""Shows how one turn went, step by step, what is at work, and which gates are open."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
-from aouo.facts.recorded import Recorded
-from aouo.plumbing.verbs import Facts
-from aouo.store import turn_lines
+from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.events import Inbound
+from aouo.facts.records import Recorded
+from aouo.facts.work import Gate, Working
+from aouo.plumbing.control import Facts
+from aouo.store import turn_reports
 from aouo.store.database import Tx
+from aouo.store.gates import gate_of
+from aouo.store.jobs import inbound_of
 from aouo.store.rows import made
 from aouo.store.snapshots import Query, Snapshot
-from aouo.store.turn_lines import TurnLine
-from aouo.store.turn_sums import READ_CHARS
+from aouo.store.turn_reports import READ_CHARS, TurnLine
 
 ENTRIES_MAX = 200
 """Of each kind."""
@@ -133,7 +137,7 @@ def record(
 
 def trace(tx: Tx, wanted: str) -> Trace | None:
     """The newest turn whose id ends so; "" = the newest of all."""
-    turn = tx.ask(turn_lines.ending(wanted))
+    turn = tx.ask(turn_reports.ending(wanted))
     return _whole(turn, [tx.ask(query) for query in _parts(turn)]) if turn else None
 
 
@@ -266,3 +270,81 @@ def _ms(since: str, until: str) -> int:
         return 0
     span = datetime.fromisoformat(until) - datetime.fromisoformat(since)
     return max(0, round(span.total_seconds() * 1000))
+
+
+def running(tx: Tx) -> list[Working]:
+    """Return the jobs at work that other jobs of their lane wait for, the oldest first."""
+    rows = tx.all(
+        "SELECT j.*, coalesce(t.started_at, j.created_at) AS since FROM jobs AS j "
+        "LEFT JOIN turns AS t ON t.job_id = j.id AND t.status = 'open' "
+        "WHERE j.state = 'running' ORDER BY +j.id"  # by its id it walks all jobs
+    )
+    return [
+        Working(row["id"], Lane(row["lane"]), inbound_of(row), row["since"])
+        for row in rows
+        if not Lane(row["lane"]).bypasses
+    ]
+
+
+def count_waiting(tx: Tx, address: ConversationAddress) -> int:
+    """Return how many jobs of a conversation wait, and how many of its schedules' runs."""
+    return tx.number(
+        "SELECT (SELECT count(*) FROM jobs WHERE state = 'ready' AND lane = ?) + (SELECT count(*) "
+        "FROM jobs WHERE state = 'ready' AND origin = 'cron' AND lane <> ? "
+        "AND platform = ? AND chat_id = ? AND thread_id = ?) AS n",
+        address.lane,
+        address.lane,
+        *address.topic_columns,
+    )
+
+
+GATE_CHARS = 20_000
+"""Of a question, and of the arguments of a call, that are read to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open gate since when, with the call that opened it: its tool, the beginning of its
+    arguments and how large they are; `inbound` is what its turn answers."""
+
+    gate: Gate
+    since: str
+    pack: str
+    off_record: bool
+    tool: str
+    arguments: str
+    arguments_bytes: int
+    question_bytes: int
+    inbound: Inbound
+
+
+def open_gates(limit: int) -> Query[list[Opened]]:
+    """The open gates, oldest first."""
+    return Query(
+        "SELECT g.id, g.kind, g.platform, g.chat_id, g.thread_id, g.user_id, g.person, g.turn_id, "
+        "g.call_id, substr(g.question, 1, ?) AS question, g.options, g.state, g.answer, "
+        "g.delivery_id, g.created_at, g.expires_at, g.digest, g.origin, "
+        "length(CAST(g.question AS BLOB)) AS question_bytes, "
+        "coalesce(t.pack, '') AS pack, coalesce(t.off_record, 1) AS off_record, "
+        "coalesce(c.name, '') AS tool, substr(coalesce(c.arguments, ''), 1, ?) AS arguments, "
+        "length(CAST(coalesce(c.arguments, '') AS BLOB)) AS arguments_bytes, "
+        "coalesce(j.body, '') AS body FROM gates AS g LEFT JOIN turns AS t ON t.id = g.turn_id "
+        "LEFT JOIN jobs AS j ON j.id = t.job_id LEFT JOIN tool_calls AS c ON c.id = g.call_id "
+        "WHERE g.state = 'open' ORDER BY g.created_at, g.id LIMIT ?",
+        (GATE_CHARS, GATE_CHARS, limit),
+        _opened,
+    )
+
+
+def how_many() -> Query[int]:
+    """How many gates are open."""
+    return Query(
+        "SELECT count(*) AS n FROM gates WHERE state = 'open'", (), lambda rows: rows[0]["n"]
+    )
+
+
+def _opened(rows: Sequence[sqlite3.Row]) -> list[Opened]:
+    return [
+        made(Opened, row, gate=gate_of(row), since=row["created_at"], inbound=inbound_of(row))
+        for row in rows
+    ]

@@ -10,8 +10,8 @@ from typing import Literal, LiteralString
 
 from aouo.facts.address import Lane
 from aouo.facts.events import Thought
-from aouo.facts.history import NEWEST, HistoryEntry
 from aouo.facts.ids import ulid
+from aouo.facts.records import NEWEST, HistoryEntry
 from aouo.facts.transcript import (
     AssistantSaid,
     Message,

@@ -18,11 +18,10 @@ import structlog
 from aouo.config.sections import Telegram
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
-from aouo.plumbing.backoff import pause_s
+from aouo.plumbing.waiting import pause_s
 from aouo.store import updates
 from aouo.store.database import Database
-from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
-from aouo.telegram.downloads import Downloads
+from aouo.telegram.api import ApiError, ApiUnreachable, Downloads, TelegramApi
 from aouo.telegram.poller import Poller
 
 if TYPE_CHECKING:  # what a message needs is imported behind the first poll, by `load`
@@ -159,8 +158,8 @@ class TelegramChannel:
         """Import what reading and sending need, and ask Telegram for our name; retries for ever."""
         await self._source.begun.wait()
         await asyncio.to_thread(_import_telegram)
-        from aouo.routing import lexer
-        from aouo.store import topics
+        from aouo.queue import lexer
+        from aouo.store import routes
         from aouo.telegram.messenger import TelegramMessenger
         from aouo.telegram.normaliser import Normaliser
 
@@ -168,7 +167,7 @@ class TelegramChannel:
         self._messenger = TelegramMessenger(
             session=self._session, base_url=self._settings.api_base_url, token=self._token
         )
-        self._forums |= await self._database.read(lambda tx: topics.forums(tx, "tg"))
+        self._forums |= await self._database.read(lambda tx: routes.forums_of_topics(tx, "tg"))
         me = await self._get_me()
         self.username = str(me.get("username", ""))
         self._normaliser = Normaliser(int(me["id"]), self.username, self._admission, lexer.command)

@@ -38,7 +38,7 @@ from aouo.facts.events import (
     Unsupported,
 )
 from aouo.facts.people import Admission
-from aouo.telegram import media, reading, soundness
+from aouo.telegram import reading
 
 _STOPPED = "stopped_message_generation"
 _KINDS = (
@@ -87,9 +87,9 @@ class Normaliser:
         query = update.callback_query
         if inbound is None:
             why = f"{kind} without content"
-            tap = soundness.text_or_nothing(query.id) if query else ""
+            tap = reading.text_or_nothing(query.id) if query else ""
             return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
-        soundness.check(inbound)
+        reading.check(inbound)
         if query and isinstance(inbound.content, Intruder):
             return Arrival(
                 update_id,
@@ -97,7 +97,7 @@ class Normaliser:
                 None,
                 why="a tap of somebody who is not on the list",
                 keep_raw=False,
-                refused_tap=soundness.text_or_nothing(query.id),
+                refused_tap=reading.text_or_nothing(query.id),
                 refused_person=inbound.person.id,
             )
         # An edit's words replace others, also those that are not kept: the job has them alone.
@@ -118,7 +118,7 @@ class Normaliser:
             address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
             person = Person(str(_user_id(bare.from_user)))
             told = Inbound(address, person, Unsupported(reading.UNKNOWN))
-            soundness.check(told)
+            reading.check(told)
             return told
         return None
 
@@ -250,15 +250,15 @@ class Normaliser:
                 reading.without_call(message.text, self.username),
                 tuple(reading.about(message)),
             )
-            if item := media.referred(message, said):
+            if item := reading.referred(message, said):
                 return Attached(item, about, command)
             return command or Text(said, about)
-        if line := media.line(message):
+        if line := reading.line(message):
             return Shown(line, tuple(reading.about(message)))
         if found := self._attached(message):
             return found
         # Service messages (pins, joins, titles, …) ask for nothing.
-        what = media.unsupported(message)
+        what = reading.unsupported(message)
         if not what and message.chat.type == "private" and message.api_kwargs:
             what = (
                 reading.UNKNOWN
@@ -272,7 +272,7 @@ class Normaliser:
             command = None
             if message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
-        item = media.attachment(message, reading.without_call(caption, self.username))
+        item = reading.attachment(message, reading.without_call(caption, self.username))
         if item is None:
             return None
         about = tuple(reading.about(message))

@@ -17,7 +17,7 @@ import structlog
 
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import Clock, stamp
-from aouo.plumbing.backoff import pause_s
+from aouo.plumbing.waiting import pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
 log = structlog.get_logger()

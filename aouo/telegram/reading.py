@@ -1,16 +1,218 @@
-"""Reads where a Telegram message belongs, and what it refers to.
+"""Reads where a message belongs and what it holds, and checks the types of facts.
+
+python-telegram-bot passes on what stood in an update: a text may be a number, an id a list.
+
+Source: core.telegram.org/bots/api#message.
 
 Source: core.telegram.org/bots/api#message.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from dataclasses import fields, is_dataclass, replace
+from datetime import timedelta
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import telegram
 
-from aouo.facts.events import FORWARDED, AsChat, ChatKind, Standing, TopicNamed, TopicShut
-from aouo.telegram import media
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment, Kind
+from aouo.facts.events import (
+    FORWARDED,
+    AsChat,
+    ChatKind,
+    Inbound,
+    Migrated,
+    Standing,
+    TopicNamed,
+    TopicShut,
+)
+
+_LARGEST = 2**63 - 1
+"""The largest integer that a column holds."""
+_ID = re.compile(r"-?[0-9]{1,19}")
+
+
+def check(inbound: Inbound) -> None:
+    """Check that the fact can be stored, read again and answered.
+
+    Raises:
+        ValueError: a field has a wrong type, or an id is no number; names the type and the field.
+    """
+    if fault := _fault(inbound, Inbound, "Inbound"):
+        raise ValueError(fault)
+    address, content = inbound.address, inbound.content
+    if not (_is_chat(address) and _is_id(inbound.person.id)):
+        raise ValueError("Inbound: an id that is no number")
+    if isinstance(content, Migrated) and not _is_id(content.new_chat_id):
+        raise ValueError("Migrated.new_chat_id")
+
+
+def text_or_nothing(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_chat(address: ConversationAddress) -> bool:
+    return _is_id(address.chat_id) and (not address.thread_id or _is_id(address.thread_id))
+
+
+def _is_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None and abs(int(text)) <= _LARGEST
+
+
+def _fault(value: object, hint: Any, path: str) -> str:
+    """Return the path of the first value that does not match `hint`, "" = all do."""
+    origin = get_origin(hint)
+    if origin is UnionType or origin is Union:
+        kinds = get_args(hint)
+        kind = type(value) if type(value) in kinds else next(iter(kinds))
+        return _fault(value, kind, path)
+    if origin is Literal:
+        return "" if value in get_args(hint) else path
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return path
+        inner = get_args(hint)[0]
+        items = cast("tuple[object, ...]", value)
+        return next(filter(None, (_fault(item, inner, path) for item in items)), "")
+    if is_dataclass(hint):
+        return _fault_inside(value, cast("type[Any]", hint))
+    if hint is int:
+        fits = type(value) is int and abs(value) <= _LARGEST
+        return "" if fits else path
+    return "" if isinstance(value, hint) else path
+
+
+def _fault_inside(value: object, kind: type[Any]) -> str:
+    if type(value) is not kind:
+        return kind.__name__
+    faults = (
+        _fault(getattr(value, name), hint, f"{kind.__name__}.{name}")
+        for name, hint in _hints(kind).items()
+    )
+    return next(filter(None, faults), "")
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+_FILES: tuple[Kind, ...] = ("voice", "audio", "video_note", "animation", "video", "document")
+"""The order matters: an animation comes with a document of the same file."""
+_UNSUPPORTED = {
+    "story": "stories",
+    "paid_media": "paid media",
+    "game": "games",
+    "checklist": "checklists",
+    "giveaway": "giveaways",
+    "invoice": "invoices",
+}
+_SHOWN_CHARS = 300
+_TYPE_CHARS = 100
+_UNTYPICAL = re.compile(r"[^\w.+/;= -]", re.ASCII)
+"""Characters that no media type holds; the sender chooses the text, and a model reads it."""
+
+
+def attachment(message: telegram.Message, caption: str) -> Attachment | None:
+    """Return the message's file, the largest size of a photo; None = it has none."""
+    if message.photo:
+        photo = max(message.photo, key=lambda size: size.width * size.height)
+        return Attachment(
+            "photo",
+            photo.file_id,
+            mime_type="image/jpeg",  # Telegram converts every photo to it
+            size_bytes=photo.file_size or 0,
+            caption=caption,
+            unique_id=photo.file_unique_id,
+            message_id=message.message_id,
+        )
+    for kind in _FILES:
+        if (found := getattr(message, kind, None)) is not None:
+            return Attachment(
+                kind,
+                found.file_id,
+                name=getattr(found, "file_name", None) or _title(found),
+                mime_type=_UNTYPICAL.sub("", getattr(found, "mime_type", None) or "")[:_TYPE_CHARS],
+                size_bytes=found.file_size or 0,
+                duration_s=_seconds(found),
+                caption=caption,
+                unique_id=found.file_unique_id,
+                message_id=message.message_id,
+            )
+    return None
+
+
+def referred(message: telegram.Message, said: str) -> Attachment | None:
+    """Return the picture or document that a text replies to; `said` is the text."""
+    replied = message.reply_to_message
+    item = attachment(replied, said) if replied else None
+    if item is None or not (item.is_picture or item.kind == "document"):
+        return None
+    return replace(item, message_id=message.message_id, referred=True)
+
+
+def line(message: telegram.Message) -> str:
+    """Return a bracketed line for a sticker, contact, place, poll or dice; "" = it is none."""
+    if message.sticker:
+        return f"[sticker {message.sticker.emoji or ''}]".replace(" ]", "]")
+    if message.contact:
+        contact = message.contact
+        name = " ".join(filter(None, (contact.first_name, contact.last_name)))
+        return f"[contact: {plain(name)}, {plain(contact.phone_number)}]"
+    if message.venue:
+        venue = message.venue
+        where = plain(f"{venue.title}, {venue.address}")
+        return f"[place: {where} ({_degrees(venue.location)})]"
+    if message.location:
+        live = ", shared live" if message.location.live_period else ""
+        return f"[location: {_degrees(message.location)}{live}]"
+    if message.poll:
+        options = " · ".join(plain(option.text) for option in message.poll.options)
+        return f'[poll: "{plain(message.poll.question)}", options: {options}]'
+    if message.dice:
+        return f"[dice {message.dice.emoji}: {message.dice.value}]"
+    return ""
+
+
+def unsupported(message: telegram.Message) -> str:
+    """Return the plural name of an unsupported kind; "" = there is nothing to answer."""
+    return next((what for name, what in _UNSUPPORTED.items() if getattr(message, name, None)), "")
+
+
+def called(message: telegram.Message) -> str:
+    """Return a phrase for a message without words that another message refers to."""
+    found = attachment(message, "")
+    return f"a {found.in_words}" if found else line(message) or "a message without text"
+
+
+def _title(found: object) -> str:
+    """Return a file name made of a song's performer and title; "" = it has neither."""
+    parts = (getattr(found, "performer", None), getattr(found, "title", None))
+    title = " - ".join(part for part in parts if part)
+    return f"{title}.mp3" if title else ""
+
+
+def _seconds(found: object) -> int:
+    length: object = getattr(found, "duration", 0)
+    if isinstance(length, timedelta):
+        return round(length.total_seconds())
+    return length if isinstance(length, int) else 0
+
+
+def _degrees(place: telegram.Location) -> str:
+    return f"{place.latitude:.6f}, {place.longitude:.6f}"
+
+
+def plain(text: str) -> str:
+    """Return `text` as one line without square brackets, shortened."""
+    shown = " ".join(text.replace("[", "(").replace("]", ")").split())
+    return shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"
+
 
 GENERAL = 1
 """The topic that every forum has; it is the forum itself, and a send must not name it."""
@@ -100,11 +302,11 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
     elif replied and replied.forum_topic_created is None:
         who = replied.from_user.first_name if replied.from_user else "someone"
-        who = media.plain(who)
-        words = replied.text or replied.caption or media.called(replied)
+        who = plain(who)
+        words = replied.text or replied.caption or called(replied)
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
-        origin = media.plain(_origin(message.forward_origin))
+        origin = plain(_origin(message.forward_origin))
         lines.append(f"{FORWARDED}{origin}]")
     return [*lines, *_hidden_links(message)]
 

@@ -25,9 +25,8 @@ from aiohttp import web
 
 from aouo.facts.errors import SetupError, place_of
 from aouo.facts.ports import Clock, stamp
-from aouo.plumbing.backoff import pause_s
 from aouo.plumbing.connections import Connections
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish, pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 from aouo.telegram.poller import ALLOWED_UPDATES, is_update
 

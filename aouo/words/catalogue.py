@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import gettext
 import json
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.words.markdown.tables import LIMIT
 
 LIMIT_UNITS = 4096
 """The longest message, in UTF-16 units."""
@@ -74,3 +77,65 @@ def _plurals(language: str) -> tuple[list[str], Callable[[int], int]]:
     rules = cast("dict[str, Any]", json.loads((_OF_PACKAGE / "plurals.json").read_text("utf-8")))
     names, expression = rules.get(language, rules["en"])
     return names, gettext.c2py(expression)
+
+
+_NAME_MAX = 80
+_MARKS = frozenset("\\`*_{}[]()#+-.!|~<>$&=:@^")
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def code(text: str, longest: int = _NAME_MAX) -> str:
+    """Return a stranger's name in a code span, shortened."""
+    return f"`{_one_line(text, longest).replace('`', '‘') or ' '}`"
+
+
+def whole(text: str) -> str:
+    """Return a stranger's name in a code span, uncut, for what a person agrees to."""
+    return code(text, len(text))
+
+
+def plain(text: str, longest: int = _NAME_MAX) -> str:
+    """Return a stranger's words with every Markdown mark escaped.
+
+    As numeric entities, since a backslash before a bracket begins a formula. Two bars become one
+    character: they make a spoiler even if escaped.
+    """
+    line = _one_line(text, longest).replace("||", "‖")
+    return "".join(f"&#{ord(c)};" if c in _MARKS else c for c in line)
+
+
+def _one_line(text: str, longest: int) -> str:
+    visible = "".join(" " if c.isspace() else "" if _is_unseen(c) else c for c in text)
+    line = " ".join(visible.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _is_unseen(character: str) -> bool:
+    return character in _BLANK or unicodedata.category(character) in _INVISIBLE
+
+
+_SHOWN_CHARS = 400
+
+
+def below(words: Rendered, line: str) -> Rendered:
+    """Return `words` with a status line below, if there is room."""
+    if not words.text:
+        return Rendered(line, preview=False)
+    both = replace(words, text=f"{words.text}\n\n{line}")
+    return both if len(both.text.encode("utf-16-le", "replace")) <= 2 * LIMIT else words
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text on one line, shortened at its end."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def one_line(path: str, longest: int = _SHOWN_CHARS) -> str:
+    """Return a path or a name on one line, without control characters, shortened."""
+    shown = "".join(char if char.isprintable() else "?" for char in path)
+    if len(shown) <= longest:
+        return shown
+    half = longest // 2
+    return f"{shown[:half]}…{shown[-half:]}"

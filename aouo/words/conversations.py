@@ -1,15 +1,19 @@
-"""Says where a conversation stands: its pack, its session, what is at work and what waits."""
+"""Says where a conversation stands: its pack, session, summaries, topics, commands."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import AouoError
 from aouo.facts.people import AT_HOME
-from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.work import Route
-from aouo.words.catalogue import message, say, text
+from aouo.words import sentences
+from aouo.words.catalogue import LIMIT_UNITS, message, say, text
+from aouo.words.models import no_answer_because
 
 
 def greeting(packs: Sequence[tuple[str, str]], active: str) -> Rendered:
@@ -171,3 +175,151 @@ def waits(command: str, *, question: bool, stops: bool) -> Rendered:
         return say("conversations.waits-question")
     what, ends = "answer" if question else "turn", "-or-stop" if stops else ""
     return say(f"conversations.waits-for-{what}{ends}", command=command)
+
+
+def topics_set_up(
+    created: Sequence[str], bound: Sequence[str], failed: Mapping[str, str], *, hidden: bool
+) -> Rendered:
+    """Return the report of `/setup_topics`, pack by pack; `failed` has why, by pack.
+
+    `hidden`: Telegram shows the bot only some of what is written in the topics.
+    """
+    lines = [
+        text(name, packs=", ".join(packs))
+        for name, packs in (
+            ("topics.created", created),
+            ("topics.bound", bound),
+            ("topics.failed", failed),
+        )
+        if packs
+    ]
+    lines += [text(f"topics.trouble-{why}") for why in dict.fromkeys(failed.values())]
+    return message("\n".join([*lines, *([text("topics.hidden")] if hidden else [])]))
+
+
+def no_topics_here(why: str) -> Rendered:
+    """Return why `/setup_topics` cannot do anything in this chat."""
+    return say(f"topics.none-{why}")
+
+
+def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:
+    """Return why a message for a topic comes outside it; `title` "" = unknown.
+
+    Telegram may also not find topics that exist: on 8 May 2026 all in private chats.
+    Source: github.com/tdlib/telegram-bot-api/issues/847 and /693.
+    """
+    return say(f"topics.shut-{how}", title=f" “{title}”" if title else "")
+
+
+def compacted(messages: int, summary: int) -> Rendered:
+    """Say that `/compact` replaced so many messages by a summary."""
+    return _with_both(text("summaries.compacted", count=messages), summary)
+
+
+def made_room(messages: int, summary: int) -> Rendered:
+    """Say that a turn replaced older messages, because the window was nearly full."""
+    return _with_both(text("summaries.made-room", count=messages), summary)
+
+
+def renewed(messages: int, summary: int) -> Rendered:
+    """Say that a session near its limit goes on in a fresh one."""
+    return _with_both(text("summaries.renewed", count=messages), summary)
+
+
+def nothing_new(summary: int) -> Rendered:
+    """Say that there is nothing to summarise; `summary` stands for what was before, 0 = none."""
+    if not summary:
+        return say("summaries.nothing")
+    return _with_both(text("summaries.nothing-new"), summary)
+
+
+def summary_shown(summary: int, messages: int, words: str, *, undone: bool) -> Rendered:
+    """Return a summary's words."""
+    said = text("summaries.shown", count=messages, words=words)
+    return message(said, *(() if undone else ([_undo(summary)],)))
+
+
+def summary_undone(messages: int, before: int) -> Rendered:
+    """Say that a summary was undone; `before` is an earlier one in force again, 0 = none."""
+    said = text("summaries.undone", count=messages)
+    return _with_both(f"{said} {text('summaries.one-before')}", before) if before else message(said)
+
+
+def not_compacted(why: object, reference: str) -> Rendered:
+    """Say that `/compact` failed."""
+    said = text("turns.timed-out")
+    if isinstance(why, AouoError):
+        said = sentences.failure(why, reference)
+    return say("summaries.failed", why=said)
+
+
+def _with_both(said: str, summary: int) -> Rendered:
+    show = ButtonSpec(
+        text("summaries.button-show"), encode("command", f"sessions summary {summary}")
+    )
+    return message(said, [show, _undo(summary)])
+
+
+def _undo(summary: int) -> ButtonSpec:
+    return ButtonSpec(
+        text("summaries.button-undo"), encode("command", f"sessions unsummary {summary}")
+    )
+
+
+_OPENING_CHARS = 900
+_LISTED = 10
+
+
+def output(name: str, said: str) -> Rendered:
+    """Return all that a command says: as a file below its beginning, if it is more than a message
+    holds."""
+    if not said.strip():
+        return say("commands.silent", name=name)
+    if len(said.encode("utf-16-le", "replace")) <= 2 * LIMIT_UNITS:
+        return message(said)
+    opening = said[:_OPENING_CHARS].rstrip() + "…"
+    return Rendered(opening, media=Media("document", "", f"{name}.txt", said))
+
+
+def unusable(name: str, problem: str) -> Rendered:
+    """Say that a command of the owner's cannot run; `problem` "" = nobody here reads why."""
+    if problem:
+        return say("commands.unusable-because", name=name, problem=problem)
+    return say("commands.unusable", name=name)
+
+
+def at_work(where: str, running: int, waiting: int, parked: int = 0) -> str:
+    """Return the line of `/status` about what is at work "here" or "everywhere"."""
+    parts = [
+        text(name, count=count)
+        for name, count in (
+            ("status.at-work", running),
+            ("status.waiting", waiting),
+            ("status.parked", parked),
+        )
+        if count
+    ]
+    what = ", ".join(parts) or text("status.idle")
+    return text("status.work", where=text(f"status.where-{where}"), what=what)
+
+
+def model_line(provider: str, name: str, failures: int = 0, last: str = "", until: str = "") -> str:
+    """Return the line about a model: its failures in a row, the error class of the last one, and
+    `until` when others are asked before it, "" = they are not."""
+    if not failures:
+        return text("status.model", provider=provider, model=name)
+    return text(
+        "status.model-failed",
+        count=failures,
+        provider=provider,
+        model=name,
+        why=no_answer_because(last),
+        cools=text("status.model-cools", until=until) if until else "",
+    )
+
+
+def problem_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines about what is wrong, the first of them."""
+    shown = [text("status.problem", what=line) for line in lines[:_LISTED]]
+    more = len(lines) - _LISTED
+    return [*shown, text("status.more", count=more)] if more > 0 else shown

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from aouo.facts.history import Version
 from aouo.facts.ports import ButtonSpec, Media, Rendered
+from aouo.facts.records import Version
 from aouo.facts.taps import encode
-from aouo.markdown.entities import LIMIT, utf16_len
-from aouo.words.catalogue import text
-from aouo.words.saying import cut
+from aouo.words.catalogue import cut, text
+from aouo.words.markdown.tables import LIMIT, utf16_len
 
 _EXCERPT_CHARS = 600
 _LINE_CHARS = 120

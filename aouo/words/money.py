@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from aouo.facts import errors
 from aouo.facts.ports import Entity, Rendered
-from aouo.markdown.entities import utf16_len
 from aouo.words.catalogue import message, text
+from aouo.words.markdown.tables import utf16_len
 
 Spent: TypeAlias = tuple[int, int, float, int, int]
 """Calls, tokens of input and output, US dollars, how many of the tokens were read from a cache, and

@@ -12,12 +12,12 @@ from datetime import UTC
 from typing import Literal, TypeAlias, assert_never
 
 from aouo.facts.schedule import NotASchedule
-from aouo.facts.schedule_words import text_in_words
 from aouo.packs.compare import Change, Difference, Topic, budget_changes
 from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import Summary
-from aouo.words.may import (
+from aouo.words.catalogue import code, plain, whole
+from aouo.words.permissions import (
     everything,
     file_changes,
     hosts,
@@ -28,7 +28,7 @@ from aouo.words.may import (
     platforms,
     tools,
 )
-from aouo.words.quoting import code, plain, whole
+from aouo.words.schedules import text_in_words
 
 _TEXT_MAX = 300
 _UNUSED_MAX = 10

@@ -1,4 +1,4 @@
-"""Says why turns, runs and parts failed, and what goes with answers of a turn.
+"""Says why turns, runs and files failed, what is asked meanwhile, and what menus show.
 
 Each sentence says what happened and what helps; none quotes an exception.
 """
@@ -9,12 +9,84 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from aouo.facts import errors
-from aouo.facts.ports import ButtonSpec
+from aouo.facts.attachments import VOICE_INSTALL, Lack
+from aouo.facts.errors import BudgetExceeded
+from aouo.facts.events import Inbound
+from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.words import models, money, questions
-from aouo.words.catalogue import text
-from aouo.words.may import PLATFORMS
+from aouo.guard.action import Action, Ask, answers
+from aouo.words import models, money
+from aouo.words.catalogue import one_line, say, text
+from aouo.words.markdown.tables import LIMIT, utf16_len
+from aouo.words.permissions import PLATFORMS
+
+_SHOWN_NAME_CHARS = 80
+_WISHES = {"read_file": "read", "read_document": "read", "list_dir": "see", "msg": "send"}
+
+
+def label(kind: str, option: str) -> str:
+    """Return what the button for an option of a gate says."""
+    return text(f"questions.button-{option}") if kind == "approval" else option
+
+
+def question_settled(kind: str, state: str, answer: str) -> str:
+    """Return the outcome below the question of a settled gate; see `store.gates` for the states."""
+    if state == "answered":
+        return text(f"questions.outcome-{answer}") if kind == "approval" else answer
+    if state == "expired":
+        return text("questions.expired-no" if kind == "approval" else "questions.expired")
+    return text("questions.stopped")
+
+
+def approval(gate_id: str, action: Action, ask: Ask, waiting: Inbound | None) -> Rendered:
+    """Return the card that asks the owner for a yes to a call.
+
+    `waiting` is what the person said in another chat who waits for it, None = the owner, here.
+    """
+    if action.tool == "write_file":
+        wish = text("questions.writes", count=ask.writes_bytes)
+    else:
+        wish = text(f"questions.wish-{_WISHES.get(action.tool, 'act')}")
+    buttons = [
+        ButtonSpec(label("approval", answer), encode("approval", gate_id, answer))
+        for answer in answers(ask)
+    ]
+    return say(
+        "questions.approval",
+        buttons[:2],
+        *([button] for button in buttons[2:]),
+        pack=action.facts.pack,
+        wish=wish,
+        subject=one_line(ask.subject),
+        tool=action.tool,
+        waiting=text("questions.for", who=_waits(waiting)) if waiting else "",
+    )
+
+
+def raising(error: BudgetExceeded, turn_id: str, waiting: Inbound) -> Rendered:
+    """Return the card that asks the owner to raise the budget that stopped a turn elsewhere."""
+    button = raise_button(turn_id, error.raise_usd)
+    return say("questions.raising", [button], who=_waits(waiting), why=money.raising(error))
+
+
+def raise_button(turn_id: str, usd: float) -> ButtonSpec:
+    """Return the owner's button that raises a budget for today."""
+    label = text("questions.raise", usd=money.usd(usd))
+    return ButtonSpec(label, encode("budget_raise", turn_id))
+
+
+def _waits(waiting: Inbound) -> str:
+    """Return who waits, and where; strangers chose these names."""
+    person, group, topic = (
+        one_line(name, _SHOWN_NAME_CHARS)
+        for name in (waiting.person.name or waiting.person.id, waiting.group, waiting.title)
+    )
+    place = text("questions.in-group", group=group) if group else text("questions.in-private")
+    if topic:
+        place = text("questions.in-topic", topic=topic, place=place)
+    return text("questions.who", person=person, place=place)
+
 
 CUT_SHORT = "…"
 BUTTONS_OF_ALBUM = "⬆️"
@@ -62,7 +134,7 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
 
     `raise_usd` 0 = no button to raise it; `cheaper` names a model, "" = there is none.
     """
-    rows = [[questions.raise_button(turn_id, raise_usd)]] if raise_usd else []
+    rows = [[raise_button(turn_id, raise_usd)]] if raise_usd else []
     last = [ButtonSpec(text("budgets.button-stop"), encode("budget_stop", turn_id))]
     if cheaper:
         label = text("budgets.button-cheaper", model=cheaper)
@@ -159,3 +231,59 @@ def model_concern(what: str, fix: str) -> str:
 
 def _done(effects: Sequence[str]) -> str:
     return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
+
+
+MediaTrouble: TypeAlias = Literal[
+    "busy", "used-up", "late", "key", "money", "setting", "large", "refused", "silent", "broken"
+]
+"""Why a service failed, as far as a person can act on it."""
+
+
+def no_ears(what: str, lack: Lack) -> str:
+    """Say that nothing hears the recording `what`."""
+    return text(f"media.no-ears-{lack}", what=what, install=VOICE_INSTALL)
+
+
+def not_heard(what: str, why: MediaTrouble) -> str:
+    """Say that speech recognition failed."""
+    because = text(f"media.because-{why}", who=text("media.ears"))
+    return text("media.not-heard", what=what, because=because)
+
+
+def not_seen(why: MediaTrouble) -> str:
+    """Say that the model that describes pictures failed."""
+    return text("media.not-seen", because=text(f"media.because-{why}", who=text("media.eyes")))
+
+
+def menu_page(
+    name: str,
+    title: str,
+    shown: str,
+    lines: Sequence[str] | None,
+    buttons: Sequence[Sequence[ButtonSpec]],
+    *,
+    instead_of_gone: bool,
+) -> Rendered:
+    """Return a page as one message; only its title is formatted, never the text of a row.
+
+    `name` is what the pack is called; `lines` the rows of its database, None = they could not be
+    read. `instead_of_gone`: the wanted page is gone, and this is the first one.
+    """
+    before = f"{text('menus.page-gone')}\n\n" if instead_of_gone else ""
+    title = " ".join(title.split())
+    unreadable = text("menus.page-unreadable") if lines is None else ""
+    body = "\n\n".join(filter(None, (shown, "\n".join(lines or ()), unreadable)))
+    whole = before + ("\n\n".join(filter(None, (title, body))) or name)
+    whole = whole.encode("utf-16-le", "replace")[: 2 * LIMIT].decode("utf-16-le", "ignore")
+    marks = (Entity("bold", utf16_len(before), utf16_len(title)),) if title else ()
+    return Rendered(whole, marks, tuple(tuple(row) for row in buttons), preview=False)
+
+
+def no_menu(pack: str) -> Rendered:
+    """Say that a pack has no menu, "" = that there is no pack."""
+    return say("menus.none-of-pack", pack=pack) if pack else say("menus.none")
+
+
+def skip_introduction() -> tuple[tuple[ButtonSpec, ...], ...]:
+    """Return the button under the first answer of a pack's first conversation."""
+    return ((ButtonSpec(text("menus.skip-introduction"), encode("onboarding_skip")),),)

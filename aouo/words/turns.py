@@ -1,20 +1,23 @@
-"""Says how a turn went: `/why`, and what became of messages that no turn answered."""
+"""Says how turns went, what became of messages, and what a digest holds."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.facts.recorded import FailedTry
+from aouo.facts.events import Inbound
+from aouo.facts.ports import ButtonSpec, Entity, Rendered
+from aouo.facts.records import FailedTry
 from aouo.facts.taps import encode
 from aouo.store.traces import ToolUse, Trace, TracedCall
 from aouo.words import models
-from aouo.words.catalogue import message, say, text
+from aouo.words.catalogue import cut, message, one_line, say, text
+from aouo.words.markdown.render import render
+from aouo.words.markdown.tables import LIMIT, MAX_ENTITIES, utf16_len
 from aouo.words.money import cost
-from aouo.words.saying import cut, one_line
 
 _LISTED = 8
 _SECTIONS = 4
@@ -176,3 +179,90 @@ def _span(ms: int) -> str:
     minutes, seconds = divmod(round(ms / 1000), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+Aside: TypeAlias = Literal["broke", "unreadable", "failed"]
+"""Why a message was put aside."""
+_QUOTED_CHARS = 40
+
+
+def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
+    """Return the message that another one, named by its first words, may not have arrived."""
+    again = ButtonSpec(text("delivering.again"), encode("again", delivery_id))
+    return say("delivering.doubt", [again], what=_named(message))
+
+
+def may_not_write(chat_id: str) -> Rendered:
+    """Return the note to the owner about a chat where the bot is muted."""
+    return say("delivering.muted", chat=chat_id)
+
+
+def set_aside(inbound: Inbound, why: Aside, turn_id: str) -> Rendered:
+    """Return to the owner whose message was put aside, and what to look at.
+
+    `turn_id` is "" if no turn had begun.
+    """
+    person, address = inbound.person, inbound.address
+    place = "private" if inbound.chat_kind == "private" else "chat"
+    where = text(f"asides.in-{place}", chat=address.chat_id)
+    if address.thread_id:
+        where = text("asides.topic", where=where, topic=address.thread_id)
+    return say(
+        "asides.told",
+        why=text(f"asides.why-{why}"),
+        who=f"{one_line(person.name)}, id {person.id}" if person.name else person.id,
+        where=where,
+        look=f"aouo trace {turn_id}" if turn_id else "aouo logs",
+    )
+
+
+def _named(message: Rendered) -> str:
+    """Return the name of a message of ours: its first words, else its kind."""
+    if words := cut(message.text, _QUOTED_CHARS):
+        return text("delivering.named", words=words)
+    kind = "album" if message.album else message.media.kind if message.media else "message"
+    return text(f"delivering.kind-{kind}")
+
+
+_SHARES = (1500, 800, 400, 200, 100, 60)
+"""What each may take, in UTF-16 units: the most that lets all of them stand there."""
+_MOST = 30
+
+
+def digest(waited: Sequence[tuple[str, str]], digest_id: int, *, more: bool) -> Rendered:
+    """Return one message about all that waited: where each is from, and its Markdown.
+
+    A button shows what it leaves out; `more`: one of them is more than words.
+    """
+    made, cut = _folded(waited[:_MOST], len(waited), _SHARES[-1])
+    for share in _SHARES:
+        fits, leaves_out = _folded(waited[:_MOST], len(waited), share)
+        if utf16_len(fits.text) <= LIMIT and len(fits.entities) <= MAX_ENTITIES:
+            made, cut = fits, leaves_out
+            break
+    made = replace(made, entities=made.entities[:MAX_ENTITIES])
+    if cut or len(waited) > _MOST or more:
+        button = ButtonSpec(text("digest.button-all"), encode("digest", digest_id))
+        made = replace(made, buttons=((button,),))
+    return made
+
+
+def _folded(waited: Sequence[tuple[str, str]], count: int, share: int) -> tuple[Rendered, bool]:
+    """Return the message where each takes at most `share`, and whether one was cut."""
+    shown, cut = text("digest.head", waited=count), False
+    entities = [Entity("bold", 0, utf16_len(shown))]
+    for whence, words in waited:
+        name = f"• {whence}"
+        shown += "\n\n"
+        entities.append(Entity("bold", utf16_len(shown), utf16_len(name)))
+        shown += f"{name}\n"
+        parts = render(words, limit=share)
+        if parts:
+            start = utf16_len(shown)
+            entities += [replace(each, offset=start + each.offset) for each in parts[0].entities]
+            shown += parts[0].text
+        if len(parts) > 1 or not parts:
+            shown, cut = f"{shown}…", cut or len(parts) > 1
+    if count > len(waited):
+        shown += "\n\n" + text("digest.more", more=count - len(waited))
+    return Rendered(shown, tuple(entities), preview=False), cut

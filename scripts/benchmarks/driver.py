@@ -24,9 +24,9 @@ from typing import Any
 
 import aiosqlite
 
-from aouo.facts.accounts import Spent
+from aouo.facts.records import Spent
 from aouo.facts.transcript import Usage
-from aouo.store import usage, usage_days
+from aouo.store import usage, usage_report
 from aouo.store.database import Database, Tx
 from aouo.store.opening import make_tables
 from aouo.store.snapshots import Query
@@ -108,14 +108,14 @@ async def plain(file: Path, many: int) -> tuple[float, float]:
 
 
 QUERIES: tuple[Query[Any], ...] = tuple(
-    each(("2026-01-01", usage_days.LAST_DAY))
+    each(("2026-01-01", usage_report.LAST_DAY))
     for each in (
-        usage_days.total,
-        usage_days.by_day,
-        usage_days.by_pack,
-        usage_days.by_model,
-        usage_days.by_person,
-        usage_days.by_scope,
+        usage_report.total,
+        usage_report.by_day,
+        usage_report.by_pack,
+        usage_report.by_model,
+        usage_report.by_person,
+        usage_report.by_scope,
     )
 )
 

@@ -8,14 +8,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from aouo.agent.context import Recording
+from aouo.agent.tokens import Estimator
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
 from aouo.facts.transcript import Message, ModelRequest, ToolSpec, UserSaid
-from aouo.store import prompts, sessions
+from aouo.store import contents, sessions
 from aouo.store.database import Tx
 from aouo.store.opening import opened
-from aouo.turn.recording import Recording
-from aouo.turn.tokens import Estimator
 from scripts.benchmarks.figures import Bench
 from scripts.benchmarks.table import Row
 
@@ -49,7 +49,7 @@ async def _measure(times: int) -> list[Row]:
                     mine.written(_PARTS, _CHANGING)
                     mine.sent(request, estimator, *_MODEL)
                     kept = mine.prompts()
-                    prompts.keep(tx, turn_id, kept)
+                    contents.keep_prompts(tx, turn_id, kept)
                     text = mine.recorded(tuple(kept)).dump()
                     tx.run("UPDATE turns SET recorded = ? WHERE id = 't'", text)
                     nonlocal size

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from aouo.agent import retrieval as choose
+from aouo.agent.past_steps import fitting
+from aouo.agent.tokens import Estimator
 from aouo.facts.address import ConversationAddress
-from aouo.facts.history import Stretch
+from aouo.facts.records import Stretch
 from aouo.store import search, sessions
 from aouo.store.database import Database, Tx
 from aouo.store.opening import opened
-from aouo.turn import retrieval as choose
-from aouo.turn.steps.retrieval import fitting
-from aouo.turn.tokens import Estimator
 from scripts.benchmarks.figures import Bench
 from scripts.benchmarks.table import Row
 

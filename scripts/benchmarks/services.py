@@ -15,15 +15,15 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from aouo.app.local.conversing import running
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, Emulator
 from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
 from aouo.emulator.models.asked import Asked
-from aouo.installer.samples import sample_packs
-from aouo.local.inside import running
+from aouo.installer.installed import sample_packs
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs
-from aouo.queue.idle import idle
+from aouo.queue.lanes import idle
 from aouo.store import jobs
 from scripts.benchmarks.table import Row
 

@@ -9,13 +9,13 @@ import asyncio
 import sys
 from pathlib import Path
 
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.app.lifecycle import Runtime
 from aouo.app.serve import open_app, stop_on_signals
 from aouo.config.file import load_settings
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
-from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 
 class Place(Arguments):

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from aouo.agent.context import TurnContext
 from aouo.cli.main import aouo
 from aouo.flow.answering import commit
-from aouo.turn.context import TurnContext
 
 _tell = commit.tell
 

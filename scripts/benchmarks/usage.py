@@ -15,8 +15,8 @@ from aiohttp import ClientSession
 from yarl import URL
 
 from aouo.config.file import load_settings, save
-from aouo.dashboard.opening import show_at_rest
-from aouo.facts.accounts import Spent
+from aouo.dashboard.listening import show_at_rest
+from aouo.facts.records import Spent
 from aouo.facts.transcript import Usage
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home

@@ -18,7 +18,7 @@ from scripts.mutants.copies import CACHE, ROOT, Executed, copied, pytest, record
 from scripts.mutants.mistakes import Mistake, mistakes
 from tests.conftest import LONGEST
 
-ROOMS = "queue,store,flow,turn,outbound,guard,sandbox,web"
+ROOMS = "queue,store,flow,agent,outbound,guard"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"\s+self\.(\w+)(?:: .+)? = ")
 _CONSTANT = re.compile(r"\s*(\w+)(?:: .+)? = ")

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from aouo.cli.main import aouo
 from aouo.emulator.models import ModelService, names, profile
 from aouo.emulator.models.asked import Asked
-from aouo.emulator.models.replies import CallPart, Meets, Reply, Says, Script
+from aouo.emulator.models.telling import CallPart, Meets, Reply, Says, Script
 from aouo.plumbing.home import Home
 from tests.sampling import taking
 

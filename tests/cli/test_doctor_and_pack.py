@@ -337,7 +337,7 @@ def test_speech_on_this_machine_is_said_to_be_there_or_how_it_is_installed(
         tts={"backend": "local", "model": gone},
         stt={"backend": "local", "model": gone},
     )
-    monkeypatch.setattr("aouo.speech.local.find_spec", nothing_installed)
+    monkeypatch.setattr("aouo.providers.speech.local.find_spec", nothing_installed)
     missing = told(home, runner, "--fast", tts={"backend": "local"}, stt={"backend": "local"})
 
     assert there["tts"] == there["stt"] == ("ok", "local, English only", "")
@@ -404,7 +404,7 @@ def test_a_home_on_a_network_file_system_is_a_warning_that_names_it(
     usual = told(home, runner, "--fast")["disk"]
     table = tmp_path / "mountinfo"
     table.write_text(f"1 0 8:1 / / rw - ext4 a rw\n2 1 0:44 / {tmp_path} rw - nfs4 nas:/ rw\n")
-    monkeypatch.setattr("aouo.plumbing.mounts.TABLE", table)
+    monkeypatch.setattr("aouo.plumbing.home.TABLE", table)
     status, detail, fix = told(home, runner, "--fast")["disk"]
 
     assert usual[0] == "ok"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from aouo.cli.logs import readable
 from aouo.cli.main import aouo
+from aouo.cli.trace import readable
 from aouo.plumbing.home import Home
 
 ROOT = Path(__file__).parents[2]

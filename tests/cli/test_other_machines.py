@@ -112,7 +112,7 @@ def test_on_macos_a_document_is_read_although_a_limit_is_refused(tmp_path: Path)
     job = {"name": "a.txt", "range": "", "kind": "", "charset": "", "base_url": ""}
 
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "aouo.documents.child", json.dumps(job)],
+        [sys.executable, "-P", "-m", "aouo.agent.documents.child", json.dumps(job)],
         cwd=tmp_path,
         env=on_macos(tmp_path),
         input=b"The tide comes in at six.",
@@ -162,7 +162,7 @@ def test_as_the_first_process_of_a_container_it_ends_when_it_is_told_to(tmp_path
 
 ORPHANS = """
 import asyncio, os, sys
-from aouo.plumbing.orphans import bury, _ended
+from aouo.plumbing.children import bury, _ended
 from tests.fakes.clock import FastClock
 
 async def main():

@@ -20,9 +20,9 @@ from aouo.packs.shipping.restoring import inspect
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.plumbing.zones import zone_of
+from aouo.schedules import proposals
+from aouo.schedules.proposals import Place
 from aouo.store.opening import opened
-from aouo.triggers import scheduling
-from aouo.triggers.scheduling import Place
 
 Run: TypeAlias = Callable[..., Result]
 
@@ -286,7 +286,7 @@ async def propose(home: Home) -> None:
     async with opened(home.database) as database:
         now = SystemClock().now()
         await database.transact(
-            lambda tx: scheduling.propose(tx, pack.manifest, place, now, zone_of, consent=True)
+            lambda tx: proposals.propose(tx, pack.manifest, place, now, zone_of, consent=True)
         )
 
 

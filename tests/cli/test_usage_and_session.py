@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.facts.accounts import Spent
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text, Thought
+from aouo.facts.records import Spent
 from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned, Usage
 from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns, usage

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from aouo.dashboard import streaming
 from aouo.dashboard.access import Access
 from aouo.dashboard.endpoints import Answered, Download, Endpoint, Frame
-from aouo.dashboard.excerpts import SHOWN_CHARS, excerpt
 from aouo.dashboard.site import Site
 from aouo.dashboard.streaming import without_secrets
+from aouo.dashboard.tables import SHOWN_CHARS, excerpt
 from aouo.plumbing.redact import Redactor
 
 WAIT_S = 30.0

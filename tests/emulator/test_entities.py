@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.emulator.entities import formatted
-from aouo.emulator.refusal import Refusal
-from aouo.emulator.text import link_target, utf16_length
+from aouo.emulator.entities import formatted, link_target, utf16_length
+from aouo.emulator.faults import Refusal
 
 texts = st.text(st.sampled_from("ab 😀👨‍👩‍👧é\n\r\t"), max_size=20)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from aouo.emulator import ADA, BEN, FAMILY, Emulator
-from aouo.emulator.flood import FloodControl
+from aouo.emulator.faults import FloodControl
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 

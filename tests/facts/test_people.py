@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.people import Admission, Owner
-from aouo.facts.recorded import MOST_BYTES, FailedTry, Recorded, Section
+from aouo.facts.records import MOST_BYTES, FailedTry, Recorded, Section
 
 ADA, GROUP = ConversationAddress("tg", "7"), ConversationAddress("tg", "-100")
 TERMINAL = ConversationAddress("cli", "local")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.schedule import Cron, Every, NotASchedule, Once, Schedule, check, next_after, parse
-from aouo.facts.schedule_words import in_words, text_in_words
+from aouo.words.schedules import in_words, text_in_words
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -18,11 +18,20 @@ from typing import TypeAlias
 from aiohttp import web
 
 from aouo.emulator.models.asked import Asked
-from aouo.emulator.models.loading import profile
-from aouo.emulator.models.profile import Body, Caching, Model, Profile, Rule, Stream, Trouble, Wire
-from aouo.emulator.models.replies import CallPart, Fails, Raw, Says
-from aouo.emulator.models.replies import Reply as Said
+from aouo.emulator.models.profile import (
+    Body,
+    Caching,
+    Model,
+    Profile,
+    Rule,
+    Stream,
+    Trouble,
+    Wire,
+    profile,
+)
 from aouo.emulator.models.service import ModelService, failed
+from aouo.emulator.models.telling import CallPart, Fails, Raw, Says
+from aouo.emulator.models.telling import Reply as Said
 
 Reply: TypeAlias = Says | Fails | Raw
 Script: TypeAlias = Callable[[Body], Reply | str]

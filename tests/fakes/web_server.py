@@ -11,8 +11,8 @@ from typing import Self
 
 from aiohttp import web
 
-from aouo.web.addresses import Address, is_public
-from aouo.web.client import Web
+from aouo.plumbing.web.addresses import Address, is_public
+from aouo.plumbing.web.client import Web
 
 LOOPBACK = ip_address("127.0.0.1")
 

@@ -13,17 +13,27 @@ from typing import Any, cast
 import pytest
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from aouo.agent.toolbox import Toolbox
+from aouo.agent.tools.registry import Arguments, Registry, Tool, ToolContext, prepare
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, Event
 from aouo.facts.transcript import ToolCall
-from aouo.guard.action import Action, Allowed, Ask, Blocked, Outcome, Touched, Verdict, digest
-from aouo.guard.approval import UNATTENDED, Approve, by_nobody
+from aouo.guard.action import (
+    UNATTENDED,
+    Action,
+    Allowed,
+    Approve,
+    Ask,
+    Blocked,
+    Outcome,
+    Touched,
+    Verdict,
+    by_nobody,
+    digest,
+)
 from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
 from aouo.store import audit, opening
 from aouo.store.database import Database
-from aouo.tools.prepare import prepare
-from aouo.tools.registry import Arguments, Registry, Tool, ToolContext
-from aouo.turn.toolbox import Toolbox
 from tests.fakes.clock import FastClock
 from tests.fakes.turn_facts import facts_of
 

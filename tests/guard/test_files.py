@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import pytest
 
+from aouo.agent.tools import files
+from aouo.agent.tools.files import MAX_BYTES, list_dir, read_file, write_file
+from aouo.agent.tools.registry import ToolContext
 from aouo.facts.errors import ToolFailed
-from aouo.tools import files
-from aouo.tools.files import MAX_BYTES, list_dir, read_file, write_file
-from aouo.tools.registry import ToolContext
 from tests.fakes.turn_facts import facts_of
 
 HERE = cast("ToolContext", SimpleNamespace(facts=facts_of(tenant="tg_1")))

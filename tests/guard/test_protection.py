@@ -11,7 +11,7 @@ import pytest
 
 from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Blocked
-from aouo.guard.protection import Protection
+from aouo.guard.fence import Protection
 from tests.fakes.turn_facts import facts_of
 
 CALL = ToolCall("c", "tool", "")

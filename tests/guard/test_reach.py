@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.guard.fence import Fence, Mode
-from aouo.guard.protection import Protection
+from aouo.guard.fence import Fence, Mode, Protection
 from aouo.guard.reach import reached
 
 FOLDERS = ("both", "asked", "opened", "neither")

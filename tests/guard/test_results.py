@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aouo.agent.tools.results import ResultRead, handle, lines_of, read
 from aouo.facts.errors import ToolFailed
 from aouo.guard.chain import RESULT_CHARS
-from aouo.tools.results import ResultRead, handle, lines_of, read
 
 NUMBERED = "\n".join(f"line {number}" for number in range(1, 1001))
 TEXTS = st.one_of(

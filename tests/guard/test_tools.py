@@ -7,10 +7,10 @@ from typing import Any, Literal, cast
 
 import pytest
 
+from aouo.agent.tools.conversation import clarify
+from aouo.agent.tools.msg import msg
+from aouo.agent.tools.registry import Arguments, Registry, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
-from aouo.tools.clarify import clarify
-from aouo.tools.msg import msg
-from aouo.tools.registry import Arguments, Registry, Tool, ToolContext, tool
 
 NOWHERE = cast("ToolContext", object())
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from aouo.emulator import acts
-from aouo.emulator.messages import Message
-from aouo.emulator.refusal import Refusal
+from aouo.emulator.chats import Message
+from aouo.emulator.faults import Refusal
 from tests.interleaving.book import Duty, Place, Text
 from tests.interleaving.model import MARK
 from tests.interleaving.telegram import BOT

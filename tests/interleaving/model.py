@@ -56,7 +56,7 @@ class Asked:
 
 
 REMINDED = "# From before\n"
-"""The head of what a turn is reminded of (`turn/retrieval.py`)."""
+"""The head of what a turn is reminded of (`agent/retrieval.py`)."""
 
 
 @dataclass

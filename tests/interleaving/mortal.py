@@ -17,12 +17,12 @@ from typing import Any, TypeVar, cast
 
 import aiohttp
 
-from aouo.app.shared import share
+from aouo.app.tools import share
 from aouo.app.wiring import App, build
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.home import Home
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish
 from aouo.store.database import Database, Tx, connect
 from aouo.store.opening import make_tables
 from aouo.telegram.channel import TelegramChannel

@@ -19,7 +19,7 @@ import structlog
 from aouo.app.lifecycle import Runtime
 from aouo.config.file import Loaded, load_settings
 from aouo.emulator import DEFAULT_TOKEN
-from aouo.emulator.messages import Message
+from aouo.emulator.chats import Message
 from aouo.plumbing.home import Home
 from aouo.store.database import Tx
 from tests.interleaving import mortal, virtual

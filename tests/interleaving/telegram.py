@@ -20,13 +20,12 @@ import aiohttp
 from aiohttp.client_reqrep import ConnectionKey
 
 from aouo.emulator import DEFAULT_TOKEN
-from aouo.emulator.changes import ChangeSignal
+from aouo.emulator.chats import Person
 from aouo.emulator.description import Described, api_methods, read_call
+from aouo.emulator.faults import ChangeSignal, Refusal, too_many_requests
+from aouo.emulator.files import Parameters
 from aouo.emulator.methods import METHODS
-from aouo.emulator.parameters import Parameters
-from aouo.emulator.people import Person
-from aouo.emulator.polling import Poll
-from aouo.emulator.refusal import Refusal, too_many_requests
+from aouo.emulator.webhook import Poll
 from aouo.emulator.world import World
 from tests.interleaving.mortal import Life
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 
-from aouo.emulator import members
-from aouo.emulator.chats import ICON_COLORS, Chat
-from aouo.emulator.methods.topics import delete_topic, rename_topic, set_topic_closed
-from aouo.emulator.people import Membership
-from aouo.emulator.people import Person as Dweller
-from aouo.emulator.start import add_topic
+from aouo.emulator.chats import ICON_COLORS, Chat, Membership
+from aouo.emulator.chats import Person as Dweller
+from aouo.emulator.methods import bot
+from aouo.emulator.methods.bot import delete_topic, rename_topic, set_topic_closed
+from aouo.emulator.world import add_topic
 from tests.interleaving.book import Book, Place
 from tests.interleaving.telegram import Telegram
 
@@ -56,7 +55,7 @@ class Town:
         people = self._people(chat) if chat.kind != "private" else (chat.id,)
         color = ICON_COLORS[len(chat.topics) % len(ICON_COLORS)]
         topic = add_topic(chat, people[0], name, color, int(self.telegram.now_s))
-        members.tell_topic_created(self.world, chat, topic.id)
+        bot.tell_topic_created(self.world, chat, topic.id)
         place = self._place(chat.id, topic.id, "topic", people)
         if name in PACKS:
             place.bind(name)
@@ -86,9 +85,7 @@ class Town:
 
     def upgrade(self, place: Place) -> None:
         """A basic group becomes a supergroup, with another id."""
-        new = members.upgrade(
-            self.world, self.telegram.now_s, user=place.people[0], chat=place.chat
-        )
+        new = bot.upgrade(self.world, self.telegram.now_s, user=place.people[0], chat=place.chat)
         place.chat = new.id
         place.addresses.add((new.id, None))
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
-from aouo.facts.history import Source
-from aouo.memory.difference import difference
-from aouo.memory.edits import Edit, edited
+from aouo.facts.records import Source
+from aouo.memory.edits import Edit, difference, edited
 
 JOURNAL = {1: "said", 2: "inferred", 3: "said"}
 TEXT = "# Notes\n- cat\n- sad\n"

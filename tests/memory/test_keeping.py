@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
-from aouo.facts.history import Cause
+from aouo.facts.records import Cause
 from aouo.memory.edits import digest
 from aouo.memory.files import MAX_BYTES, MemoryFiles
 from aouo.memory.keeping import ChangedMeanwhile, Keeping

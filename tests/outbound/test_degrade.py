@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from aouo.facts.ports import ButtonSpec, Media, Payload, PayloadType, Rendered
-from aouo.markdown.entities import Entity
-from aouo.outbound.albums import grouped, media_of
 from aouo.outbound.clean import without_secrets
-from aouo.outbound.degrade import Capabilities, degraded
+from aouo.outbound.payloads import Capabilities, degraded, grouped, media_of
 from aouo.plumbing.redact import REDACTED, Redactor
+from aouo.words.markdown.tables import Entity
 
 NOTHING: Capabilities = frozenset()
 EVERYTHING: Capabilities = frozenset({"photo", "voice", "audio", "document", "album"})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
-from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
+from aouo.outbound.payloads import Capabilities
 from aouo.plumbing.redact import Redactor
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger

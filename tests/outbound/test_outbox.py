@@ -26,7 +26,7 @@ from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import CHAT_BURST, Pace
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
-from aouo.plumbing.shield import finish
+from aouo.plumbing.waiting import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.opening import make_tables

@@ -10,9 +10,9 @@ import pytest
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ButtonSpec, Media, Rendered
-from aouo.outbound.answers import with_tail
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
+from aouo.outbound.payloads import with_tail
 from aouo.store.database import Database
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger

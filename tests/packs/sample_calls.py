@@ -12,18 +12,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from aouo.agent.tools.conversation import OnboardingDone, clarify
+from aouo.agent.tools.files import WriteFile
+from aouo.agent.tools.memory import Memory
+from aouo.agent.tools.msg import msg
+from aouo.agent.tools.persist import db, persist
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext
+from aouo.agent.tools.web import Fetch
 from aouo.facts.ports import Clock, Payload
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import Pack
-from aouo.tools.clarify import clarify
-from aouo.tools.db import db
-from aouo.tools.fetch import Fetch
-from aouo.tools.files import WriteFile
-from aouo.tools.memory import Memory
-from aouo.tools.msg import msg
-from aouo.tools.onboarding import OnboardingDone
-from aouo.tools.persist import persist
-from aouo.tools.registry import Arguments, Tool, ToolContext
 from tests.fakes.turn_facts import facts_of
 
 NOW = "2026-01-31T12:00:00Z"

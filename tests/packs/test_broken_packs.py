@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
+from aouo.packs.authoring import validate
 from aouo.packs.format.problems import Problem
+from aouo.packs.library import scan
 from aouo.packs.load import load_pack
-from aouo.packs.scanning import scan
-from aouo.packs.validate import validate
 from tests.packs import broken
 from tests.packs.broken import Expected
 from tests.packs.writing import MakePack

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from aouo.facts.errors import PackError
 from aouo.packs.compare import compare
 from aouo.packs.format.manifest import Budget
-from aouo.packs.format.names import GROUP_TOOLS, GROUPS, TOOLS
+from aouo.packs.format.problems import GROUP_TOOLS, GROUPS, TOOLS
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, content_hash
 from aouo.packs.shipping.signing import Signature, new_key, sign_app

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from aouo.facts.errors import PackError, ToolFailed
+from aouo.packs.authoring import validate
 from aouo.packs.format.problems import Problem
-from aouo.packs.library import Library
+from aouo.packs.library import Library, link, scan
 from aouo.packs.load import load_pack
-from aouo.packs.scanning import link, scan
 from aouo.packs.shipping.archive import content_hash
-from aouo.packs.validate import validate
 from tests.packs.writing import SCHEMA, SKILL, MakePack
 
 HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\nprovided_skills: [hello]\n"

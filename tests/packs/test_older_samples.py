@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aouo.packs.data.storage import PackStore, rehearse
-from aouo.packs.scanning import scan
+from aouo.packs.library import scan
 
 PACKS = scan(Path(__file__).parents[2] / "packs").packs
 NOTES_0_1 = """\

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from aouo.packs.authoring import validate
 from aouo.packs.format.problems import errors
 from aouo.packs.format.tools_text import PackTool
 from aouo.packs.load import load_pack
-from aouo.packs.validate import validate
 
 HEAD = "name: desk\nversion: 1.0.0\ndisplay_name: Desk\n"
 

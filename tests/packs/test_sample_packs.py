@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from aouo.agent.tools.persist import Persist
+from aouo.packs.authoring import validate
+from aouo.packs.library import scan
 from aouo.packs.load import Pack
-from aouo.packs.scanning import scan
-from aouo.packs.validate import validate
-from aouo.tools.persist import Persist
 from tests.fakes.clock import FastClock
 from tests.packs.sample_calls import make, open_store, read_call, shown_calls
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
 from aouo.packs.data.storage import PackStore
-from aouo.packs.scanning import scan
+from aouo.packs.library import scan
 from tests.packs import sql_time
 
 PACK = scan(Path(__file__).parents[2] / "packs", enabled=["vocab"]).packs["vocab"]

@@ -12,7 +12,7 @@ import pytest
 from aouo.emulator import Emulator
 from aouo.facts.transcript import ModelRequest, UserSaid
 from aouo.plumbing.home import Home
-from aouo.providers.compatible import CompatibleModel
+from aouo.providers.service import CompatibleModel
 from tests.fakes import log
 from tests.fakes.clock import FastClock, SkippingClock
 from tests.fakes.model_server import ModelServer

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 
 from aouo.app.serve import open_app, start
 from aouo.config.file import load_settings
-from aouo.dashboard.opening import page
+from aouo.dashboard.listening import page
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 

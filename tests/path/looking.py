@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
 from aouo.emulator import ChatMessage
-from aouo.emulator.jsons import JsonObject
+from aouo.emulator.description import JsonObject
 from aouo.emulator.world import UpdateQueue
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of

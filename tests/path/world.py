@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from aouo.agent.tools.registry import Tool
 from aouo.app.lifecycle import MakePage, Runtime
 from aouo.app.serve import open_app
 from aouo.app.wiring import App
@@ -21,7 +22,6 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Adopt, not_logging
 from aouo.plumbing.systemd import Systemd
 from aouo.store.database import Tx
-from aouo.tools.registry import Tool
 from tests.fakes.databases import put_database
 from tests.fakes.model_server import ModelServer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.plumbing.backoff import pause_s
+from aouo.plumbing.waiting import pause_s
 
 SECONDS = st.floats(0.01, 3600)
 SHARE = st.floats(0, 1)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.events import Event, EventsMissed, LlmToken, TurnSettled
-from aouo.plumbing.bus import WAITING, Bus
+from aouo.plumbing.parts import WAITING, Bus
 
 WAIT_S = 10.0
 

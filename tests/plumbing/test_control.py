@@ -12,9 +12,8 @@ import pytest
 
 from aouo.facts.errors import SetupError
 from aouo.plumbing.client import NoAnswer, answers, ask
-from aouo.plumbing.control import listening
+from aouo.plumbing.control import BadRequest, Facts, Verbs, arguments, listening
 from aouo.plumbing.home import Home
-from aouo.plumbing.verbs import BadRequest, Facts, Verbs, arguments
 
 WAIT_S = 20.0
 

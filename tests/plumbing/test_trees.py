@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.plumbing import mounts, trees
-from aouo.plumbing.mounts import file_system, is_network, kind_of
+from aouo.plumbing import home, trees
+from aouo.plumbing.home import file_system, is_network, kind_of
 from aouo.plumbing.trees import DEEPEST, TooMuch
 
 ROOT = Path(__file__).parents[2]
@@ -279,6 +279,6 @@ def test_this_machine_says_what_it_has() -> None:
 def test_a_system_without_such_a_table_says_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(mounts, "TABLE", tmp_path / "none")
+    monkeypatch.setattr(home, "TABLE", tmp_path / "none")
 
     assert file_system(tmp_path) == ""

@@ -29,8 +29,8 @@ from aouo.facts.errors import (
     ToolsRefused,
     UnexplainedRefusal,
 )
-from aouo.providers.chat.wire import encode
 from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
+from aouo.providers.formats.chat_requests import encode
 from aouo.providers.room import room_left
 from aouo.providers.service import is_nearby
 

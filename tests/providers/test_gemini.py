@@ -38,8 +38,8 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
-from aouo.providers.gemini.model import GeminiModel
-from aouo.providers.gemini.wire import dump_native, gemini_body
+from aouo.providers.formats.gemini import dump_native, gemini_body
+from aouo.providers.gemini import GeminiModel
 from tests.fakes.gemini_server import (
     FOREIGN,
     GeminiServer,
@@ -595,7 +595,7 @@ async def test_broken_unicode_is_no_failure(server: GeminiServer, model: GeminiM
 
 async def test_making_a_model_imports_no_sdk() -> None:
     program = (
-        "import sys, aouo.providers.gemini.model as g;"
+        "import sys, aouo.providers.gemini as g;"
         "g.GeminiModel(provider='gemini', model='m', api_key='k', base_url='', context_window=1,"
         " sees=True, session=lambda: None);"
         "print([m for m in ('google.genai', 'httpx2') if m in sys.modules])"

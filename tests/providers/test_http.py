@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 import httpx2
 import pytest
 
+from aouo.plumbing.web.session import session_through
 from aouo.providers.http import shared_client
-from aouo.web.session import session_through
 
 
 class Forgetful:

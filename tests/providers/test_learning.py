@@ -13,9 +13,9 @@ import pytest
 
 from aouo.facts.errors import ModelGone, ProviderBusy, ProviderRejected
 from aouo.facts.transcript import AssistantSaid, Finished, ModelRequest, ToolSpec, UserSaid
-from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects, first_dialect
 from aouo.providers.failures import UnexplainedRefusal
+from aouo.providers.service import CompatibleModel
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says
 
 ADD = ToolSpec("add", "Add a row.", {"type": "object", "properties": {"row": {"type": "string"}}})

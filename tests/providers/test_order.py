@@ -20,11 +20,10 @@ from aouo.facts.transcript import (
     ToolReturned,
     UserSaid,
 )
-from aouo.providers.chat.bodies import Bodies
-from aouo.providers.chat.wire import chat_body, wants_marks
 from aouo.providers.dialect import PLAIN, Dialect, alternatives
 from aouo.providers.failures import ParameterRefused
-from aouo.providers.gemini.wire import gemini_body
+from aouo.providers.formats.chat_requests import Bodies, chat_body, wants_marks
+from aouo.providers.formats.gemini import gemini_body
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import sendable_id, wants_thoughts
 

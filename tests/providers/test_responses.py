@@ -14,8 +14,8 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from aouo.emulator.models.asked import read
+from aouo.emulator.models.chat import answer_of
 from aouo.emulator.models.responses import line, pieces
-from aouo.emulator.models.speaking import answer_of
 from aouo.facts.errors import (
     ContentFiltered,
     PromptTooLong,
@@ -36,19 +36,19 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
-from aouo.providers.chat.wire import encode
-from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialect
-from aouo.providers.order import in_order
-from aouo.providers.responses.answers import ResponsesParser
-from aouo.providers.responses.bodies import ResponsesBodies
-from aouo.providers.responses.wire import (
+from aouo.providers.formats.chat_requests import encode
+from aouo.providers.formats.responses_answers import ResponsesParser
+from aouo.providers.formats.responses_requests import (
+    ResponsesBodies,
     dump_native,
     given_ids,
     items_of,
     responses_options,
     responses_tool,
 )
+from aouo.providers.order import in_order
+from aouo.providers.service import CompatibleModel
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 
 KEY = "sk-very-secret"

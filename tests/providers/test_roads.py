@@ -23,8 +23,8 @@ from aouo.facts.errors import (
     StillComputing,
 )
 from aouo.facts.transcript import ModelRequest, UserSaid
-from aouo.providers.compatible import CompatibleModel
 from aouo.providers.endpoint import ChatEndpoint, plain_line
+from aouo.providers.service import CompatibleModel
 
 HELLO = ModelRequest("", (UserSaid("Hello"),), ())
 WAIT_S = 30.0

@@ -25,10 +25,10 @@ from aouo.facts.events import (
     Text,
 )
 from aouo.plumbing.redact import Redactor
-from aouo.queue import bursts
-from aouo.queue.edited import words_of
+from aouo.queue import joining
+from aouo.queue.decide import concerns_us, lane_of
 from aouo.queue.inbox import Inbox
-from aouo.routing.bypass import concerns_us, lane_of
+from aouo.queue.joining import words_of
 from aouo.store.database import Database, Tx
 from aouo.store.opening import make_tables
 from tests.fakes.clock import FastClock
@@ -144,4 +144,4 @@ def test_what_was_written_soon_after_is_one_and_so_is_what_nobody_says_the_time_
 ) -> None:
     first, then = inbound(Text("one"), first_s), inbound(Text("two"), then_s)
 
-    assert bursts.follows(first, then, 1.5) is one
+    assert joining.follows_burst(first, then, 1.5) is one

@@ -28,8 +28,8 @@ from aouo.facts.events import (
 )
 from aouo.facts.work import Job
 from aouo.outbound.flood_control import CALM_S, Bucket, Pace
-from aouo.queue import bursts
-from aouo.queue.edited import Said, rewritten, words_of
+from aouo.queue import joining
+from aouo.queue.joining import Said, rewritten, words_of
 from aouo.queue.lanes import Bell, Lanes, Slots
 from aouo.queue.running import Running, StopReason
 from tests.fakes.clock import FastClock
@@ -326,12 +326,12 @@ async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
     ("length", "closes"), [(1, False), (79, False), (80, True), (3_999, True), (4_000, False)]
 )
 def test_which_lengths_end_a_burst(length: int, closes: bool) -> None:
-    assert bursts.closes(said("x" * length)) is closes
+    assert joining.closes_burst(said("x" * length)) is closes
 
 
 def test_a_paste_is_measured_in_utf_16_units() -> None:
     """A thumb is two units for Telegram, so 2,000 of them are a full message."""
-    assert not bursts.closes(said("👍" * 2_000))
+    assert not joining.closes_burst(said("👍" * 2_000))
 
 
 @given(
@@ -345,7 +345,7 @@ def test_a_burst_with_edited_messages_is_the_burst_of_the_edited_messages(
 
     def burst(texts: list[str]) -> Inbound:
         facts = [replace(said(text), message_id=n) for n, text in enumerate(texts, 1)]
-        return reduce(bursts.join, facts)
+        return reduce(joining.join_burst, facts)
 
     edited, newest = burst(written), list(written)
     for message_id, text in edits:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aouo.agent.past import Pasts
 from aouo.facts.address import ConversationAddress
-from aouo.facts.history import Draft
+from aouo.facts.records import Draft
 from aouo.facts.transcript import AssistantSaid, UserSaid
-from aouo.store import chats, opening, search, sessions, summaries
+from aouo.store import chats, opening, search, sessions
 from aouo.store.database import Database, Tx
-from aouo.turn.past import Pasts
 
 NOW = "2026-03-02T12:00:00.000+00:00"
 ADA = ConversationAddress("tg", "1")
@@ -64,14 +64,14 @@ async def test_a_summary_stands_for_what_it_covers_until_it_is_undone(database: 
         session = sessions.create(tx, ADA, "notes", NOW)
         ids = add(tx, session, "a", "b", "c", "d")
         seen = [read(tx, session)]
-        first = summaries.add(tx, session, draft(session, ids[1], "one"), NOW, behind=0)
+        first = sessions.add_summary(tx, session, draft(session, ids[1], "one"), NOW, behind=0)
         seen.append(read(tx, session))
-        second = summaries.add(tx, session, draft(session, ids[3], "two"), NOW, behind=first)
+        second = sessions.add_summary(tx, session, draft(session, ids[3], "two"), NOW, behind=first)
         seen.append(read(tx, session))
         for number in (second, first):
-            assert summaries.undo(tx, number, NOW)
+            assert sessions.undo_summary(tx, number, NOW)
             seen.append(read(tx, session))
-        assert not summaries.undo(tx, first, NOW)
+        assert not sessions.undo_summary(tx, first, NOW)
         return seen
 
     assert await database.transact(work) == [
@@ -87,7 +87,9 @@ async def test_two_who_summarise_the_same_session_store_one_summary(database: Da
     def work(tx: Tx) -> list[int]:
         session = sessions.create(tx, ADA, "notes", NOW)
         ids = add(tx, session, "a", "b")
-        return [summaries.add(tx, session, draft(session, ids[1]), NOW, behind=0) for _ in "xy"]
+        return [
+            sessions.add_summary(tx, session, draft(session, ids[1]), NOW, behind=0) for _ in "xy"
+        ]
 
     first, second = await database.transact(work)
     assert first
@@ -102,17 +104,17 @@ async def test_once_a_seed_is_undone_the_session_before_comes_first_again(
     def work(tx: Tx) -> list[tuple[str, list[str]]]:
         old = sessions.create(tx, ADA, "notes", NOW)
         ids = add(tx, old, "a", "b", "c", "d")
-        before = summaries.add(tx, old, draft(old, ids[1], "one"), NOW, behind=0)
+        before = sessions.add_summary(tx, old, draft(old, ids[1], "one"), NOW, behind=0)
         new = sessions.create(tx, ADA, "notes", NOW)
-        seed = summaries.add(tx, new, draft(old, ids[3], "all"), NOW, behind=0)
+        seed = sessions.add_summary(tx, new, draft(old, ids[3], "all"), NOW, behind=0)
         add(tx, new, "e", "f")
         add(tx, old, "later, elsewhere")
         seen = [read(tx, new)]
-        summaries.undo(tx, seed, NOW)
+        sessions.undo_summary(tx, seed, NOW)
         seen += [read(tx, new), read(tx, new, 3)]
-        entries = summaries.covered(tx, summaries.reach(tx, new), 100)
+        entries = sessions.covered_by_summary(tx, sessions.reach_of_summary(tx, new), 100)
         assert [entry.message.text for entry in entries] == ["c", "d", "e", "f"]
-        summaries.undo(tx, before, NOW)
+        sessions.undo_summary(tx, before, NOW)
         return [*seen, read(tx, new)]
 
     assert await database.transact(work) == [
@@ -300,6 +302,9 @@ async def test_what_is_covered_is_told_as_it_was_said(database: Database) -> Non
     def work(tx: Tx) -> list[object]:
         session = sessions.create(tx, ADA, "notes", NOW)
         add(tx, session, "a", "b")
-        return [e.message for e in summaries.covered(tx, summaries.reach(tx, session), 10)]
+        return [
+            e.message
+            for e in sessions.covered_by_summary(tx, sessions.reach_of_summary(tx, session), 10)
+        ]
 
     assert await database.transact(work) == [UserSaid("a"), AssistantSaid("b")]

@@ -19,8 +19,8 @@ GROWING = (
 )
 ALLOWED = {
     # for a person in a terminal, in a process of its own
-    ("archive", "session"),
-    ("turn_lines", "ending"),
+    ("search", "stored_session"),
+    ("turn_reports", "ending"),
     ("jobs", "count"),
     # takes the first row it meets
     ("turns", "newest_status"),

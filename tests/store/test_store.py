@@ -15,9 +15,9 @@ import pytest
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import LostClaim, SetupError, Unstorable
 from aouo.facts.events import Content, Edited, Inbound, Origin, Part, Person, Reacted, Text
-from aouo.facts.installs import Change, Install
-from aouo.facts.origins import PROFILES
+from aouo.facts.people import PROFILES
 from aouo.facts.ports import Rendered
+from aouo.facts.records import Change, Install
 from aouo.facts.work import Gate, Route
 from aouo.store import (
     chats,
@@ -27,7 +27,6 @@ from aouo.store import (
     installs,
     jobs,
     kept_reports,
-    onboarding,
     opening,
     routes,
     sessions,
@@ -184,9 +183,9 @@ async def test_what_a_backup_knows_of_introductions_takes_the_place_of_what_ther
                 NOW,
                 NOW,
             )
-        held = onboarding.all_of(tx, "notes")[:1]
-        onboarding.put_back(tx, "notes", held)
-        return held, onboarding.all_of(tx, "notes"), onboarding.all_of(tx, "vocab")
+        held = routes.onboardings(tx, "notes")[:1]
+        routes.put_back_onboarding(tx, "notes", held)
+        return held, routes.onboardings(tx, "notes"), routes.onboardings(tx, "vocab")
 
     held, notes, vocab = await database.transact(work)
     assert notes == held

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.facts.accounts import Spent
+from aouo.facts.records import Spent
 from aouo.facts.transcript import Usage
-from aouo.store import budgets, usage
+from aouo.store import usage
 from aouo.store.database import Tx
 from aouo.store.opening import make_tables
 
@@ -89,8 +89,8 @@ def test_the_sums_of_a_day_are_those_of_its_rows(steps: list[Spent | str]) -> No
 def test_reservations_of_a_dead_process_are_in_the_sums() -> None:
     tx = with_tables()
     worst = Spent("llm", "2026-11-21", "openai", "gpt-6", cost_usd=0.5, reservation="r")
-    budgets.reserve(tx, worst, NOW)
-    budgets.write_off(tx)
+    usage.put_reservation(tx, worst, NOW)
+    usage.write_off(tx)
     (day,) = tx.all(DAYS)
     tx._connection.close()
 

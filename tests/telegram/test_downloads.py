@@ -13,9 +13,7 @@ from aiohttp import web
 from aouo.emulator import ADA, Emulator
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileNotFetched
-from aouo.telegram.api import TelegramApi
-from aouo.telegram.bot_api import PUBLIC, PUBLIC_URL
-from aouo.telegram.downloads import TRIES, Downloads
+from aouo.telegram.api import PUBLIC, PUBLIC_URL, TRIES, Downloads, TelegramApi
 from tests.fakes.clock import FastClock
 
 

@@ -15,7 +15,7 @@ from aiohttp import ClientSession, web
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryUnknown
 from aouo.facts.ports import Media, Rendered
-from aouo.telegram.bot_api import OWN, PUBLIC, limits_of
+from aouo.telegram.api import OWN, PUBLIC, limits_of
 from aouo.telegram.messenger import TelegramMessenger
 
 SIZE = 200_000_000

@@ -28,7 +28,7 @@ ASKS = ("text", "say", "sentence")
 SENTENCE = re.compile(r"[A-Z“/].*[.?:…]\s*", re.DOTALL)
 SPEAKING = ("flow", "commands", "outbound", "telegram", "queue", "routing", "triggers", "memory")
 """The rooms that what people read passes through."""
-TOLD_THE_MODEL = ("flow/questions/approving.py", "memory/edits.py", "outbound/silent.py")
+TOLD_THE_MODEL = ("flow/approving.py", "memory/edits.py", "outbound/pages.py")
 """Their sentences are results that the model reads."""
 
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aouo.markdown.render import render
 from aouo.packs.compare import compare
-from aouo.packs.data.columns import Column
+from aouo.packs.data.rows import Column
 from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import OwnTool, Planned, Summary, Watched, summarize_folder
-from aouo.words import install
+from aouo.words import permissions
+from aouo.words.catalogue import _one_line, code, plain
+from aouo.words.markdown.render import render
 from aouo.words.packs import install_card
-from aouo.words.quoting import _one_line, code, plain
 
 SAMPLES = Path(__file__).parents[2] / "packs"
 ID = Column("id", "INTEGER", False, None, 1)
@@ -413,7 +413,7 @@ def test_a_card_shows_all_that_is_agreed_to_however_much_and_however_long() -> N
 @pytest.mark.parametrize("card", ["x" * 6_000, "**may** read\n\n" * 900, "😀" * 3_000])
 def test_a_card_that_is_too_long_for_one_message_has_no_yes(card: str) -> None:
     """Nobody agrees to what they cannot read; Telegram counts UTF-16 code units."""
-    shown = install.offered("c1", card, "install")
+    shown = permissions.offered("c1", card, "install")
 
     assert len(shown.text.encode("utf-16-le")) // 2 <= 4096
     assert shown.text.endswith("read all of it with `aouo pack info`.")
@@ -421,6 +421,6 @@ def test_a_card_that_is_too_long_for_one_message_has_no_yes(card: str) -> None:
 
 
 def test_a_card_that_fits_asks() -> None:
-    shown = install.offered("c1", "It may read.", "install")
+    shown = permissions.offered("c1", "It may read.", "install")
 
     assert [button.label for button in shown.buttons[0]] == ["Install", "No"]

@@ -14,19 +14,18 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from aouo.app.services import configured, model_of, with_model
-from aouo.cli.doctoring.model_fixes import fix_of
+from aouo.cli.doctoring.check import fix_of
 from aouo.config.settings import Settings
 from aouo.facts.errors import AouoError, SetupError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
+from aouo.plumbing.web.certificates import cure_of
+from aouo.plumbing.web.session import secrets_of, session_through
 from aouo.providers.fallback import models_in
 from aouo.providers.known.concerns import Concern, concerns, key_of, unsent
-from aouo.providers.known.inquiry import Inquiry
-from aouo.providers.known.knowing import Facts, KnownModel, learn, look_up
-from aouo.web.certificates import cure_of
-from aouo.web.session import secrets_of, session_through
+from aouo.providers.known.knowing import Facts, Inquiry, KnownModel, learn, look_up
 
 _WITHIN_S = 60.0
 _ROOM_TOKENS = 4_096

@@ -1,4 +1,4 @@
-"""`aouo pack backup` and `restore`: write a pack's data to one file, and put it back."""
+"""`aouo pack backup`, `restore`, `export`: a pack, or what it keeps, as one file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import click
 
 from aouo.cli.asking import PATIENCE_S, asked
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.packs.named import installed
+from aouo.cli.packs.info import installed, named
+from aouo.cli.packs.test import key_option, read_key, signature_of
 from aouo.facts.errors import SetupError
-from aouo.installer.restoring import known
-from aouo.packs.shipping.backup_file import SUFFIX, Facts, Known
-from aouo.packs.shipping.export import export_data
+from aouo.installer.packs import known
+from aouo.packs.shipping.archive import SIGNATURE_FILE, SUFFIX, pack_archive
+from aouo.packs.shipping.export import BACKUP_SUFFIX, Facts, Known, export_data
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed
+from aouo.packs.shipping.signing import verify
+from aouo.packs.summary import sound_pack
 from aouo.plumbing.clock import SystemClock
-from aouo.store.reading import reading
+from aouo.store.opening import reading
 
 _SHORTEST = 8
 
@@ -44,7 +47,7 @@ def backup(
     """
     now = SystemClock().now()
     pack = installed().get(name)
-    target = output or Path(f"{name}-{now:%Y-%m-%d}{SUFFIX}")
+    target = output or Path(f"{name}-{now:%Y-%m-%d}{BACKUP_SUFFIX}")
     passphrase = ""
     if passphrase_file is not None:
         passphrase = _read_passphrase(passphrase_file)
@@ -152,3 +155,34 @@ def _read_passphrase(file: Path) -> str:
     if not lines or not lines[0]:
         raise SetupError(f"{file} has no passphrase in its first line.")
     return lines[0]
+
+
+@click.command()
+@click.argument("pack", metavar="NAME|DIR")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="[default: NAME-VERSION.aouo]"
+)
+@key_option
+@json_option
+def export(pack: str, output: Path | None, key_file: Path | None, as_json: bool) -> None:
+    """Write a sound pack to one file: the folder of that name here, or else what is installed.
+
+    Hidden files and links are left out.
+
+    With --key it is signed in the file. A signature that is in the folder goes along if it fits.
+    """
+    with named(pack, folder_first=True) as (folder, _):
+        manifest = sound_pack(folder).manifest
+        extra: dict[str, bytes] = {}
+        if key_file is not None:
+            extra[SIGNATURE_FILE] = signature_of(folder, read_key(key_file))
+        else:
+            verify(folder).refuse_wrong()
+        target = output or Path(f"{manifest.name}-{manifest.version}{SUFFIX}")
+        sha256, content, files, size_bytes = pack_archive(folder, target, extra=extra)
+    if as_json:
+        hashes = {"file": str(target), "sha256": sha256, "content": content}
+        print_json({**hashes, "files": files, "size_bytes": size_bytes})
+    else:
+        click.echo(f"{target}: {files} files, {size_bytes} bytes")
+        click.echo(f"content {content}")

@@ -1,4 +1,4 @@
-"""`aouo pack install`, `upgrade`, `uninstall`: show a card, ask, and change without a restart."""
+"""`aouo pack new`, `schema`, `install`, `upgrade`, `uninstall`: make, install, change packs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,51 @@ import click
 from aouo.cli.asking import PATIENCE_S, Facts, asked
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.facts.errors import PackError
+from aouo.packs.authoring import make
 from aouo.packs.format.problems import did_you_mean
 from aouo.plumbing.client import NotRunning, ask
 from aouo.plumbing.home import Home, is_locked
 
 if TYPE_CHECKING:
     pass
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    help="Where its folder is made.  [default: here]",
+)
+@json_option
+def new(name: str, folder: Path, as_json: bool) -> None:
+    """Make the folder NAME with a pack that works, to be changed."""
+    made, files = make(name, folder)
+    if as_json:
+        print_json({"folder": str(made), "files": files})
+        return
+    click.echo(f"Made {made}:")
+    for file in files:
+        click.echo(f"  {file}")
+    click.echo(f"\nChange it, then:\n  aouo pack validate {made}")
+    click.echo(f"  aouo pack test {made}")
+    click.echo(f"  aouo dev {made}")
+    click.echo(f"  aouo pack export {made}")
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of pack.yml (draft 2020-12).
+
+    Keep it beside your packs and begin a pack.yml with
+    `# yaml-language-server: $schema=../aouo-pack.json`.
+    """
+    from aouo.packs.authoring import json_schema
+
+    print_json(json_schema())
+
 
 _yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 
@@ -113,7 +152,7 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
 
 def _show(card: str) -> None:
     """Print the card as plain text, since a terminal shows no Markdown."""
-    from aouo.markdown.render import render
+    from aouo.words.markdown.render import render
 
     click.echo("\n\n".join(part.text for part in render(card)))
     click.echo()
@@ -141,7 +180,7 @@ def _absolute(source: str) -> str:
     path = Path(source).expanduser()
     if path.exists():
         return str(path.absolute())
-    from aouo.installer.samples import sample_packs
+    from aouo.installer.installed import sample_packs
 
     along = {folder.name: folder for folder in sample_packs()}
     if source in along:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from aouo.dashboard.access import Shown
 from aouo.dashboard.endpoints import Endpoint
-from aouo.dashboard.rooms.approvals import approvals
-from aouo.dashboard.rooms.audit import audit
 from aouo.dashboard.rooms.chat import chat
-from aouo.dashboard.rooms.doctor import doctor
 from aouo.dashboard.rooms.evals import evals
-from aouo.dashboard.rooms.live import live
 from aouo.dashboard.rooms.logs import logs
 from aouo.dashboard.rooms.memory import memory
-from aouo.dashboard.rooms.packs import packs
-from aouo.dashboard.rooms.people import people
+from aouo.dashboard.rooms.packs import packs, people
 from aouo.dashboard.rooms.schedules import schedules
-from aouo.dashboard.rooms.security import security
+from aouo.dashboard.rooms.security import approvals, audited, security
 from aouo.dashboard.rooms.settings import settings
-from aouo.dashboard.rooms.state import state
+from aouo.dashboard.rooms.state import doctor, live, state
 from aouo.dashboard.rooms.storage import storage
-from aouo.dashboard.rooms.turns import turns
-from aouo.dashboard.rooms.usage import usage
-from aouo.dashboard.shown import Shown
+from aouo.dashboard.rooms.usage import turns, usage
 
 _ROOMS = (
     state,
@@ -35,7 +29,7 @@ _ROOMS = (
     doctor,
     turns,
     approvals,
-    audit,
+    audited,
     security,
     chat,
     memory,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aouo.commands.menu import menu_of
+from aouo.dashboard.access import Shown
 from aouo.dashboard.endpoints import (
     Download,
     Endpoint,
@@ -20,17 +20,16 @@ from aouo.dashboard.endpoints import (
     number,
     phrase,
 )
-from aouo.dashboard.shown import Shown
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.errors import FileNotFetched, Refused, ToolFailed
 from aouo.facts.ports import Media
-from aouo.flow.files.uploads import UPLOAD_BYTES, type_of
+from aouo.flow.commands.file_text import menu_of
+from aouo.flow.uploads import UPLOAD_BYTES, type_of
 from aouo.flow.web_chat import WebChat
-from aouo.guard.opening import opened
-from aouo.guard.paths import looks_local
+from aouo.guard.paths import looks_local, opened
 from aouo.outbound.clean import without_secrets
-from aouo.outbound.web import WebMessenger, files_of
-from aouo.plumbing.verbs import Facts
+from aouo.outbound.messengers import WebMessenger, files_of
+from aouo.plumbing.control import Facts
 from aouo.store import web_messages
 from aouo.store.web_messages import WebMessage
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
+from aouo.dashboard.access import Shown
 from aouo.dashboard.endpoints import Endpoint, NotShown, number, option, phrase
-from aouo.dashboard.shown import Shown
 from aouo.facts.errors import Refused
+from aouo.plumbing.control import Facts
 from aouo.plumbing.log_reading import Line, Piece, Spot, newer, older
-from aouo.plumbing.verbs import Facts
 
 _LINES_MAX = 200
 _LEVELS = ("debug", "info", "warning", "error", "critical")

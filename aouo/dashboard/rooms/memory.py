@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from aouo.dashboard.access import Shown, checked, described
 from aouo.dashboard.endpoints import Endpoint, NotFound, NotShown
-from aouo.dashboard.excerpts import beginning
-from aouo.dashboard.shown import Shown
-from aouo.dashboard.whose import checked, described
+from aouo.dashboard.tables import beginning
 from aouo.facts.errors import Refused, ToolFailed
-from aouo.facts.history import Cause, Version
 from aouo.facts.ids import ulid
-from aouo.memory.difference import difference
-from aouo.memory.edits import digest
+from aouo.facts.records import Cause, Version
+from aouo.memory.edits import difference, digest
 from aouo.memory.files import MemoryFiles
 from aouo.memory.keeping import ChangedMeanwhile
 from aouo.packs.databases import private_folders
-from aouo.packs.memories import Memories
-from aouo.plumbing.verbs import Facts
-from aouo.store import memory_history as history
+from aouo.packs.stores import Memories
+from aouo.plumbing.control import Facts
+from aouo.store import memory_versions as history
 from aouo.words.catalogue import text
 
 _WORDS_CHARS = 2_000
@@ -58,7 +56,7 @@ class _Room:
         files = await self._files_of(pack, tenant)
         async with self.shown.snapshot() as snapshot:
             changes = await snapshot.ask(history.changes(pack, tenant))
-            newest = await snapshot.ask(history.newest(pack, tenant))
+            newest = await snapshot.ask(history.newest_texts(pack, tenant))
         told = await self._told(files, newest)
         (whose,) = await described(self.shown, [tenant])
         people = await described(
@@ -72,7 +70,7 @@ class _Room:
                 {**one, "person": labels.get(f"tg_{one['person']}", one["person"])}
                 for one in changes
             ],
-            "undo": history.undoable(changes),
+            "undo": history.undoable_change(changes),
             "editable": self.shown.runtime is not None,
         }
 
@@ -160,7 +158,7 @@ class _Room:
 
     async def _tenants(self, pack: str, folders: dict[str, Path]) -> list[str]:
         async with self.shown.snapshot() as snapshot:
-            changed = await snapshot.ask(history.tenants(pack))
+            changed = await snapshot.ask(history.tenants_with_memory(pack))
         return [self.shown.owner().data_name, *sorted({*folders, *changed})]
 
     async def _files_of(self, pack: str, tenant: str) -> MemoryFiles:

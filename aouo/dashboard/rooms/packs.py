@@ -1,4 +1,4 @@
-"""Answers which packs there are, and what each is and may do."""
+"""Answers which packs there are, what each is and may do, and what people are called."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from aouo.dashboard.access import Shown, called
 from aouo.dashboard.endpoints import Endpoint
-from aouo.dashboard.shown import Shown
-from aouo.markdown.render import as_text
 from aouo.packs.load import Pack
 from aouo.packs.shipping.signing import verify
 from aouo.packs.summary import summarize
-from aouo.plumbing.verbs import Facts
+from aouo.plumbing.control import Facts
 from aouo.store import installs
+from aouo.store.chats import NAMES
+from aouo.words.markdown.render import as_text
 from aouo.words.packs import UNREAD, card_sentences, signature_line
+
+
+def people(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoint about people."""
+
+    async def labels() -> Facts:
+        """What people are called, by their ids on the platform."""
+        async with shown.snapshot() as snapshot:
+            names = await snapshot.ask(NAMES)
+        return {"labels": {person: called(person, name) for person, name in names.items()}}
+
+    return (Endpoint("GET", "/api/people", labels),)
+
 
 _RECENT_S = 5.0
 

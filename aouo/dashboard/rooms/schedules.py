@@ -7,26 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
+from aouo.dashboard.access import Shown
 from aouo.dashboard.endpoints import Endpoint, NotFound, number, phrase
-from aouo.dashboard.excerpts import beginning
-from aouo.dashboard.shown import Shown
+from aouo.dashboard.tables import beginning
 from aouo.facts.events import Triggered
 from aouo.facts.ports import iso
 from aouo.facts.schedule import ZoneOf, is_from_now, upcoming
-from aouo.facts.schedule_words import moment_in_words
 from aouo.facts.work import Scheduled, ScheduleRun
 from aouo.installer.verbs import home_verbs
 from aouo.packs.format.manifest import Watch
 from aouo.packs.load import Pack
+from aouo.plumbing.control import Facts
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import zone_of
-from aouo.store import schedule_report
-from aouo.triggers.schedules import HISTORY, PROMPT_CHARS
-from aouo.triggers.ticking import run_of
-from aouo.triggers.watching import FAILURES
+from aouo.schedules.service import HISTORY, PROMPT_CHARS
+from aouo.schedules.ticking import run_of
+from aouo.schedules.watching import FAILURES
+from aouo.store import watches
 from aouo.words.catalogue import text
-from aouo.words.schedules import actions, ended, line_of, watch_fails, zone_name
+from aouo.words.schedules import actions, ended, line_of, moment_in_words, watch_fails, zone_name
 
 PAGE = 100
 _ASKED_CHARS = 100_000
@@ -67,8 +66,8 @@ class _Room:
     async def listed(self, pack: str, skip: int) -> Facts:
         """The schedules, 100 of them: what comes next first; the watches; the heartbeat."""
         async with self.shown.snapshot() as snapshot:
-            rows = await snapshot.ask(schedule_report.listed(pack, skip, PAGE + 1))
-            watched = await snapshot.ask(schedule_report.watched(pack))
+            rows = await snapshot.ask(watches.listed_schedules(pack, skip, PAGE + 1))
+            watched = await snapshot.ask(watches.watched(pack))
         heartbeat = "" if pack else (await self.shown.status()).get("heartbeat", "")
         packs = [one for one in self.shown.library().packs.values() if pack in ("", one.name)]
         zones, redactor = self._zones(), self.shown.redactor()
@@ -90,8 +89,8 @@ class _Room:
     async def one(self, schedule: str, times: int, runs: int) -> Facts:
         """One schedule: when it comes next, what it asks then, and its newest runs."""
         async with self.shown.snapshot() as snapshot:
-            row = await snapshot.ask(schedule_report.one(schedule))
-            past = await snapshot.ask(schedule_report.runs(schedule, runs + 1))
+            row = await snapshot.ask(watches.one_schedule(schedule))
+            past = await snapshot.ask(watches.runs_of(schedule, runs + 1))
         if row is None:
             raise _gone()
         now, zones, redactor = self.shown.clock.now(), self._zones(), self.shown.redactor()

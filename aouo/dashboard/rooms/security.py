@@ -1,26 +1,182 @@
-"""Answers what the owner allows: the fence, grants, permissions; and when nothing was kept."""
+"""Answers what the owner allows, what waits for an answer, and what became of calls."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from datetime import date
+from typing import Any, get_args
 
-from aouo.dashboard.endpoints import Endpoint, NotFound
-from aouo.dashboard.excerpts import excerpt
-from aouo.dashboard.shown import Shown
-from aouo.guard.approval import FOR_GOOD
-from aouo.markdown.render import render
-from aouo.packs.format.names import GROUP_TOOLS
+from aouo.dashboard.access import Shown
+from aouo.dashboard.endpoints import Endpoint, NotFound, day, number, option, phrase
+from aouo.dashboard.tables import beginning, excerpt
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound, Origin
+from aouo.facts.records import Stage
+from aouo.facts.work import Gate
+from aouo.flow.approving import KIND as APPROVAL
+from aouo.flow.web_chat import choices, undecidable
+from aouo.guard.action import FOR_GOOD
+from aouo.packs.format.problems import GROUP_TOOLS
 from aouo.packs.load import Pack
 from aouo.packs.summary import summarize
+from aouo.plumbing.control import BadRequest, Facts
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts
-from aouo.store import audit_report, grants, off_record
-from aouo.store.audit_report import Use
-from aouo.store.grants import Grant
+from aouo.plumbing.zones import moments
+from aouo.store import audit, gates, off_record, traces
+from aouo.store import audit as audit_report
+from aouo.store.audit import Use
+from aouo.store.gates import Grant
+from aouo.store.traces import Opened
+from aouo.words.markdown.render import render
 from aouo.words.packs import permissions_card
+
+_ROWS_MAX = 500
+_ID_MAX = 10**15 - 1
+_PARAMETERS = (
+    phrase("text", "Occurs in tool, pack, reason, turn or call."),
+    phrase("tool", "Its tool."),
+    phrase("pack", "Its pack."),
+    option("stage", ("", *get_args(Stage)), "Its stage; any without it."),
+    option("origin", ("", *get_args(Origin)), "What its turn was started by; any without it."),
+    phrase("turn", "Its turn's id, or the end of it."),
+    day("since", "The first local day."),
+    day("until", "The last local day."),
+    number("before", 0, _ID_MAX, 0, "Only rows with a lower id; 0 = from the newest on."),
+    number("limit", 1, _ROWS_MAX, 100, "How many rows."),
+)
+
+
+def audited(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoint of the audit."""
+
+    def told(rows: Sequence[Facts]) -> list[Facts]:
+        redactor = shown.redactor()
+        return [{**row, "reason": excerpt(redactor, row["reason"])} for row in rows]
+
+    async def rows(
+        since: date | None, until: date | None, before: int, limit: int, **sought: str
+    ) -> Facts:
+        """What became of tool calls, newest first; of what was off the record only that it was.
+
+        `older` is the `before` of the next page, 0 =
+        there is nothing older.
+        """
+        begins, ends = moments(since, until, shown.zone())
+        async with shown.snapshot() as snapshot:
+            lowest, highest = await snapshot.ask(audit_report.ids())
+            top = min(before or highest + 1, highest + 1)
+            found = await snapshot.ask(
+                audit_report.rows(top, limit + 1, since=begins, until=ends, **sought)
+            )
+        if len(found) > limit:
+            older = found[limit - 1]["id"]
+        else:
+            reaches = audit_report.reaches(sought["turn"], top)
+            older = reaches if reaches > lowest else 0
+        return {"rows": await asyncio.to_thread(told, found[:limit]), "older": older}
+
+    return (Endpoint("GET", "/api/audit", rows, _PARAMETERS),)
+
+
+_MOST_APPROVALS = 100
+_LABEL_CHARS = 200
+_AT_REST = "No bot runs that could take the answer."
+
+
+def approvals(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about open questions."""
+
+    def told(found: Sequence[Opened]) -> list[Facts]:
+        return [_told_approval(shown, opened) for opened in found]
+
+    async def every() -> Facts:
+        """What waits for a person's answer."""
+        async with shown.snapshot() as snapshot:
+            found = await snapshot.ask(traces.open_gates(_MOST_APPROVALS))
+            number = await snapshot.ask(traces.how_many())
+        return {"number": number, "open": await asyncio.to_thread(told, found)}
+
+    async def count() -> Facts:
+        """How much waits for a person's answer."""
+        async with shown.snapshot() as snapshot:
+            return {"number": await snapshot.ask(traces.how_many())}
+
+    async def decide(gate: str, choice: str = "", words: str = "") -> Facts:
+        """Decide as the owner; 409 if it was decided before, or is not the owner's to decide.
+
+        `choice` is the `value` of one; a question is answered in `words`.
+        """
+        try:
+            return {"outcome": await shown.bot.app.deciding.decide(gate, choice, words)}
+        except LookupError:
+            raise NotFound("There is no such question.") from None
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
+
+    return (
+        Endpoint("GET", "/api/approvals", every),
+        Endpoint("GET", "/api/approvals/number", count),
+        Endpoint("POST", "/api/approvals/{gate}", decide, body=True),
+    )
+
+
+def _told_approval(shown: Shown, opened: Opened) -> Facts:
+    """Return what is asked, with the words of its card; off the record only that it is."""
+    gate, problem, redactor = opened.gate, _why_not(shown, opened), shown.redactor()
+    facts: Facts = {
+        "id": gate.id,
+        "conversation": str(gate.address),
+        "since": opened.since,
+        "until": gate.expires_at,
+        "off_record": opened.off_record,
+        "why_not": problem,
+        "choices": [],
+    }
+    if opened.off_record:
+        return facts
+    offered = [] if problem else choices(gate)
+    return facts | {
+        "kind": "approval" if gate.kind == APPROVAL else "question",
+        "question": excerpt(redactor, gate.question, opened.question_bytes),
+        "pack": opened.pack,
+        "tool": opened.tool,
+        "arguments": excerpt(redactor, opened.arguments, opened.arguments_bytes),
+        "turn_id": gate.turn_id,
+        "asked": "" if gate.kind == APPROVAL else _asked(opened.inbound, gate),
+        "place": _place(opened.inbound, gate.address),
+        "choices": [
+            {"value": value, "label": beginning(redactor, text, _LABEL_CHARS)}
+            for value, text in offered
+        ],
+    }
+
+
+def _why_not(shown: Shown, opened: Opened) -> str:
+    """Return why it cannot be decided at the page, "" = it can."""
+    if shown.runtime is None:
+        return _AT_REST
+    owner = shown.runtime.app.generations.now.owner
+    return undecidable(opened.gate, owner, off_record=opened.off_record)
+
+
+def _asked(inbound: Inbound, gate: Gate) -> str:
+    """Say who is asked; "you" is whoever sits at this machine."""
+    if gate.address.platform in ("cli", "web"):
+        return "you"
+    known = inbound.person.name if inbound.person.id == gate.person else ""
+    return known or gate.person
+
+
+def _place(inbound: Inbound, address: ConversationAddress) -> str:
+    """Say where the turn is that asks, as people call it."""
+    if address.platform != "tg":
+        return "the terminal" if address.platform == "cli" else "this page"
+    if not inbound.group:
+        return f"the private chat of {inbound.person.name or address.chat_id}"
+    return f"{inbound.title}, {inbound.group}" if inbound.title else inbound.group
+
 
 _MOST = 200
 _CARD_CHARS = 1_000_000
@@ -59,8 +215,8 @@ def security(shown: Shown) -> Sequence[Endpoint]:
 async def _overview(shown: Shown) -> Facts:
     rules = shown.settings().security
     async with shown.snapshot() as snapshot:
-        granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
-        uses = await snapshot.ask(audit_report.uses())
+        granted = await snapshot.ask(gates.every_grant(FOR_GOOD, _MOST))
+        uses = await snapshot.ask(audit.uses())
         times = await snapshot.ask(off_record.times(_MOST))
         modes = await snapshot.ask(off_record.modes(_MOST))
     return {
@@ -76,9 +232,9 @@ async def _permissions(shown: Shown, asked: Facts) -> Facts:
     """Return what a pack asks for, what it used of it, and what it was refused."""
     pack = asked["pack"]
     async with shown.snapshot() as snapshot:
-        uses = await snapshot.ask(audit_report.uses_of(pack))
-        refusals = await snapshot.ask(audit_report.refusals_of(pack))
-        granted = await snapshot.ask(grants.every(FOR_GOOD, _MOST))
+        uses = await snapshot.ask(audit.uses_of(pack))
+        refusals = await snapshot.ask(audit.refusals_of(pack))
+        granted = await snapshot.ask(gates.every_grant(FOR_GOOD, _MOST))
     return {
         **asked,
         "uses": _of_tools(pack, uses, asked["tools"], asked["own"]),

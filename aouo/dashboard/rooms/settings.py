@@ -13,14 +13,19 @@ from aouo.config.catalogue import keys_in
 from aouo.config.changing import change, put_back, read_tree, version_of
 from aouo.config.file import ConfigBroken, Loaded, check_start, look_at
 from aouo.config.keys import differing, plain
-from aouo.dashboard.configuration import as_problem, configuration
+from aouo.dashboard.access import Shown
+from aouo.dashboard.configuration import (
+    BY_HAND,
+    NotTaken,
+    as_problem,
+    checked,
+    configuration,
+    losses,
+)
 from aouo.dashboard.endpoints import Endpoint
-from aouo.dashboard.losing import losses
-from aouo.dashboard.shown import Shown
-from aouo.dashboard.wishes import BY_HAND, NotTaken, checked
 from aouo.facts.errors import Refused
-from aouo.plumbing.shield import finish
-from aouo.plumbing.verbs import Facts
+from aouo.plumbing.control import Facts
+from aouo.plumbing.waiting import finish
 
 if TYPE_CHECKING:
     from aouo.app.lifecycle import Runtime

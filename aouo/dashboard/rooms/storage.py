@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from aouo.dashboard.access import Shown, checked, described
 from aouo.dashboard.endpoints import (
     Download,
     Endpoint,
@@ -17,9 +18,7 @@ from aouo.dashboard.endpoints import (
     option,
     phrase,
 )
-from aouo.dashboard.shown import Shown
 from aouo.dashboard.tables import FORMATS, Format, head, lines, shown_cell, tail, whole_cell
-from aouo.dashboard.whose import checked, described
 from aouo.facts.errors import TooMuchToRead
 from aouo.packs.data.browsing import (
     COUNTED_MAX,
@@ -30,10 +29,10 @@ from aouo.packs.data.browsing import (
     Wanted,
     browsing,
 )
-from aouo.packs.data.row_keys import KEY_CHARS
+from aouo.packs.data.rows import KEY_CHARS
 from aouo.packs.databases import databases_of, tenant_in
-from aouo.plumbing.shield import finish
-from aouo.plumbing.verbs import Facts
+from aouo.plumbing.control import Facts
+from aouo.plumbing.waiting import finish
 
 T = TypeVar("T")
 LOOKS = 2

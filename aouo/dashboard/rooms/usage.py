@@ -1,26 +1,186 @@
-"""Answers what was used and what it cost, what is left of the limits, and how turns fared."""
+"""Answers which turns there were, what was used and cost, and what limits leave."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from functools import cache
+from typing import Any, get_args
 
 from aouo.dashboard import money
-from aouo.dashboard.endpoints import Download, Endpoint, NotShown, day, number, option
-from aouo.dashboard.excerpts import beginning
-from aouo.dashboard.shown import Shown
-from aouo.dashboard.tables import FORMATS, Format
-from aouo.dashboard.usage_export import exported
+from aouo.dashboard.access import Shown
+from aouo.dashboard.endpoints import (
+    Download,
+    Endpoint,
+    NotFound,
+    NotShown,
+    day,
+    number,
+    option,
+    phrase,
+)
+from aouo.dashboard.tables import FORMATS, MARGIN_CHARS, Format, beginning, csv_lines, inert
+from aouo.facts.events import Origin
+from aouo.plumbing.control import Facts
 from aouo.plumbing.redact import Redactor
-from aouo.plumbing.verbs import Facts
 from aouo.plumbing.zones import moments
-from aouo.store import turn_lines, turn_sums, usage_days, usage_report
-from aouo.store.usage_days import Range
-from aouo.store.usage_report import DAYS_MAX
+from aouo.store import contents, traces, turn_reports, usage_report
+from aouo.store.snapshots import Snapshot
+from aouo.store.traces import ToolUse, Trace
+from aouo.store.turn_reports import Kept
+from aouo.store.usage_report import DAYS_MAX, Key, Range, Sum, sums
 from aouo.words.models import no_answer_because
+
+_ROWS_AT_ONCE = 1_000
+_ROWS_MAX = 1_000_000
+_FIELDS = (
+    *("day", "pack", "provider", "model", "person", "scope"),
+    *("calls", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "unpriced_calls"),
+)
+
+
+def exported(
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]],
+    days: Range,
+    kind: Format,
+    clean: Callable[[str], str],
+) -> Download:
+    """Return the file with the rows of these days, their names without secrets."""
+    last = f"-to-{days[1]}" if days[1] != usage_report.LAST_DAY else ""
+    name = f"usage-from-{days[0]}{last}.{kind}"
+    pieces = _pieces(snapshot, days)
+    written = _csv if kind == "csv" else _json
+    return Download(name, FORMATS[kind], written(pieces, cache(clean)))
+
+
+async def _pieces(
+    snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]], days: Range
+) -> AsyncGenerator[Sequence[tuple[Key, Sum]]]:
+    """Yield the rows in order, each piece of a moment of its own: a reader who is slow keeps no
+    connection."""
+    after: Key = ("", "", "", "", "", "")
+    for _ in range(_ROWS_MAX // _ROWS_AT_ONCE):
+        async with snapshot() as now:
+            found = await now.ask(usage_report.rows(days, after, _ROWS_AT_ONCE))
+        if found:
+            yield found
+        if len(found) < _ROWS_AT_ONCE:
+            return
+        after = found[-1][0]
+
+
+async def _csv(
+    pieces: AsyncGenerator[Sequence[tuple[Key, Sum]]], clean: Callable[[str], str]
+) -> AsyncGenerator[bytes]:
+    head = csv_lines([_FIELDS])
+    async for rows in pieces:
+        lines = csv_lines(_facts(row, lambda name: inert(clean(name))).values() for row in rows)
+        yield head + lines
+        head = b""
+    if head:
+        yield head
+
+
+async def _json(
+    pieces: AsyncGenerator[Sequence[tuple[Key, Sum]]], clean: Callable[[str], str]
+) -> AsyncGenerator[bytes]:
+    begun = False
+    async for rows in pieces:
+        for row in rows:
+            written = json.dumps(_facts(row, clean), ensure_ascii=False)
+            yield f"{',' if begun else '['}\n{written}".encode("utf-8", "replace")
+            begun = True
+    yield b"\n]\n" if begun else b"[]\n"
+
+
+def _facts(row: tuple[Key, Sum], clean: Callable[[str], str]) -> Facts:
+    names, used = row
+    numbers = (*sums(used).values(), used.unpriced)
+    return dict(zip(_FIELDS, (*map(clean, names), *numbers), strict=True))
+
+
+_TEXT_CHARS = 2_000
+_PROMPT_CHARS = 50_000
+_WHY_CHARS = 500
+"""Of a reason, and of what a platform said."""
+_PARAMETERS = (
+    phrase("pack", "The pack that answered."),
+    phrase("person", "Who asked, as the platform's id."),
+    option("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
+    option("origin", ("", *get_args(Origin)), "What started it; any without it."),
+    phrase("model", "A model that answered in it."),
+    phrase("reason", "A part of why it has no answer."),
+    phrase("session", "Its session."),
+    day("since", "The first day on which it may have begun."),
+    day("until", "The last day on which it may have begun."),
+    phrase("older", "The id of the turn before which to go on."),
+    number("limit", 1, 200, 50, "How many."),
+)
+
+
+def turns(shown: Shown) -> Sequence[Endpoint]:
+    """Return the endpoints about turns."""
+
+    async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
+        """Turns, newest first, with what each used; `older` is where the next ones begin."""
+        begins, ends = moments(since, until, shown.zone())
+        async with shown.snapshot() as snapshot:
+            found = await snapshot.ask(
+                turn_reports.newest(limit + 1, since=begins, until=ends, **like)
+            )
+        return {"turns": found[:limit], "older": found[limit - 1].id if len(found) > limit else ""}
+
+    async def one(turn: str) -> Facts:
+        """How one turn went, in time; texts only while it is kept, and long ones cut."""
+        async with shown.snapshot() as snapshot:
+            line = await snapshot.ask(turn_reports.one_line(turn))
+            if line is None:
+                raise NotFound("There is no such turn, or it was forgotten with its session.")
+            trace = await traces.ask(snapshot, line)
+            if line.off_record:
+                return _told(trace, (), {}, (), shown.redactor())
+            read = _TEXT_CHARS + MARGIN_CHARS
+            said = await snapshot.ask(turn_reports.words(line.id, read))
+            calls = await snapshot.ask(turn_reports.calls(line.id, read))
+            kept = trace.recorded.prompts if said else ()  # a newer turn may have had the same
+            prompt = await snapshot.ask(contents.prompt_texts(kept, _PROMPT_CHARS + MARGIN_CHARS))
+        return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
+
+    return (
+        Endpoint("GET", "/api/turns", some, _PARAMETERS),
+        Endpoint("GET", "/api/turns/{turn}", one),
+    )
+
+
+def _told(
+    trace: Trace,
+    said: Sequence[Kept],
+    calls: Mapping[str, Mapping[str, Kept]],
+    prompt: Sequence[str],
+    redactor: Redactor,
+) -> Facts:
+    """A trace with its texts."""
+    told = traces.facts(trace)
+    for entry, facts in zip(trace.timeline, told["timeline"], strict=True):
+        for name in facts.keys() & {"reason", "error"}:
+            facts[name] = beginning(redactor, facts[name], _WHY_CHARS)
+        if isinstance(entry, ToolUse):
+            facts |= {name: _cut(text, redactor) for name, text in calls.get(entry.id, {}).items()}
+    for one in told["tries"]:
+        one["why"] = no_answer_because(one["error"])
+    told["prompt"] = [beginning(redactor, text, _PROMPT_CHARS) for text in prompt]
+    told["said"] = [_cut(text, redactor) for text in said]
+    return told
+
+
+def _cut(kept: Kept, redactor: Redactor) -> Facts:
+    text, chars = kept
+    return {"text": beginning(redactor, text, _TEXT_CHARS), "chars": chars}
+
 
 _DAYS = 30
 _RANGE = (
@@ -76,7 +236,7 @@ class _Room:
         named, days = self._wanted(asked)
         unpriced: Facts = {}
         async with self.shown.snapshot() as snapshot:
-            found = await snapshot.ask(usage_days.asked(days))
+            found = await snapshot.ask(usage_report.asked(days))
             if any(one.unpriced for one in found):
                 for name, query in usage_report.unpriced(days).items():
                     unpriced[name] = await snapshot.ask(query)
@@ -89,10 +249,10 @@ class _Room:
         zone = self.shown.zone()
         days = moments(date.fromisoformat(first), date.fromisoformat(last), zone)
         async with self.shown.snapshot() as snapshot:
-            sums = await snapshot.ask(turn_sums.sums(*days))
-            slowest = await snapshot.ask(turn_lines.slowest(*days, _SLOWEST))
-            tries = await snapshot.ask(turn_sums.failed_tries(*days))
-            refused = await snapshot.ask(turn_sums.refused_calls(*days))
+            sums = await snapshot.ask(turn_reports.sums(*days))
+            slowest = await snapshot.ask(turn_reports.slowest(*days, _SLOWEST))
+            tries = await snapshot.ask(turn_reports.failed_tries(*days))
+            refused = await snapshot.ask(turn_reports.refused_calls(*days))
         return {
             **named,
             **sums,

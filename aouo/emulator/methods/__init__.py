@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from aouo.emulator.methods import bot, chats, editing, reactions, sending, topics
-from aouo.emulator.parameters import Parameters
+from aouo.emulator.files import Parameters
+from aouo.emulator.methods import bot, editing, sending
 from aouo.emulator.world import World
 
 Handler: TypeAlias = Callable[[World, Parameters, float], Any]
@@ -24,11 +24,11 @@ METHODS: Mapping[str, Handler] = {
         bot.get_my_commands,
         bot.delete_my_commands,
         bot.get_file,
-        chats.get_chat,
-        chats.get_chat_member,
-        chats.get_chat_administrators,
-        chats.get_chat_member_count,
-        chats.leave_chat,
+        bot.get_chat,
+        bot.get_chat_member,
+        bot.get_chat_administrators,
+        bot.get_chat_member_count,
+        bot.leave_chat,
         sending.send_message,
         sending.send_media_group,
         sending.send_chat_action,
@@ -38,12 +38,12 @@ METHODS: Mapping[str, Handler] = {
         editing.edit_message_reply_markup,
         editing.delete_message,
         editing.delete_messages,
-        reactions.answer_callback_query,
-        reactions.set_message_reaction,
-        topics.create_forum_topic,
-        topics.edit_forum_topic,
-        topics.close_forum_topic,
-        topics.reopen_forum_topic,
-        topics.delete_forum_topic,
+        editing.answer_callback_query,
+        editing.set_message_reaction,
+        bot.create_forum_topic,
+        bot.edit_forum_topic,
+        bot.close_forum_topic,
+        bot.reopen_forum_topic,
+        bot.delete_forum_topic,
     )
 } | {f"send{kind}": partial(sending.send_file, kind=kind) for kind in sending.KINDS}

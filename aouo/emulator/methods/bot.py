@@ -1,15 +1,20 @@
-"""Methods about the bot itself: who it is, its commands, its webhook, its files."""
+"""Methods about the bot itself, its chats and their topics; changes of membership."""
+
+from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from aouo.emulator.files import file_json
-from aouo.emulator.jsons import JsonObject
-from aouo.emulator.parameters import Parameters
-from aouo.emulator.refusal import bad_request
-from aouo.emulator.world import World
+from aouo.emulator.chats import ICON_COLORS, Chat, Membership, Message
+from aouo.emulator.description import JsonObject
+from aouo.emulator.faults import bad_request
+from aouo.emulator.files import Parameters, file_json
+from aouo.emulator.objects import message_json
+from aouo.emulator.world import World, add_topic
 
 MAX_COMMANDS = 100
 MAX_COMMANDS_BYTES = 7_987  # "about 7.8 KB": reported, not documented
@@ -122,3 +127,239 @@ def _check_url(url: str) -> None:
 def _scope(params: Parameters) -> tuple[str, str]:
     scope = params.object("scope") or {"type": "default"}
     return json.dumps(scope, sort_keys=True), params.text("language_code")
+
+
+_GIFTS = [
+    "unlimited_gifts",
+    "limited_gifts",
+    "unique_gifts",
+    "premium_subscription",
+    "gifts_from_channels",
+]
+
+
+def get_chat(world: World, params: Parameters, now: float) -> Any:
+    chat = world.chat_of(params.values["chat_id"])
+    return chat.as_json() | {
+        "accent_color_id": abs(chat.id) % 7,
+        "max_reaction_count": 11,
+        "accepted_gift_types": dict.fromkeys(_GIFTS, False),
+    }
+
+
+def get_chat_member(world: World, params: Parameters, now: float) -> Any:
+    chat = world.chat_of(params.values["chat_id"])
+    person_id = params.integer("user_id")
+    if person_id not in world.people:
+        raise bad_request("PARTICIPANT_ID_INVALID")
+    return chat.membership(person_id).as_json(world.person(person_id))
+
+
+def get_chat_administrators(world: World, params: Parameters, now: float) -> Any:
+    chat = world.chat_of(params.values["chat_id"])
+    if chat.kind == "private":
+        raise bad_request("there are no administrators in the private chat")
+    return [
+        member.as_json(world.person(person_id))
+        for person_id, member in chat.members.items()
+        if member.privileged and person_id != world.bot.id
+    ]
+
+
+def get_chat_member_count(world: World, params: Parameters, now: float) -> int:
+    chat = world.chat_of(params.values["chat_id"])
+    return sum(1 for member in chat.members.values() if member.present)
+
+
+def leave_chat(world: World, params: Parameters, now: float) -> bool:
+    chat = world.chat_for_send(params.values["chat_id"])
+    chat.members[world.bot.id] = Membership("left")
+    return True
+
+
+MAX_NAME = 128
+
+
+def create_forum_topic(world: World, params: Parameters, now: float) -> Any:
+    chat = _forum(world, params, "create")
+    name = params.text("name").strip()
+    color = params.integer("icon_color", ICON_COLORS[0])
+    if not 1 <= len(name) <= MAX_NAME:
+        raise bad_request("topic name must be 1-128 characters long")
+    if color not in ICON_COLORS:
+        raise bad_request("invalid forum topic icon color specified")
+    topic = add_topic(chat, world.bot.id, name, color, int(now))
+    announce(world, chat, chat.messages[topic.id])
+    return topic.as_json()
+
+
+def edit_forum_topic(world: World, params: Parameters, now: float) -> bool:
+    chat = _forum(world, params, "edit")
+    name = params.text("name").strip()
+    rename_topic(world, chat, world.bot.id, params.integer("message_thread_id"), name, now)
+    return True
+
+
+def close_forum_topic(world: World, params: Parameters, now: float) -> bool:
+    return _set_closed(world, params, now, closed=True)
+
+
+def reopen_forum_topic(world: World, params: Parameters, now: float) -> bool:
+    return _set_closed(world, params, now, closed=False)
+
+
+def delete_forum_topic(world: World, params: Parameters, now: float) -> bool:
+    chat = _forum(world, params, "delete")
+    delete_topic(chat, params.integer("message_thread_id"))
+    return True
+
+
+def rename_topic(
+    world: World, chat: Chat, actor_id: int, thread_id: int, name: str, now: float
+) -> Message:
+    """Rename a topic and tell the chat."""
+    topic = chat.topic(thread_id)
+    if name == topic.name or not name:
+        raise bad_request("TOPIC_NOT_MODIFIED")
+    if len(name) > MAX_NAME:
+        raise bad_request("topic name must be 1-128 characters long")
+    chat.topics[thread_id] = replace(topic, name=name)
+    return service(world, chat, actor_id, now, thread_id, {"forum_topic_edited": {"name": name}})
+
+
+def set_topic_closed(
+    world: World, chat: Chat, actor_id: int, thread_id: int, now: float, *, closed: bool
+) -> Message:
+    """Close or reopen a topic and tell the chat."""
+    chat.close_topic(thread_id, closed=closed)
+    kind = "forum_topic_closed" if closed else "forum_topic_reopened"
+    return service(world, chat, actor_id, now, thread_id, {kind: {}})
+
+
+def delete_topic(chat: Chat, thread_id: int) -> None:
+    """Delete a topic with its messages; no update reports it."""
+    chat.topic(thread_id)
+    del chat.topics[thread_id]
+    for message in list(chat.in_thread(thread_id)):
+        del chat.messages[message.id]
+
+
+def service(
+    world: World,
+    chat: Chat,
+    actor_id: int,
+    now: float,
+    thread_id: int | None,
+    fields: JsonObject,
+) -> Message:
+    """Store and deliver a service message, also to the bot that caused it."""
+    message = chat.keep(
+        Message(
+            id=next(chat.ids),
+            chat_id=chat.id,
+            sender_id=actor_id,
+            date=int(now),
+            thread_id=thread_id,
+            service=fields,
+        )
+    )
+    announce(world, chat, message)
+    return message
+
+
+def announce(world: World, chat: Chat, message: Message) -> None:
+    """Deliver a service message to the bot if it is in the chat."""
+    if world.bot_status(chat).present:
+        world.updates.push("message", message_json(world, message))
+
+
+def _set_closed(world: World, params: Parameters, now: float, *, closed: bool) -> bool:
+    chat = _forum(world, params, "close" if closed else "reopen")
+    thread_id = params.integer("message_thread_id")
+    set_topic_closed(world, chat, world.bot.id, thread_id, now, closed=closed)
+    return True
+
+
+def _forum(world: World, params: Parameters, verb: str) -> Chat:
+    chat = world.chat_for_send(params.values["chat_id"])
+    if not chat.is_forum:
+        private = chat.kind == "private" and verb == "create"
+        raise bad_request("BOT_FORUM_CREATE_FORBIDDEN" if private else "the chat is not a forum")
+    mine = world.bot_status(chat)
+    if chat.kind != "private" and not (mine.privileged and mine.manages_topics):
+        raise bad_request(f"not enough rights to {verb} a topic")
+    return chat
+
+
+def join(world: World, now: float, *, user: int, chat: int) -> None:
+    """Let a person join; the bot sees the service message."""
+    place = world.chats[chat]
+    _change(world, now, place, user, user, Membership("member"))
+    fields: JsonObject = {"new_chat_members": [world.person(user).as_json()]}
+    service(world, place, user, now, None, fields)
+
+
+def leave(world: World, now: float, *, user: int, chat: int) -> None:
+    """Let a person leave."""
+    place = world.chats[chat]
+    _change(world, now, place, user, user, Membership("left"))
+    service(world, place, user, now, None, {"left_chat_member": world.person(user).as_json()})
+
+
+def block(world: World, now: float, *, user: int) -> None:
+    """Block the bot in a person's private chat."""
+    set_bot_status(world, now, user=user, chat=user, status=Membership("kicked"))
+
+
+def unblock(world: World, now: float, *, user: int) -> None:
+    """Unblock the bot in a person's private chat; nothing happens if it was not blocked."""
+    if world.bot_status(world.chats[user]).status == "kicked":
+        set_bot_status(world, now, user=user, chat=user, status=Membership("member"))
+
+
+def set_bot_status(world: World, now: float, *, user: int, chat: int, status: Membership) -> None:
+    """Add, promote, demote or remove the bot as a person."""
+    _change(world, now, world.chats[chat], user, world.bot.id, status)
+
+
+def upgrade(world: World, now: float, *, user: int, chat: int) -> Chat:
+    """Make a basic group a supergroup: both get a service message, and the old id is refused."""
+    old = world.chats[chat]
+    if old.kind != "group" or old.migrated_to is not None:
+        raise bad_request("only a basic group can be upgraded")
+    new = world.add_chat("supergroup", old.title)
+    new.members = dict(old.members)
+    new.ids = count(1)
+    service(world, old, user, now, None, {"migrate_to_chat_id": new.id})
+    service(world, new, user, now, None, {"migrate_from_chat_id": old.id})
+    old.migrated_to = new.id
+    return new
+
+
+def welcome_bot(world: World, chat: Chat, creator_id: int, now: float) -> None:
+    """Send the updates that tell the bot of a new group with it."""
+    _change(world, now, chat, creator_id, world.bot.id, Membership("member"))
+    kind = "group_chat_created" if chat.kind == "group" else "supergroup_chat_created"
+    service(world, chat, creator_id, now, None, {kind: True})
+
+
+def tell_topic_created(world: World, chat: Chat, thread_id: int) -> None:
+    """Deliver the service message of a topic that a person created."""
+    announce(world, chat, chat.messages[thread_id])
+
+
+def _change(
+    world: World, now: float, chat: Chat, actor_id: int, person_id: int, new: Membership
+) -> None:
+    old = chat.membership(person_id)
+    person = world.person(person_id)
+    chat.members[person_id] = new
+    kind = "my_chat_member" if person_id == world.bot.id else "chat_member"
+    update: JsonObject = {
+        "chat": chat.as_json(),
+        "from": world.person(actor_id).as_json(),
+        "date": int(now),
+        "old_chat_member": old.as_json(person),
+        "new_chat_member": new.as_json(person),
+    }
+    world.updates.push(kind, update)

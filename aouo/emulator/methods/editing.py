@@ -1,17 +1,20 @@
-"""Methods that change or remove a message."""
+"""Methods that change or remove a message, or answer what a person did."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from aouo.emulator.chats import Chat
-from aouo.emulator.keyboard import inline_keyboard
-from aouo.emulator.messages import Message
+from aouo.emulator.chats import Chat, Message
+from aouo.emulator.description import JsonObject, api_types
+from aouo.emulator.faults import bad_request
+from aouo.emulator.files import Parameters
 from aouo.emulator.methods.sending import body_text, caption_text
-from aouo.emulator.objects import message_json
-from aouo.emulator.parameters import Parameters
-from aouo.emulator.refusal import bad_request
-from aouo.emulator.world import World
+from aouo.emulator.objects import inline_keyboard, message_json
+from aouo.emulator.world import CALLBACK_DEADLINE_S, World
 
 DELETABLE_S = 48 * 3600  # in private chats and basic groups
 _SAME = (
@@ -95,3 +98,42 @@ def _check_deletable(world: World, chat: Chat, message: Message, now: float) -> 
     own = message.sender_id == world.bot.id
     if chat.kind != "private" and not own and not world.bot_status(chat).privileged:
         raise bad_request("message can't be deleted")
+
+
+MAX_ANSWER = 200
+_TOO_OLD = "query is too old and response timeout expired or query ID is invalid"
+
+
+def answer_callback_query(world: World, params: Parameters, now: float) -> bool:
+    if len(params.text("text")) > MAX_ANSWER:
+        raise bad_request("MESSAGE_TOO_LONG")
+    query_id = params.text("callback_query_id")
+    if query_id not in world.tapped_at or query_id in world.tap_answers:
+        raise bad_request(_TOO_OLD)
+    if now - world.tapped_at[query_id] > CALLBACK_DEADLINE_S:
+        raise bad_request(_TOO_OLD)
+    answer: JsonObject = {"text": params.text("text"), "show_alert": params.flag("show_alert")}
+    if params.text("url"):
+        answer["url"] = params.text("url")
+    world.tap_answers[query_id] = answer
+    return True
+
+
+def set_message_reaction(world: World, params: Parameters, now: float) -> bool:
+    """Set the bot's reaction, one at most; an empty list removes it."""
+    chat = world.chat_for_send(params.values["chat_id"])
+    message = chat.message(params.integer("message_id"), "message to react not found")
+    given = params.objects("reaction")
+    chosen = tuple(str(item.get("emoji", "")) for item in given)
+    if len(chosen) > 1 or not set(chosen) <= allowed_reactions():
+        raise bad_request("REACTION_INVALID")
+    reactions = dict(message.reactions) | {world.bot.id: chosen}
+    chat.keep(replace(message, reactions={who: one for who, one in reactions.items() if one}))
+    return True
+
+
+@cache
+def allowed_reactions() -> frozenset[str]:
+    """Return the emoji that the description lists."""
+    text = api_types()["ReactionTypeEmoji"].fields["emoji"].text
+    return frozenset(re.findall(r'"([^"]+)"', text))

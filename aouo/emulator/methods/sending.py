@@ -3,15 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from aouo.emulator.entities import Formatted, formatted
-from aouo.emulator.files import attach
-from aouo.emulator.jsons import JsonObject
-from aouo.emulator.keyboard import inline_keyboard
-from aouo.emulator.messages import Attachment, MediaKind, Message
-from aouo.emulator.objects import message_json
-from aouo.emulator.parameters import Parameters
-from aouo.emulator.refusal import bad_request
-from aouo.emulator.text import utf16_length
+from aouo.emulator.chats import Attachment, MediaKind, Message
+from aouo.emulator.description import JsonObject
+from aouo.emulator.entities import Formatted, formatted, utf16_length
+from aouo.emulator.faults import bad_request
+from aouo.emulator.files import Parameters, attach
+from aouo.emulator.objects import inline_keyboard, message_json
 from aouo.emulator.world import DRAFT_S, TYPING_S, Shown, World
 
 MAX_TEXT = 4096  # UTF-16 units: the stricter of the two readings of Telegram's limit

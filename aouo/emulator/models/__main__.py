@@ -10,10 +10,9 @@ import signal
 import sys
 from typing import Any
 
-from aouo.emulator.models.loading import names, profile
-from aouo.emulator.models.people import says_back
-from aouo.emulator.models.replies import CallPart, Reply, Says
+from aouo.emulator.models.profile import names, profile
 from aouo.emulator.models.service import KEY, ModelService
+from aouo.emulator.models.telling import CallPart, Reply, Says, says_back
 from aouo.facts.errors import SetupError
 
 CANNOT_START = 3

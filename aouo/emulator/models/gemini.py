@@ -7,7 +7,7 @@ import json
 from aouo.emulator.models.asked import Asked
 from aouo.emulator.models.memory import Issued
 from aouo.emulator.models.profile import Body, Stream
-from aouo.emulator.models.replies import Answer, split
+from aouo.emulator.models.telling import Answer, split
 
 
 def pieces(answer: Answer, _asked: Asked, stream: Stream) -> list[bytes]:

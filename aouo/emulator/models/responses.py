@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from aouo.emulator.models.asked import Asked
 from aouo.emulator.models.memory import Issued
 from aouo.emulator.models.profile import Body, Stream
-from aouo.emulator.models.replies import Answer, split
+from aouo.emulator.models.telling import Answer, split
 
 _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete (openai SDK 3.54, `Response.incomplete_details`)."""

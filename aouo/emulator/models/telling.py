@@ -1,26 +1,176 @@
-"""Takes the replies that a service shall give, and records what it was asked."""
+"""Takes the replies that a service shall give, or makes them; records what it was asked."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections import Counter, deque
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from aouo.emulator.models.asked import Asked
+from aouo.emulator.models.asked import Asked, File
 from aouo.emulator.models.judging import Refused
 from aouo.emulator.models.profile import SOUNDS, Body, Profile
-from aouo.emulator.models.replies import (
-    Answer,
-    CallPart,
-    Fails,
-    Meets,
-    Raw,
-    Reply,
-    Says,
-    Script,
-)
-from aouo.emulator.models.sound import File
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """One tool call of a reply; `arguments` as a str are sent unchanged, even if broken."""
+
+    tool: str
+    arguments: Mapping[str, Any] | str = field(default_factory=dict[str, Any])
+    id: str = ""
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+    @property
+    def value(self) -> Any:
+        """The arguments as a value; {} if they are broken."""
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A streamed answer: thoughts, text in pieces, calls, a finish reason and the usage.
+
+    Without `thoughts` a thinking model sends some of its own. `cut_after` breaks the connection
+    after so many chunks; `stall_after` waits there until the service's `release` is set.
+    """
+
+    text: str = ""
+    calls: tuple[CallPart, ...] = ()
+    chunks: int = 1
+    usage: tuple[int, int, int] | None = None
+    """Prompt, cached and completion tokens to report; None = as counted."""
+    reason: str = ""
+    thoughts: str = ""
+    signature: str = ""
+    """The signature that a client must send back, "" = the service's own if it thinks."""
+    reasoning_tokens: int = 0
+    cut_after: int | None = None
+    stall_after: int | tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """An answer with an HTTP status; a body that is no str is sent as JSON."""
+
+    status: int
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Exactly these bytes, in these pieces."""
+
+    pieces: tuple[bytes, ...]
+    status: int = 200
+    content_type: str = "text/event-stream"
+    encoding: str = ""
+    cut: bool = False
+    """Break the connection at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meets:
+    """One of the profile's troubles, by name."""
+
+    trouble: str
+
+
+Reply: TypeAlias = Says | Fails | Raw | Meets
+Script: TypeAlias = Callable[[Asked], Reply | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply ready to be sent: with ids of calls, thoughts, and counted tokens.
+
+    `cached_tokens` are part of `prompt_tokens`, `thought_tokens` of `said_tokens`.
+    """
+
+    id: str
+    model: str
+    text: str
+    calls: tuple[CallPart, ...]
+    thoughts: str
+    signature: str
+    reason: str
+    chunks: int
+    prompt_tokens: int
+    cached_tokens: int
+    said_tokens: int
+    thought_tokens: int
+
+
+def split(text: str, pieces: int) -> list[str]:
+    """Return `text` in at most so many pieces of similar length; [] for no text."""
+    size = max(1, -(-len(text) // max(1, pieces)))
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+_CALL = re.compile(r"^call\s+(\S+)\s*(\{.*\})?\s*\Z", re.MULTILINE | re.DOTALL)
+_TROUBLE = re.compile(r"^trouble(?:\s+(\S+))?\s*\Z", re.MULTILINE)
+_CONTEXT = re.compile(r"\A\[.*?\]\s*", re.DOTALL)
+"""The runtime's context before a person's words, in brackets: time, chat and the like."""
+_QUOTED_CHARS = 600
+
+
+def note(profile: Profile) -> str:
+    """Return the note for people at the start."""
+    return (
+        f"No model answers here: the rules are those of {profile.title}, what you write is said "
+        "back. `call NAME {…}` calls a tool, `trouble NAME` makes the next request fail."
+    )
+
+
+def says_back(profile: Profile) -> Callable[[Asked], Reply]:
+    """Return the script of a service that people write to."""
+    trouble = ""  # that the next request meets
+
+    def reply(asked: Asked) -> Reply:
+        nonlocal trouble
+        name, trouble = trouble, ""
+        if name:
+            return Meets(name)
+        if asked.entries[-1].role == "tool":
+            return Says(f"The tool answered: {_result(asked)}")
+        words = _CONTEXT.sub("", asked.words)
+        if found := _CALL.search(words):
+            return _call(asked, found[1], found[2] or "{}")
+        if not (found := _TROUBLE.search(words)):
+            return Says(f"(No model is here.) You said: {words[-_QUOTED_CHARS:]}")
+        if (name := found[1] or "") not in profile.troubles:
+            known = ", ".join(sorted(profile.troubles))
+            return Says(f"{profile.title} knows these troubles: {known}.")
+        trouble = name
+        return Says(f"The next request meets the trouble {name}.")
+
+    return reply
+
+
+def _call(asked: Asked, tool: str, arguments: str) -> Says:
+    if tool not in asked.tools:
+        shown = ", ".join(asked.tools) or "none"
+        return Says(f"There is no tool {tool} here; there are: {shown}.")
+    return Says(calls=(CallPart(tool, arguments),))
+
+
+def _result(asked: Asked) -> str:
+    last = asked.entries[-1]
+    said = last.text or str(last.raw.get("output") or last.raw.get("parts") or "")
+    return said[:_QUOTED_CHARS]
+
 
 _FIGURES = ("requests", "refused", "answers", "prompt_tokens", "cached_tokens")
 

@@ -1,7 +1,9 @@
-"""Begins a turn in one transaction: binds the route, chooses the session, stores the words."""
+"""Begins a turn in one transaction: its words, route and session; what is off the record."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import cast
 
@@ -9,18 +11,113 @@ from aouo.facts.commands import Carried, TurnHints
 from aouo.facts.errors import NothingToRetry, TooLate
 from aouo.facts.events import Button, Triggered
 from aouo.facts.ids import SessionKind
-from aouo.facts.origins import TRIGGERS
+from aouo.facts.people import TRIGGERS
+from aouo.facts.ports import ChatModel, Rendered
+from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.facts.work import Delivery, Facts, Job, OpenTurn
-from aouo.flow.handlers import reacting
-from aouo.flow.handlers.onboarding import chosen, skill_of
-from aouo.outbound import choices
-from aouo.routing.decisions import RunTurn
-from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns
+from aouo.flow.answering.reporting import Bringing
+from aouo.flow.generations import Generation
+from aouo.flow.handlers import editing
+from aouo.flow.handlers.installing import chosen, skill_of
+from aouo.flow.intake import Audience, Intake, has_files
+from aouo.flow.media import openers_of
+from aouo.flow.replies import Replies
+from aouo.outbound import payloads
+from aouo.queue.decide import RunTurn
+from aouo.queue.running import Running, StopReason
+from aouo.store import contents, deliveries, jobs, routes, sessions, turns
+from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Resolved
-from aouo.store.tenants import tenant_of
 from aouo.words import sentences
 from aouo.words.catalogue import say
+
+MESSAGES_MAX = 40
+
+
+class OtrMemory:
+    """Session → what its last turns said off the record; the first one on the record ends it."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, list[Message]] = {}
+
+    def of(self, facts: Facts) -> Sequence[Message]:
+        if not facts.off_record:
+            self._said.pop(facts.session_id, None)
+        return tuple(self._said.get(facts.session_id, ()))
+
+    def add(self, facts: Facts, said: str, answer: str) -> None:
+        """Remember one answered turn, if it was off the record."""
+        if facts.off_record:
+            kept = self._said.setdefault(facts.session_id, [])
+            kept += (UserSaid(said), AssistantSaid(answer))
+            del kept[:-MESSAGES_MAX]
+
+
+_MISSED = "a file could not be taken in"
+_READS_NO_SKILLS = "the model reads no skills"
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Words:
+    """Takes in what turns are to answer."""
+
+    replies: Replies
+    running: Running
+    intake: Intake
+    bringing: Bringing
+
+    async def taken_in(
+        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
+    ) -> RunTurn | None:
+        """What the turn is to answer; None = there will be no turn, and the job is settled or
+        given back."""
+        if wanted.skill and model.brief:
+            said = say("messages.no-skills", skill=wanted.skill.rpartition(":")[2])
+            return await self._give_up(job, said, _READS_NO_SKILLS)
+        if has_files(job) and not wanted.again:
+            return await self._with_files(job, wanted, model, generation)
+        if not wanted.said.strip() and not wanted.again:
+            if job.isolated:
+                return await self._give_up(job, say("turns.empty-message"), "")
+            await self.replies.answer(job, say("turns.empty-message"))
+            return None
+        return wanted
+
+    async def _with_files(
+        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
+    ) -> RunTurn | None:
+        permitted = generation.permitted(wanted.pack)
+        allowed = generation.registry.allowed(permitted, generation.enabled, wanted.pack)
+        openers = openers_of(allowed, off_record=job.off_record or wanted.off_record)
+        audience = Audience(model, wanted.pack, openers, generation)
+        limit_s = generation.advanced.turn_timeout_s
+        try:
+            taken = await self.running.run(
+                job.id, limit_s, lambda: self.intake.take_in(job, wanted.said, audience)
+            )
+        except asyncio.CancelledError:
+            await self.replies.give_back(job)
+            raise
+        match taken:
+            case str():
+                return replace(wanted, said=taken)
+            case StopReason.TIMEOUT:
+                return await self._give_up(job, say("media.took-too-long"), _MISSED)
+            case StopReason():
+                await self.replies.end_early(job, taken)
+                if taken is not StopReason.SHUTDOWN:
+                    self.intake.forget(job)
+                return None
+            case said:
+                return await self._give_up(job, said, _MISSED)
+
+    async def _give_up(self, job: Job, said: Rendered, why: str) -> None:
+        if job.isolated:
+            await self.bringing.give_up(job, said.text)
+            return
+        await self.replies.give_up(job, said, state="done", why=why)
+        self.intake.forget(job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +173,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     )
     live, newest = deliveries.live_of(tx, turn.id), deliveries.newest_said(tx, turn.id)
     facts = facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id))
-    first = turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, facts.tenant)
+    first = turn.skill == skill_of(turn.pack) and routes.is_onboarding(tx, turn.pack, facts.tenant)
     return Begun(
         replace(facts, onboarding=first),
         resumed=row if row.state == "queued" else None,
@@ -127,7 +224,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
     said, carried = wanted.said, None
     if wanted.again:
         before = turns.newest_closed(tx, session.id, inbound.person.id)
-        media.lend(tx, before, job.id)
+        contents.lend_files(tx, before, job.id)
         carried = _carried_on(tx, job, before)
         said = turns.take_back(tx, before, sentences.taken_back_in_history, now)
         if not said:
@@ -139,7 +236,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
             tx, wanted.pack, tenant, session.id, skill, now, asked=bool(wanted.skill)
         )
     if not off_record and not wanted.again:
-        said = "\n".join((*reacting.untold(tx, inbound, session.id), said))
+        said = "\n".join((*editing.untold(tx, inbound, session.id), said))
     turn = turns.open_turn(
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
@@ -182,7 +279,7 @@ def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
         return None
     if deliveries.menu_pack(tx, inbound.address, inbound.message_id):
         return None  # a menu stays, and may be tapped again
-    shown = choices.chosen(row.message, inbound.content.label)
+    shown = payloads.chosen(row.message, inbound.content.label)
     return deliveries.add(
         tx,
         inbound.address,

@@ -8,51 +8,50 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from aouo.commands.post_actions import PostActions
-from aouo.facts.accounts import Refusal
+from aouo.agent.calls import record_all
+from aouo.agent.context import Abort, Ack, Ending, Facts, Nack, TurnContext
+from aouo.agent.pipelines import settle
 from aouo.facts.address import Lane
 from aouo.facts.errors import PostActionFailed, ProviderError, StopAsked
 from aouo.facts.ports import Clock, Rendered, iso, stamp
+from aouo.facts.records import Refusal
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job
-from aouo.flow.answering.bringing import Bringing
+from aouo.flow import waiting
+from aouo.flow.answering.begin import OtrMemory
 from aouo.flow.answering.compacting import answered_in
-from aouo.flow.answering.otr_memory import OtrMemory
-from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
+from aouo.flow.answering.reporting import Bringing, log_failure, said_by_person, status_of, tell
 from aouo.flow.answering.turns import Turn
-from aouo.flow.generation import Generation
-from aouo.flow.handlers.budget_refusals import Ask, BudgetRefusals, refusal_by
+from aouo.flow.commands.registry import PostActions
+from aouo.flow.generations import Generation
 from aouo.flow.handlers.editing import offer_untold
-from aouo.flow.questions import settled_cards
-from aouo.outbound.answers import is_among, messages_of_answer
+from aouo.flow.handlers.gates import Ask, BudgetRefusals, refusal_by
 from aouo.outbound.clean import without_secrets
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, taken_away
-from aouo.plumbing.bus import Bus
+from aouo.outbound.payloads import is_among, messages_of_answer
+from aouo.plumbing.parts import Bus
 from aouo.queue.running import StopReason
+from aouo.schedules.journaling import GAP
+from aouo.schedules.ticking import RunEnd
 from aouo.store import (
     audit,
-    budgets,
+    contents,
     deliveries,
     gates,
     jobs,
     journal,
     off_record,
-    onboarding,
-    prompts,
-    report_parts,
+    rendered,
+    routes,
     sessions,
     traces,
     turns,
+    usage,
 )
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
-from aouo.triggers.journaling import GAP
-from aouo.triggers.runs import RunEnd
-from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
-from aouo.turn.journal import record_all
-from aouo.turn.pipelines import settle
-from aouo.words import menus, sentences, summaries
+from aouo.words import conversations, sentences
 from aouo.words.catalogue import say, text
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
@@ -132,7 +131,7 @@ class Commit:
                     turns.cut_off(tx, call.id, now)
                 line = _line_of(ended)(turns.effects(tx, row.id))
                 turns.close_without_answer(tx, row, _status_of(ended), line, now)
-            spoke = report_parts.any_of(tx, row.id)
+            spoke = rendered.any_parts(tx, row.id)
             end = _run_end(turn, ended, spoke=spoke)
             if lane := self.bringing.settle(tx, turn.job, end, now):
                 lanes.append(lane)
@@ -163,8 +162,8 @@ class Commit:
             rows = self._also(tx, turn, text, now)
             if answer.shown or _said_already(tx, facts.id, text):
                 return [*_queued(tx, turn, (), filled, now), *rows]
-            skips = facts.onboarding and onboarding.offer(tx, facts.pack, facts.tenant)
-            buttons = menus.skip_introduction() if skips else ()
+            skips = facts.onboarding and routes.offer_onboarding(tx, facts.pack, facts.tenant)
+            buttons = sentences.skip_introduction() if skips else ()
             return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
         return await self._settle(turn, write, unless_stopped=True)
@@ -247,7 +246,7 @@ class Commit:
                     turns.cut_off(tx, call.id, now)
             turns.close_without_answer(tx, row, status, line(turns.effects(tx, row.id)), now)
             if refusal:
-                budgets.refuse(tx, refusal, now)
+                usage.put_refusal(tx, refusal, now)
             kind = "ending" if asked else "reply"
             rows = _queued(tx, turn, messages, last, now, buttons, kind=kind)
             return [*rows, asking(tx, now)] if asking else rows
@@ -267,10 +266,10 @@ class Commit:
                 rows += _made_room(tx, job, ctx, now)
             if not (row.off_record or job.isolated):
                 rows += offer_untold(tx, job, now)
-            rows += settled_cards.close(tx, row.id, now)
+            rows += waiting.close_card(tx, row.id, now)
             audit.close_of_turn(tx, row.id, now)
             sessions.touch(tx, row.session_id, now)
-            prompts.keep(tx, row.id, kept)
+            contents.keep_prompts(tx, row.id, kept)
             traces.record(tx, row.id, ctx.meter.steps, ctx.recording.recorded(tuple(kept)))
             jobs.settle(tx, job, "done", "turn", now)
             if row.off_record:
@@ -376,7 +375,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
     summary = ctx.summarised
     if summary is None:
         return []
-    said = summaries.made_room(summary.messages, summary.id)
+    said = conversations.made_room(summary.messages, summary.id)
     key = f"summary:{summary.id}"
     return [
         deliveries.add(tx, job.inbound.address, "notice", said, now, turn_id=ctx.facts.id, key=key)

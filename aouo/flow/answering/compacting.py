@@ -1,15 +1,16 @@
-"""Obeys `/compact`: summarises the whole session and begins a new one with the summary."""
+"""Summarises a session by `/compact` or near its limit, and goes on in a fresh one."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeAlias
 
 import structlog
 
-from aouo.commands.post_actions import Answered, PostActions
-from aouo.commands.summaries import ROTATE, nothing_to_compact
+from aouo.agent.calls import record_all
+from aouo.agent.compaction import ENTRIES_MAX, KEPT_SHARE, budget_tokens, cut
+from aouo.agent.context import TurnContext
 from aouo.facts.commands import PostAction
 from aouo.facts.errors import (
     PostActionFailed,
@@ -18,25 +19,25 @@ from aouo.facts.errors import (
     RouteRequiredError,
     StopAsked,
 )
-from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
-from aouo.facts.ports import Clock, Rendered
-from aouo.facts.work import Facts, Job, OpenTurn
+from aouo.facts.ports import ChatModel, Clock, Rendered, stamp
+from aouo.facts.records import Draft, HistoryEntry, Reach
+from aouo.facts.work import Delivery, Facts, Job, OpenTurn
 from aouo.flow.answering.begin import facts_of
-from aouo.flow.answering.turns import Turns
-from aouo.flow.files.activity import typing
-from aouo.flow.generation import Generation
-from aouo.flow.generations import Generations
+from aouo.flow.answering.turns import Turn, Turns
+from aouo.flow.commands.builtin import ROTATE, go_on_afresh, nothing_to_compact
+from aouo.flow.commands.registry import Answered, PostActions
+from aouo.flow.generations import Generation, Generations
+from aouo.flow.intake import typing
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
+from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
-from aouo.store import routes, sessions, summaries
+from aouo.store import deliveries, jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
-from aouo.turn.context import TurnContext
-from aouo.turn.journal import record_all
-from aouo.words import summaries as words
+from aouo.words import conversations as words
 from aouo.words.catalogue import say
+from aouo.words.conversations import renewed
 
 log = structlog.get_logger()
 FEWEST_MESSAGES = 4
@@ -123,7 +124,7 @@ class Compacting:
         await self.replies.settle(job, write)
         ctx.spent = []
         log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
-        reach = await self.database.read(lambda tx: summaries.reach(tx, fresh[0]))
+        reach = await self.database.read(lambda tx: sessions.reach_of_summary(tx, fresh[0]))
         if reach.summary and reach.summary.facts:
             await made.compactor.flush(ctx, reach.summary)
 
@@ -171,11 +172,127 @@ def plan_of(tx: Tx, job: Job) -> Plan | None:
         route.active_pack
     ):
         return None
-    reach = summaries.reach(tx, route.session_id)
-    entries = summaries.covered(tx, reach, ENTRIES_MAX)
+    reach = sessions.reach_of_summary(tx, route.session_id)
+    entries = sessions.covered_by_summary(tx, reach, ENTRIES_MAX)
     if len(entries) < FEWEST_MESSAGES:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
     facts = facts_of(tx, job, turn, address.session_key(route.active_pack))
     return facts, reach, tuple(entries)
+
+
+LEAST_TURNS = 20
+"""What goes along word for word takes so small a share of the fresh session, each turn anew."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Renewing:
+    """Compacts the older part of a session into a fresh one; the newest messages go along."""
+
+    database: Database
+    clock: Clock
+    outbox: Outbox
+    replies: Replies
+    turns: Turns
+    running: Running
+
+    async def goes_on(
+        self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
+    ) -> bool:
+        """Renew the session of the turn that is to begin, if it is time to; False: the job was
+        stopped meanwhile, and is settled or given back.
+
+        Whatever keeps it from being renewed is logged, and the session goes on as it is.
+
+        Raises:
+            StopAsked: its person said /stop.
+        """
+        plan = await self._plan(job, wanted, generation, model)
+        if plan is None:
+            return True
+        facts = plan[0]
+        turn = self.turns.open(job, facts, generation, model)
+        draft = await self._drafted(turn, plan)
+        if isinstance(draft, Draft):
+            try:
+                row = await self.database.transact(lambda tx: self._write(tx, turn, draft))
+            except StopAsked:
+                await self._pay(turn)
+                raise
+            self.outbox.put(row)
+            log.info("session_renewed", was=facts.session_id, messages=draft.messages)
+            return True
+        generation.compactor.rest(facts.session_id)
+        await self._pay(turn)
+        if draft is None or draft is StopReason.TIMEOUT:
+            return True
+        await self.replies.end_early(job, draft)
+        return False
+
+    async def _pay(self, turn: Turn) -> None:
+        """What was spent is spent, whatever came of it."""
+        now = stamp(self.clock)
+        await self.database.transact(lambda tx: record_all(tx, turn.ctx.spent, now))
+
+    async def _plan(
+        self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
+    ) -> Plan | None:
+        """What there is to summarise, None = it is not time to, or not the moment."""
+        if model.brief or wanted.fresh or wanted.again or wanted.off_record or job.off_record:
+            return None
+
+        def session_of(tx: Tx) -> str:
+            route = routes.find(tx, job.inbound.address)
+            begun = turns.open_of(tx, job.id) is not None
+            return (
+                "" if begun or not route or route.active_pack != wanted.pack else route.session_id
+            )
+
+        session_id = await self.database.read(session_of)
+        if not session_id or not await generation.quota.is_near_its_cap(session_id):
+            return None
+        if generation.compactor.rests(session_id):
+            return None
+        return await self.database.read(lambda tx: plan_of(tx, job))
+
+    async def _drafted(self, turn: Turn, plan: Plan) -> Draft | StopReason | None:
+        """None = there is no summary."""
+        ctx, job, generation = turn.ctx, turn.job, turn.generation
+        limits, compactor = generation.advanced, generation.compactor
+        facts, reach, entries = plan
+        scale = compactor.estimator.scale(ctx.model.provider, ctx.model.model)
+        keep = min(
+            scale.entries([entry.message for entry in entries]) * KEPT_SHARE,
+            limits.session_tokens_max / LEAST_TURNS,
+        )
+        older, _ = cut(entries, int(keep), scale)
+        budget = budget_tokens(limits.context_window or ctx.model.context_window, 0)
+
+        async def work() -> Draft | None:
+            if not older:
+                return None
+            try:
+                async with typing(self.outbox.action, self.clock, job.inbound.address):
+                    return await compactor.draft(ctx, reach, older, budget, scale)
+            except (ProviderError, Refused, TimeoutError) as error:
+                log.warning("session_not_renewed", session=facts.session_id, error=repr(error))
+                return None
+
+        try:
+            draft = await self.running.run(job.id, limits.turn_timeout_s, work)
+        except asyncio.CancelledError:
+            await self.replies.give_back(job, ctx.spent)
+            raise
+        if isinstance(draft, Draft):
+            return replace(draft, through_message_id=entries[-1].id)
+        return draft
+
+    def _write(self, tx: Tx, turn: Turn, draft: Draft) -> Delivery:
+        job, now = turn.job, stamp(self.clock)
+        jobs.check_claim(tx, job, unless_stopped=True)
+        record_all(tx, turn.ctx.spent, now)
+        _, summary = go_on_afresh(tx, answered_in(turn.ctx, now), draft)
+        said = renewed(draft.messages, summary)
+        key = f"summary:{summary}"
+        return deliveries.add(tx, job.inbound.address, "notice", said, now, key=key)

@@ -7,37 +7,33 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from aouo.agent.calls import Calls, Journal, spent_by
+from aouo.agent.context import PackView, TurnContext
+from aouo.agent.toolbox import Toolbox
+from aouo.agent.tools.registry import ToolContext, prepare
+from aouo.agent.tools.results import NAME as RESULT_READ
 from aouo.facts.address import Lane
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Origin, TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.facts.work import Delivery, Facts, Job
-from aouo.flow.answering.begin import begin
-from aouo.flow.answering.otr_memory import OtrMemory
-from aouo.flow.generation import Generation
-from aouo.flow.handlers.onboarding import may_begin, skill_of
-from aouo.flow.questions.approving import Approving
-from aouo.flow.questions.waiting import PersonWait
+from aouo.flow.answering.begin import OtrMemory, begin
+from aouo.flow.approving import Approving
+from aouo.flow.generations import Generation
+from aouo.flow.handlers.installing import may_begin, skill_of
+from aouo.flow.waiting import PersonWait
 from aouo.guard.action import Action, Outcome
-from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.silent import SilentView
+from aouo.outbound.pages import SilentView
+from aouo.outbound.payloads import Capabilities
 from aouo.packs.load import Pack
-from aouo.packs.memories import targets_of
-from aouo.plumbing.bus import Bus
-from aouo.queue.gates import Waiting
-from aouo.queue.running import Running
-from aouo.routing.decisions import RunTurn
-from aouo.routing.plan import Plan, plan
+from aouo.packs.stores import targets_of
+from aouo.plumbing.parts import Bus
+from aouo.queue.decide import RunTurn
+from aouo.queue.plan import Plan, plan
+from aouo.queue.running import Running, Waiting
 from aouo.store.database import Database
-from aouo.tools.prepare import prepare
-from aouo.tools.registry import ToolContext
-from aouo.tools.results import NAME as RESULT_READ
-from aouo.turn.calls import Calls, spent_by
-from aouo.turn.context import PackView, TurnContext
-from aouo.turn.journal import Journal
-from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()
 _ALL_PARTS = 10_000

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from aouo.agent.spending.money import Paid, lacking
 from aouo.facts.ports import Clock
 from aouo.flow.generations import Generations
-from aouo.outbound.owner_notices import OwnerNotices
+from aouo.outbound.outbox import OwnerNotices
 from aouo.providers.fallback import models_in
 from aouo.providers.known.concerns import Concern, concerns, key_of
-from aouo.providers.known.inquiry import Inquiry
-from aouo.providers.known.knowing import KnownModel, learn
-from aouo.spending.paid import Paid, lacking
+from aouo.providers.known.knowing import Inquiry, KnownModel, learn
 from aouo.words import sentences
 
 log = structlog.get_logger()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import structlog
 
 from aouo.facts.events import Event
-from aouo.plumbing import entry_points
-from aouo.plumbing.bus import Bus
+from aouo.plumbing import resources
+from aouo.plumbing.parts import Bus
 
 log = structlog.get_logger()
 GROUP = "aouo.subscribers"
@@ -32,11 +32,13 @@ def subscribers_of_packages() -> Mapping[str, Subscriber]:
         SetupError: one does not load, or is no `Subscriber`.
     """
     found: dict[str, Subscriber] = {}
-    for entry in entry_points.found(GROUP):
+    for entry in resources.found_entry_points(GROUP):
         what = "subscriber"
-        subscriber: object = entry_points.load(entry, what)
+        subscriber: object = resources.load_entry_point(entry, what)
         if not isinstance(subscriber, Subscriber) or entry.name in found:
-            raise entry_points.failed(entry, what, "is no Subscriber, or its name is taken")
+            raise resources.entry_point_failed(
+                entry, what, "is no Subscriber, or its name is taken"
+            )
         found[entry.name] = subscriber
         log.info("subscriber_added", subscriber=entry.name)
     return found

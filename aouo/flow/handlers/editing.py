@@ -1,28 +1,147 @@
-"""Applies edits: what waits is replaced, a running turn is told, an answer is offered anew."""
+"""Applies edits, reactions and changes of membership: what people do besides writing.
+
+That the jobs of a chat wait, and go on once we are back, is decided where the news is stored.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import structlog
 
-from aouo.facts.events import Album, Attached, Command, Content, Edited, Inbound, Text
+from aouo.agent import history
+from aouo.agent.context import TurnContext
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import RecipientGone
+from aouo.facts.events import (
+    Album,
+    Attached,
+    Command,
+    Content,
+    Edited,
+    Inbound,
+    Intruder,
+    Migrated,
+    Reacted,
+    Standing,
+    Text,
+)
+from aouo.facts.ids import SessionId
 from aouo.facts.ports import ButtonSpec, Clock, stamp
 from aouo.facts.taps import Tap, encode
 from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
-from aouo.flow.replies import Replies
+from aouo.flow.replies import Replies, Said
 from aouo.outbound.outbox import Outbox
-from aouo.queue import edited
-from aouo.routing import lexer
-from aouo.store import asked as asked_jobs
-from aouo.store import deliveries, edits, jobs, media, off_record, turns
+from aouo.queue import joining, lexer
+from aouo.store import chats, contents, deliveries, edits, gone, jobs, off_record, sessions, turns
+from aouo.store import edits as asked_jobs
 from aouo.store.database import Database, Tx
-from aouo.turn import heard
-from aouo.turn.context import TurnContext
 from aouo.words.catalogue import say, text
+from aouo.words.conversations import own_id
 
 log = structlog.get_logger()
+
+
+async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
+    """Keep it; nothing answers to a reaction by itself."""
+    inbound, now = job.inbound, stamp(clock)
+    reacted = inbound.content
+    assert isinstance(reacted, Reacted)
+
+    def write(tx: Tx) -> bool:
+        jobs.check_claim(tx, job)
+        known, session_id = _session_of(tx, inbound, now)
+        if known:
+            edits.put_reaction(
+                tx,
+                inbound.address,
+                inbound.message_id,
+                inbound.person,
+                reacted.emoji,
+                session_id,
+                now,
+            )
+        jobs.settle(tx, job, "done", "kept" if known else "on a message we do not have", now)
+        return known
+
+    kept = await database.transact(write)
+    log.info("reacted", emoji=reacted.emoji, message_id=inbound.message_id, kept=kept)
+
+
+def _session_of(tx: Tx, inbound: Inbound, now: str) -> tuple[bool, str]:
+    """Whether we have the message, and the session it was said in, "" = in none. A result may be
+    shown before it is history: it counts as said where it is going to be."""
+    if delivery := deliveries.of_message(tx, inbound.address, inbound.message_id):
+        session_id = turns.shown_in(tx, delivery.turn_id)
+        if delivery.turn_id and not (session_id and SessionId.parse(session_id).is_current):
+            pack = turns.pack_of(tx, delivery.turn_id)
+            here = (delivery.address, inbound.chat_kind)
+            session_id = sessions.of_result(tx, *here, pack, now)
+        return True, session_id
+    if found := edits.asked_by(tx, inbound.address, inbound.message_id):
+        return True, turns.session_of_job(tx, found.job_id)
+    return False, ""
+
+
+def untold(tx: Tx, inbound: Inbound, session_id: str) -> list[str]:
+    """What the session's model does not know yet, a line each."""
+    return [
+        history.reacted(
+            "" if inbound.chat_kind == "private" else name, emoji, _text_of(tx, inbound, message_id)
+        )
+        for message_id, name, emoji in edits.tell_reactions(tx, session_id)
+    ]
+
+
+def _text_of(tx: Tx, inbound: Inbound, message_id: int) -> str:
+    if delivery := deliveries.of_message(tx, inbound.address, message_id):
+        return delivery.message.text
+    found = edits.asked_by(tx, inbound.address, message_id)
+    return joining.words_of(found.inbound, message_id) if found else ""
+
+
+async def leave_chat(
+    database: Database, outbox: Outbox, replies: Replies, job: Job, standing: Standing
+) -> None:
+    """Stop the chat's turns and forget what waits to be sent, unless we are back already."""
+    address = job.inbound.address
+    if await database.read(lambda tx: gone.is_closed(tx, address)):
+        await outbox.lose(address, RecipientGone(standing.gone, muted=standing.muted))
+    await replies.done(job, standing.gone)
+
+
+async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, who: Intruder) -> None:
+    """Send this hour's one refusal to a stranger; if it gets lost, nobody is told.
+
+    `let_in` says what the owner runs to let that person in; it goes to the log.
+    """
+    person = job.inbound.person.id
+    cure = {} if who.as_chat else {"let_in": let_in(person)}
+    log.info("tg_auth_denied", person=person, **cure)
+    if who.as_chat:
+        said = say(f"conversations.wrote-as-{who.as_chat}")
+    else:
+        said = own_id(person) if who.asked_id else say("conversations.not-authorized")
+    await replies.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
+
+
+async def move_chat(
+    replies: Replies, moved: Callable[[ConversationAddress, str], None], job: Job, to: Migrated
+) -> None:
+    """Let everything stored follow a group that became a supergroup, in one transaction; `moved`
+    is told the new id once its jobs have changed lanes."""
+    address = job.inbound.address
+
+    def work(tx: Tx, now: str) -> Said:
+        chats.rename_chat(tx, address.platform, address.chat_id, to.new_chat_id)
+        return []
+
+    await replies.settle(job, work, outcome="moved")
+    if address.chat_id != to.new_chat_id:  # both chats are told, and the other one came first
+        log.info("chat_moved", to=to.new_chat_id)
+        moved(address, to.new_chat_id)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -65,7 +184,7 @@ class Editing:
 
         def write(tx: Tx) -> list[str]:
             jobs.check_claim(tx, job)
-            lines = [heard.edited(said) for said, _ in edits.untold(tx, job.id)]
+            lines = [history.edited(said) for said, _ in edits.untold(tx, job.id)]
             for line in lines:
                 turns.record_line(tx, ctx.facts, line, now)
             edits.forget_untold(tx, job.id)
@@ -103,7 +222,7 @@ def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
     """(what was done, the message's job, what there is to show)."""
     inbound = job.inbound
     assert isinstance(inbound.content, Edited)
-    asked = asked_jobs.of(tx, inbound.address, inbound.message_id)
+    asked = asked_jobs.asked_by(tx, inbound.address, inbound.message_id)
     if asked is None or asked.inbound.person.id != inbound.person.id:
         return "a message that we do not have", 0, None
     if asked.inbound.content == Text("") or off_record.is_once(asked.inbound):
@@ -111,20 +230,20 @@ def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
     if asked.inbound.content == Text(""):
         return "words that were not kept", 0, None
     said = _said(inbound.content)
-    new = edited.rewritten(asked.inbound, inbound.message_id, said)
+    new = joining.rewritten(asked.inbound, inbound.message_id, said)
     if new is None:
         return "a kind that stays as it is", 0, None
-    if edited.same(new.content, asked.inbound.content):
+    if joining.same(new.content, asked.inbound.content):
         return "unchanged", 0, None
     if not asked.begun:
-        if edited.files_differ(new.content, asked.inbound.content):
-            media.wipe(tx, asked.job_id)
+        if joining.files_differ(new.content, asked.inbound.content):
+            contents.wipe_files(tx, asked.job_id)
         jobs.rewrite(tx, asked.job_id, new)
         return "replaced before its turn", 0, None
     return _too_late(tx, asked, new, inbound.content.text, now)
 
 
-def _said(new: Edited) -> edited.Said:
+def _said(new: Edited) -> joining.Said:
     command = lexer.command(new.text)
     if new.item:
         return Attached(new.item, new.about, command)
@@ -146,8 +265,8 @@ def _too_late(
         return "a command runs once", 0, None
     if asked.runs:
         jobs.rewrite(tx, asked.job_id, new)
-        if edited.files_differ(asked.inbound.content, new.content):
-            said = f"{said} {heard.OTHER_FILE}".lstrip()
+        if joining.files_differ(asked.inbound.content, new.content):
+            said = f"{said} {history.OTHER_FILE}".lstrip()
         edits.note(tx, asked.job_id, said, new, now)
         return _TOLD, asked.job_id, None
     if not asked.answered:

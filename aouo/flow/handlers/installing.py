@@ -1,4 +1,4 @@
-"""Installs packs by `/install`: from an address or a file, with a card and the owner's yes."""
+"""Installs packs by `/install` with a card and a yes, and begins their first conversation."""
 
 from __future__ import annotations
 
@@ -13,21 +13,78 @@ from aouo.facts.attachments import Attachment
 from aouo.facts.commands import INSTALL
 from aouo.facts.errors import FileNotFetched, PackError
 from aouo.facts.events import Album, Attached
-from aouo.facts.installs import Change
 from aouo.facts.people import Owner
-from aouo.facts.ports import Clock, Fetch, Rendered
+from aouo.facts.ports import ChatModel, Clock, Fetch, Rendered
+from aouo.facts.records import Change
 from aouo.facts.taps import Tap
-from aouo.facts.work import Job
-from aouo.flow.files.activity import typing
-from aouo.flow.replies import Replies
+from aouo.facts.work import Delivery, Job
+from aouo.flow.generations import Generation
+from aouo.flow.intake import typing
+from aouo.flow.replies import Replies, Said
 from aouo.installer import offers
 from aouo.installer.packs import Packs
+from aouo.outbound import payloads
 from aouo.outbound.outbox import Outbox
 from aouo.packs.compare import Difference
-from aouo.triggers.scheduling import Place
-from aouo.words import install as words
+from aouo.schedules.proposals import Place
+from aouo.store import deliveries, routes, turns
+from aouo.store.chats import tenant_of
+from aouo.store.database import Tx
+from aouo.words import permissions as words
 from aouo.words.catalogue import message, say, text
 from aouo.words.packs import install_card
+
+
+def may_begin(pack: str, model: ChatModel, generation: Generation) -> bool:
+    """Whether this pack has a skill for it and this model reads skills."""
+    found = generation.library.get(pack)
+    return found is not None and routes.ONBOARDING_SKILL in found.skills and not model.brief
+
+
+def skill_of(pack: str) -> str:
+    """The qualified name of the skill."""
+    return f"{pack}:{routes.ONBOARDING_SKILL}"
+
+
+def chosen(
+    tx: Tx, pack: str, tenant: str, session_id: str, skill: str, now: str, *, asked: bool
+) -> tuple[str, bool]:
+    """(the turn's skill, whether it is a turn of the first conversation).
+
+    `skill` is the session's, `asked` whether just now; any other skill than ours goes first. One
+    that was begun by its name and is over does not stay.
+    """
+    own = skill_of(pack)
+    if skill not in ("", own):
+        return skill, False
+    if routes.onboarding_step(tx, pack, tenant, session_id, now):
+        return own, True
+    return (own if asked and skill else ""), False
+
+
+async def skip_onboarding(replies: Replies, job: Job) -> None:
+    """Go on without it, as the person wants to; the button goes."""
+    inbound = job.inbound
+
+    def work(tx: Tx, now: str) -> Said:
+        rows: list[Delivery] = []
+        shown = deliveries.of_message(tx, inbound.address, inbound.message_id)
+        pack = turns.pack_of(tx, shown.turn_id) if shown else ""
+        if not pack and (route := routes.find(tx, inbound.address)):
+            pack = route.active_pack
+        skipped = routes.end_onboarding(tx, pack, tenant_of(tx, inbound), "skipped", now)
+        if shown and shown.message.buttons:
+            key = f"skipped:{shown.id}"
+            message = payloads.chosen(shown.message, "")
+            edits = inbound.message_id
+            rows += [
+                deliveries.add(tx, inbound.address, "chosen", message, now, key=key, edits=edits)
+            ]
+        said = say("menus.introduction-skipped" if skipped else "menus.introduction-over")
+        return [said, *rows]
+
+    await replies.settle(job, work)
+
 
 log = structlog.get_logger()
 _OPEN = frozenset(
@@ -71,7 +128,7 @@ class Installing:
             if not source:
                 there = self.replies.library().names
                 bundled = [name for name in self.bundled() if name not in there]
-                await self.replies.answer(job, words.usage(bundled))
+                await self.replies.answer(job, words.install_usage(bundled))
                 return
             lasting = source != str(self._downloaded(job))
             ours = source == str(self.bundled().get(wanted))

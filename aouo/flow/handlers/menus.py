@@ -9,20 +9,20 @@ from dataclasses import dataclass
 
 import structlog
 
-from aouo.commands.builtin import pack_here, pick
-from aouo.commands.registry import CommandCall
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
 from aouo.facts.work import Job
+from aouo.flow.commands.builtin import pack_here, pick
+from aouo.flow.commands.registry import CommandCall
 from aouo.flow.replies import Replies
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
 from aouo.store import deliveries, turns
+from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
-from aouo.store.tenants import tenant_of
-from aouo.words import menus
+from aouo.words import sentences
 from aouo.words.catalogue import say
 
 log = structlog.get_logger()
@@ -59,7 +59,7 @@ class Menus:
         pack = library.get(here)
         if pack is None or not pack.menu:
             gone = isinstance(content, Button)
-            said = say("turns.unknown-button") if gone else menus.none(here)
+            said = say("turns.unknown-button") if gone else sentences.no_menu(here)
             await self.replies.answer(job, said)
             return
         page = next((one for one in pack.menu if not page_id or one.id == page_id), None)
@@ -102,7 +102,7 @@ class Menus:
         lines = await self._lines(pack, page, tenant, pack.said(language, page.row))
         if page.sql and lines == []:
             lines = [said(page.empty)]
-        return menus.page(
+        return sentences.menu_page(
             said(pack.manifest.display_name),
             said(page.title),
             said(page.text),

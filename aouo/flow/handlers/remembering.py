@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from aouo.commands.builtin import pack_here, pick
-from aouo.commands.registry import CommandCall, Result
 from aouo.facts.commands import Words
 from aouo.facts.errors import ToolFailed
-from aouo.facts.history import Cause, Version
 from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.records import Cause, Version
 from aouo.facts.work import Job
+from aouo.flow.commands.builtin import pack_here, pick
+from aouo.flow.commands.registry import CommandCall, Result
 from aouo.flow.replies import Replies
 from aouo.memory.keeping import Keeping
 from aouo.store import memory_versions as versions
+from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
-from aouo.store.tenants import tenant_of
 from aouo.words import memory
 from aouo.words.catalogue import say, text
 

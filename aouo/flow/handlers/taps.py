@@ -1,25 +1,48 @@
-"""Obeys taps on our buttons: one handler for each kind of button."""
+"""Obeys taps on our buttons: one handler for each kind of button, none missing."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
 from aouo.facts.taps import FORMS, Tap
 from aouo.facts.work import Delivery, Job
-from aouo.flow.handlers import onboarding
-from aouo.flow.handlers.answering_gates import Answer
-from aouo.flow.handlers.budget_refusals import BudgetRefusals
+from aouo.flow.handlers import installing as onboarding
 from aouo.flow.handlers.editing import Editing
+from aouo.flow.handlers.gates import Answer, BudgetRefusals
 from aouo.flow.handlers.installing import Installing
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.replies import Replies
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import say, text
+
+C = TypeVar("C")
+Handlers: TypeAlias = Mapping[type, Callable[[Job, Any], Awaitable[None]]]
+"""By the type of a case, what does it and settles its job."""
+
+
+def on(case: type[C], handle: Callable[[Job, C], Awaitable[None]]) -> Handlers:
+    """One row of a table; the type checker sees that the handler takes this case."""
+    return {case: handle}
+
+
+def table(union: object, *rows: Handlers) -> Handlers:
+    """Join the rows to a table of all cases of `union`.
+
+    Raises:
+        ValueError: a case has no handler, or two, or a handler is of no case; found at start.
+    """
+    handlers = {case: handle for row in rows for case, handle in row.items()}
+    wrong = set(get_args(union)) ^ set(handlers)
+    if wrong or len(handlers) != len(rows):
+        named = sorted(case.__name__ for case in wrong) or "one twice"
+        raise ValueError(f"cases without a handler, or handlers without a case: {named}")
+    return handlers
+
 
 Taps: TypeAlias = Mapping[str, Callable[[Job, Tap], Awaitable[None]]]
 """By the name of a row of `facts.taps`, what obeys the tap and settles its job."""
@@ -48,7 +71,7 @@ def taps_of(
         "install_no": installing.decide,
         "again": partial(_show_again, replies, database),
         "digest": partial(_show_kept, replies),
-        "onboarding_skip": lambda job, tap: onboarding.skip(replies, job),
+        "onboarding_skip": lambda job, tap: onboarding.skip_onboarding(replies, job),
         "page": lambda job, tap: menus.open(job, tap.values[0]),
         **dict.fromkeys(("command", "kept", "old"), partial(_explain, replies)),
     }

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from aouo.facts.errors import ToolFailed
-from aouo.packs.data.columns import Column, tables
-from aouo.packs.data.explain import unread
 from aouo.packs.data.opening import open_to_read
-from aouo.packs.data.rows import Cell, shown
+from aouo.packs.data.rows import Cell, Column, shown, tables, unread
 from aouo.packs.data.schema_guard import Guard, TookTooLong, quoted
 
 Bindings: TypeAlias = "tuple[Cell, ...] | dict[str, Cell]"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Literal, TypeAlias
 
 from aouo.facts.errors import PackError
-from aouo.packs.data import sql_functions
+from aouo.packs.data import opening
 
 _Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
 _Judge: TypeAlias = Callable[[int, str | None, str | None, str | None, str | None], int]
@@ -101,7 +101,7 @@ class Guard:
         self._late = False
         self._work_left = 0
         self._left_s = total_s
-        sql_functions.bound(connection, self._look)
+        opening.bound(connection, self._look)
 
     @contextlib.contextmanager
     def allow(self, mode: _Mode, *, hidden: Iterable[str] = ()) -> Generator[None]:

@@ -1,14 +1,24 @@
-"""Cuts a pack's SQL into statements, says which may stand where, and cuts a CREATE TABLE up."""
+"""Reads a pack's `schema.sql`, and tries it in a throw-away database."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
-from aouo.packs.data.schema_guard import SchemaRefused
+from aouo.packs.data.opening import open_database
+from aouo.packs.data.rows import Column, Made, columns, made, tables
+from aouo.packs.data.schema_guard import (
+    SCHEMA_S,
+    TRIAL_S,
+    Guard,
+    SchemaRefused,
+    TookTooLong,
+    quoted,
+)
 
 _MAX_STATEMENTS = 2000
 _SPLIT = re.compile(
@@ -169,3 +179,193 @@ def parts(create: str) -> dict[str, str]:
 def is_column(part: str) -> bool:
     """Whether the name of one of `parts` is that of a column."""
     return bool(part) and part.partition(" ")[0] not in _RULES
+
+
+Extends = Mapping[str, Mapping[str, str]]
+
+_MAX_PAGES = 8192
+_MISSING = re.compile(r"no such (?:table|view|column|index): (?:main\.)?(\S+)")
+_HEAD_WORDS = 8  # CREATE UNIQUE INDEX IF NOT EXISTS main.name
+
+
+@dataclass(slots=True)
+class Trial:
+    """What a schema makes, what is wrong with it, and with the columns that a manifest adds."""
+
+    statements: tuple[Statement, ...] = ()
+    made: tuple[Made, ...] = ()
+    refused: list[SchemaRefused] = field(default_factory=list[SchemaRefused])
+    not_added: dict[str, str] = field(default_factory=dict[str, str])
+    """Table, or table.column, of `extends_columns`, and why."""
+    unmade: set[str] = field(default_factory=set[str])
+    """Words in the heads of statements that failed: what they would have made is among them."""
+
+    @property
+    def tables(self) -> dict[str, tuple[Column, ...]]:
+        """The tables and their columns."""
+        return {each.name: each.columns for each in self.made if each.kind == "table"}
+
+    def makes(self, table: str) -> bool:
+        """Whether the schema makes a table of that name, or would but for its mistakes."""
+        return table.lower() in self.unmade | {name.lower() for name in self.tables}
+
+    def follows(self, message: str) -> bool:
+        """Whether an error only says that what failed before is not there."""
+        found = _MISSING.match(message)
+        return found is not None and found[1].lower() in self.unmade
+
+
+def trial(sql: str, extends: Extends, *, strict: bool = False) -> Trial:
+    """Run every statement of a schema, also after one that fails.
+
+    `strict` has views and triggers used too.
+    """
+    with _tried(sql, extends) as (found, connection, guard):
+        if strict and not found.refused:
+            found.refused += _unusable(connection, guard, found.statements)
+        return found
+
+
+def selected(sql: str, extends: Extends, query: str) -> tuple[str, ...] | None:
+    """Run a query on what a schema makes and return its columns; None = a mistake there hides them.
+
+    Raises:
+        SchemaRefused: the query does not run, or is no SELECT.
+    """
+    with _tried(sql, extends) as (found, connection, guard):
+        try:
+            with guard.allow("read"):
+                cursor = connection.execute(query)
+                return tuple(str(column[0]) for column in cursor.description or ())
+        except TookTooLong as error:
+            raise SchemaRefused("took too long") from error
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            said = guard.refusal or str(error)
+            if found.follows(said):
+                return None
+            raise SchemaRefused(said) from error
+
+
+def run(connection: sqlite3.Connection, guard: Guard, statement: Statement) -> None:
+    """Run one statement of a schema.
+
+    Raises:
+        SchemaRefused: it does not run, or tries what it may not.
+    """
+    statement.check()
+    mode = "seed" if statement.is_seed else "schema"
+    try:
+        with guard.allow("table" if statement.head == "CREATE TABLE" else mode):
+            connection.execute(statement.sql).fetchall()
+    except TookTooLong as error:
+        raise SchemaRefused(f"ran longer than {SCHEMA_S:.0f} s", statement.line) from error
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        said = guard.refusal or str(error)
+        if said.endswith("already exists"):
+            said = f"{said}: it is made twice here; take one away"
+        raise SchemaRefused(said, statement.line) from error
+
+
+def extend(connection: sqlite3.Connection, extends: Extends) -> dict[str, str]:
+    """Add the manifest's `extends_columns`, whose text the manifest has checked.
+
+    Returns:
+        What could not be added, as table.column, and why.
+    """
+    refused: dict[str, str] = {}
+    there = {name: {one.name.lower() for one in of} for name, of in tables(connection).items()}
+    for table, added in extends.items():
+        for column, kind in added.items():
+            if table not in there:
+                refused[f"{table}.{column}"] = (
+                    f"extends_columns names {table}, a table that schema.sql lacks"
+                )
+            elif column.lower() not in there[table]:
+                try:
+                    connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {column} {kind}")
+                except sqlite3.Error as error:
+                    refused[f"{table}.{column}"] = f"extends_columns {table}.{column}: {error}"
+    return refused
+
+
+@contextlib.contextmanager
+def _tried(sql: str, extends: Extends) -> Generator[tuple[Trial, sqlite3.Connection, Guard]]:
+    found = Trial()
+    with contextlib.closing(open_database(":memory:", max_pages=_MAX_PAGES)) as connection:
+        guard = Guard(connection, total_s=TRIAL_S)
+        try:
+            found.statements = split(sql)
+        except SchemaRefused as refused:
+            found.refused.append(refused)
+        for statement in found.statements:
+            try:
+                run(connection, guard, statement)
+            except SchemaRefused as refused:
+                if not found.follows(refused.problem):
+                    found.refused.append(refused)
+                if not statement.is_seed:
+                    found.unmade |= set(islice(words(statement.sql), _HEAD_WORDS))
+                if isinstance(refused.__cause__, TookTooLong):
+                    break
+        not_added = extend(connection, extends).items()
+        found.not_added = {
+            name: why
+            for name, why in not_added
+            if name.partition(".")[0].lower() not in found.unmade
+        }
+        found.made = made(connection)
+        yield found, connection, guard
+
+
+def _unusable(
+    connection: sqlite3.Connection, guard: Guard, statements: Sequence[Statement]
+) -> Iterator[SchemaRefused]:
+    """Compile each view and trigger of a throw-away database, the triggers one at a time."""
+    there = connection.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') "
+        "ORDER BY type DESC, rowid"
+    ).fetchall()
+    for kind, name, _, _ in there:
+        if kind == "trigger":
+            connection.execute(f"DROP TRIGGER {quoted(name)}")
+    told = set[str]()
+    for kind, name, table, sql in there:
+        if kind == "trigger":
+            connection.execute(sql)
+        try:
+            with guard.allow("read" if kind == "view" else "write"):
+                connection.execute(f"EXPLAIN {_use(connection, kind, name, table, sql)}").fetchall()
+        except (sqlite3.Error, TookTooLong) as error:
+            late = isinstance(error, TookTooLong)
+            said = "it takes too long" if late else guard.refusal or str(error)
+            if said not in told:  # a view on a broken view says the same
+                told.add(said)
+                line = _line(statements, kind, name)
+                yield SchemaRefused(f'the {kind} "{name}" does not work: {said}', line)
+        if kind == "trigger":
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute(f"DROP TRIGGER {quoted(name)}")
+
+
+def _line(statements: Sequence[Statement], kind: str, name: str) -> int:
+    head, named = f"CREATE {kind.upper()}", {name.lower(), f"main.{name.lower()}"}
+    for each in statements:
+        if each.head == head and named & set(islice(words(each.sql), _HEAD_WORDS)):
+            return each.line
+    return 0
+
+
+def _use(connection: sqlite3.Connection, kind: str, name: str, table: str, sql: str) -> str:
+    """A statement that needs a view, or fires a trigger."""
+    if kind == "view":
+        return f"SELECT * FROM {quoted(name)}"
+    listed = [quoted(column.name) for column in columns(connection, table)]
+    match next(word for word in words(sql) if word in ("insert", "update", "delete")):
+        case "insert":
+            values = ", ".join("NULL" for _ in listed)
+            return f"INSERT INTO {quoted(table)} ({', '.join(listed)}) VALUES ({values})"
+        case "update":
+            sets = ", ".join(f"{column} = {column}" for column in listed)
+            return f"UPDATE {quoted(table)} SET {sets}"
+        case _:
+            return f"DELETE FROM {quoted(table)}"

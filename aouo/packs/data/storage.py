@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import cast
 
 from aouo.facts.errors import PackError, ToolFailed
-from aouo.packs.data.looking import answer_of, look
 from aouo.packs.data.migrations import Migration
 from aouo.packs.data.opening import open_database
-from aouo.packs.data.persist import WRITES, PersistCall
+from aouo.packs.data.persist import WRITES, PersistCall, answer_of, look
 from aouo.packs.data.reading import Found, ReadConnection
 from aouo.packs.data.rows import Answer, Cell, near
 from aouo.packs.data.schema import apply_schema

@@ -13,18 +13,12 @@ from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_type_
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from aouo.packs.format.inside import NotInside, list_inside, read_inside
-from aouo.packs.format.leaving_out import without
+from aouo.packs.format.folder import NotInside, list_inside, read_inside
 from aouo.packs.format.manifest import strict_keys
 from aouo.packs.format.manifest_check import is_identifier
+from aouo.packs.format.manifest_text import without
 from aouo.packs.format.problems import Problem, did_you_mean
-from aouo.packs.format.yaml_text import (
-    FieldPath,
-    TextRefused,
-    YamlMapping,
-    field_name,
-    read_mapping,
-)
+from aouo.packs.format.texts import FieldPath, TextRefused, YamlMapping, field_name, read_mapping
 
 FOLDER = "evals"
 _MAX_FILES = 100

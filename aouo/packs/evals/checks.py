@@ -1,4 +1,4 @@
-"""Compares what an eval's step expected with what was seen."""
+"""Compares what an eval's step expected with what was seen, and holds the results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,60 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import Any, Literal, NoReturn, TypeAlias, cast
+
+from pydantic import TypeAdapter
 
 from aouo.packs.evals.cases import Expect, ExpectedCall, ExpectedRows
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """One step as it went; `wrong` says what else was expected, and nothing when it passed.
+
+    `step` counts from 1 (0: before the first) and `line` is in the eval's file.
+    """
+
+    step: int
+    line: int
+    did: str
+    wrong: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    buttons: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    model_calls: int = 0
+    prompt_bytes: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EvalResult:
+    """How one eval ended; `why` it was skipped. The last of `steps` is the one that failed."""
+
+    name: str
+    file: str
+    outcome: Outcome
+    ms: int = 0
+    why: str = ""
+    steps: tuple[StepResult, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the pack here."""
+        return self.outcome != "failed"
+
+
+def from_json(facts: object) -> tuple[EvalResult, ...]:
+    """Return the results that `asdict` wrote.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    return TypeAdapter(tuple[EvalResult, ...]).validate_python(facts)
+
 
 LIMIT_S = 2.0
 """For all patterns of a step."""

@@ -1,18 +1,153 @@
-"""Reads what a pack answers without a model: its menu, and its texts in other languages."""
+"""Reads what a pack answers without a model: menu, texts in other languages, examples.
+
+Flat: `{"Study": "Lernen"}`, keyed by the very text that menu.json, the manifest or a skill has.
+
+    examples:
+      - say: "note: call the bank"
+        tool: persist
+        arguments: {action: save, data: {text: call the bank}}
+        answer: "Saved as a note: “{text}”."
+
+A model that is too small to work from descriptions is held to them; others never see them.
+`answer`, which may be absent, tells a row that was written or found, by its columns in braces.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+from typing import TypeAlias, cast
 
-from aouo.packs.format import i18n, menu
-from aouo.packs.format.i18n import Translations, translated
-from aouo.packs.format.inside import NotInside, list_inside, read_inside
+from aouo.packs.format import menu
+from aouo.packs.format.folder import NotInside, list_inside, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.menu import Page
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
+from aouo.packs.format.texts import TextRefused, field_name, nearest_line, read_json, read_mapping
+
+FOLDER = "i18n"
+LANGUAGES_MAX = 50
+_LAST_RESORT = "en"
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8})*", re.ASCII)
+_TEXT_MAX = 3000
+
+
+Translations: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Language, in lower case with `-`, → text as written → text in that language."""
+
+
+def translated(translations: Translations, language: str, text: str) -> str:
+    """Return `text` for a person with that Telegram language, or as it stands.
+
+    `de-at` is looked up, then `de`, then another kind of German, then `en`.
+    """
+    candidates = _candidates(translations, normal(language))
+    found = (translations.get(one, {}).get(text) for one in candidates)
+    return next(filter(None, found), text)
+
+
+def _candidates(translations: Translations, language: str) -> Iterator[str]:
+    shorter = language
+    while shorter:
+        yield shorter
+        shorter = shorter.rpartition("-")[0]
+    primary = language.partition("-")[0]
+    yield from (name for name in sorted(translations) if name.startswith(f"{primary}-"))
+    yield _LAST_RESORT
+
+
+def normal(language: str) -> str:
+    """Write a language tag as it is compared: `zh_CN` → `zh-cn`."""
+    return language.strip().lower().replace("_", "-")
+
+
+def parse_language(
+    text: str, *, file: str, severity: Severity = "error"
+) -> tuple[Mapping[str, str], tuple[Problem, ...]]:
+    """Read one language's file; never raises. An entry with a problem is left out."""
+    nothing: Mapping[str, str] = MappingProxyType({})
+    try:
+        texts, lines = read_json(text)
+    except TextRefused as refused:
+        return nothing, (Problem(file, refused.line, refused.field, refused.message, severity),)
+    if not isinstance(texts, dict):
+        message = "must be one object of texts: {text: translation}"
+        return nothing, (Problem(file, 1, "", message, severity),)
+    found: dict[str, str] = {}
+    problems: list[Problem] = []
+    for key, value in texts.items():
+        message = ""
+        if isinstance(value, dict | list):
+            message = "must be text: the file is flat, {text: translation}"
+        elif not isinstance(value, str):
+            message = f"must be text, not {str(value)[:40]!r}"
+        elif len(value) > _TEXT_MAX:
+            message = f"is longer than {_TEXT_MAX} characters"
+        else:
+            found[key] = value
+        if message:
+            path = (key,)
+            name = field_name(path)[:100]
+            problems.append(Problem(file, nearest_line(lines, path), name, message, severity))
+    return MappingProxyType(found), tuple(problems)
+
+
+def language_of(file_name: str) -> str:
+    """Return the language a file is named after, or "" if that is no language."""
+    name = normal(file_name.removesuffix(".json"))
+    return name if file_name.endswith(".json") and _LANGUAGE.fullmatch(name) else ""
+
+
+EXAMPLES_FILE = "examples.yml"
+_KEYS = frozenset({"say", "tool", "arguments"})
+_ALL_KEYS = _KEYS | {"answer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What a person says, the one call that answers it, and how a row of it is told, "" = as it
+    is."""
+
+    say: str
+    tool: str
+    arguments: Mapping[str, object]
+    answer: str = ""
+
+
+def parse(text: str) -> tuple[tuple[Example, ...], tuple[Problem, ...]]:
+    """Read the file's text; what is wrong with an entry leaves out that entry only."""
+    try:
+        document = read_mapping(text)
+        for fault in document.faults:
+            raise fault
+    except TextRefused as error:
+        return (), (Problem(EXAMPLES_FILE, error.line, "", str(error)),)
+    listed = document.values.get("examples", [])
+    if not isinstance(listed, list):
+        line = document.line_of(("examples",))
+        return (), (Problem(EXAMPLES_FILE, line, "examples", "must be a list"),)
+    found: list[Example] = []
+    problems: list[Problem] = []
+    for index, entry in enumerate(listed):
+        line = document.line_of(("examples", index))
+        if not isinstance(entry, dict) or not _KEYS <= entry.keys() <= _ALL_KEYS:
+            message = "needs say, tool and arguments, and takes answer besides"
+            problems.append(Problem(EXAMPLES_FILE, line, f"examples[{index}]", message))
+            continue
+        say, tool, arguments = entry["say"], entry["tool"], entry["arguments"]
+        answer = entry.get("answer", "")
+        texts = isinstance(say, str) and isinstance(tool, str) and isinstance(answer, str)
+        if texts and isinstance(arguments, dict):
+            known = cast("dict[str, object]", arguments)
+            found.append(Example(str(say), str(tool), known, str(answer)))
+        else:
+            message = "say, tool and answer are texts, arguments is a mapping"
+            problems.append(Problem(EXAMPLES_FILE, line, f"examples[{index}]", message))
+    return tuple(found), tuple(problems)
+
 
 _FIELD = re.compile(r"\{[^}]*\}")  # of a row's template
 
@@ -50,17 +185,17 @@ def read_translations(
         problems.append(Problem(file, 0, field, message, severity))
 
     named = manifest.fast_paths.i18n
-    folder = _plain(named or i18n.FOLDER)
+    folder = _plain(named or FOLDER)
     if folder.endswith(".json"):
         folder = PurePosixPath(folder).parent.as_posix()
     if named and not (root / folder).is_dir():
         add(FILE, "fast_paths.i18n", f"there is no folder {folder}")
     files = [name for name in list_inside(root, folder) if name.endswith(".json")]
-    if len(files) > i18n.LANGUAGES_MAX:
-        add(folder, "", f"has more than {i18n.LANGUAGES_MAX} languages")
+    if len(files) > LANGUAGES_MAX:
+        add(folder, "", f"has more than {LANGUAGES_MAX} languages")
     seen, languages = set[str](), dict[str, Mapping[str, str]]()
-    for name in files[: i18n.LANGUAGES_MAX]:
-        file, language = f"{folder}/{name}", i18n.language_of(name)
+    for name in files[:LANGUAGES_MAX]:
+        file, language = f"{folder}/{name}", language_of(name)
         if not language or language in seen:
             why = "is named like another one" if language else "is not named after a language"
             add(file, "", f"{why}: write de.json or pt-br.json")
@@ -73,7 +208,7 @@ def read_translations(
         except NotInside as error:
             add(file, "", str(error))
             continue
-        languages[language], found = i18n.parse_language(text, file=file, severity=severity)
+        languages[language], found = parse_language(text, file=file, severity=severity)
         problems += found
     return MappingProxyType(languages), problems
 
@@ -84,7 +219,7 @@ def unused(translations: Translations, texts: Collection[str]) -> Iterator[Probl
         for key in entries:
             if key not in texts:
                 message = f"nothing in this pack says this{did_you_mean(key, texts)}"
-                yield Problem(f"{i18n.FOLDER}/{language}.json", 0, key[:100], message, "warning")
+                yield Problem(f"{FOLDER}/{language}.json", 0, key[:100], message, "warning")
 
 
 def missing(translations: Translations, texts: Collection[str]) -> Iterator[Problem]:
@@ -99,7 +234,7 @@ def missing(translations: Translations, texts: Collection[str]) -> Iterator[Prob
         if left and language != "en":
             more = f", and {len(left) - 1} more" if left[1:] else ""
             message = f'does not say "{left[0][:60]}"{more}'
-            yield Problem(f"{i18n.FOLDER}/{language}.json", 0, "", message, "warning")
+            yield Problem(f"{FOLDER}/{language}.json", 0, "", message, "warning")
 
 
 def _plain(path: str) -> str:

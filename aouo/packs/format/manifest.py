@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar, dataclass_transform
 
 from pydantic import AfterValidator, ConfigDict, Field, with_config
 
-from aouo.packs.format.names import DEFAULT_TOOLS
+from aouo.packs.format.problems import DEFAULT_TOOLS
 
 FILE = "pack.yml"
 _MEMORY_MAX_BYTES = 16 * 1024

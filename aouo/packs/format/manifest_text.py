@@ -1,10 +1,14 @@
-"""Turns the text of a `pack.yml` into a `Manifest`, or into every problem in it."""
+"""Turns the text of a `pack.yml` into a `Manifest`, or into every problem and its line."""
 
 from __future__ import annotations
 
+import bisect
+import copy
 import dataclasses
 import functools
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,16 +16,148 @@ from pydantic_core import ErrorDetails
 
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import check, is_javascript
-from aouo.packs.format.manifest_places import WRITTEN_SHORT, Parsed
-from aouo.packs.format.names import DEFAULT_TOOLS, GROUPS, TOOLS
-from aouo.packs.format.original import is_of_original
-from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
-from aouo.packs.format.yaml_text import (
+from aouo.packs.format.problems import (
+    DEFAULT_TOOLS,
+    GROUPS,
+    TOOLS,
+    Problem,
+    Severity,
+    did_you_mean,
+    errors,
+)
+from aouo.packs.format.texts import (
     FieldPath,
     PlainValue,
     TextRefused,
+    YamlMapping,
+    field_name,
     read_mapping,
 )
+
+WRITTEN_SHORT = {"provided_skills": "skills", "cron_defaults": "cron"}
+
+
+class Parsed:
+    """What a manifest says (None: it cannot be used), every problem in it, and its lines.
+
+    `draft` is what could be read of it, for finding problems in the other files too; `unread` are
+    the places whose value could not be taken. `of_original`: it was written for the original.
+    """
+
+    def __init__(self, document: YamlMapping | None) -> None:
+        """None: it could not be read at all."""
+        self.manifest: Manifest | None = None
+        self.draft: Manifest | None = None
+        self.of_original = False
+        faults = document.faults if document else ()
+        self.problems = tuple(Problem(FILE, one.line, one.field, one.message) for one in faults)
+        self.unread: set[FieldPath] = set(document.lost) if document else {()}
+        self._document = document or YamlMapping({}, {})
+        self._gone: dict[FieldPath, list[int]] = {}
+
+    def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
+        """Report a finding, unless the value at `path` is one that we put there."""
+        written = self.as_written(path)
+        if not self.is_unread(written):
+            line = self.line_of(written) or 1
+            found = Problem(FILE, line, field_name(written), message, severity)
+            self.problems = (*self.problems, found)
+
+    def leave_out(self, path: FieldPath, index: int) -> None:
+        """Note that an item of the list at `path` is gone; its index is the one of the moment."""
+        *around, written = self.as_written((*path, index))
+        assert isinstance(written, int)
+        bisect.insort(self._gone.setdefault(tuple(around), []), written)
+
+    def as_written(self, path: FieldPath) -> FieldPath:
+        """Return where the author has what is at `path` now."""
+        found: FieldPath = ()
+        for part in path:
+            if isinstance(part, int):
+                for gone in self._gone.get(found, ()):
+                    part += gone <= part
+            found = (*found, part)
+        return found
+
+    def is_unread(self, written: FieldPath) -> bool:
+        """Whether the value there, or one around it, is not the author's."""
+        return any(written[: len(path)] == path for path in self.unread)
+
+    def sure(self, *path: str) -> bool:
+        """Whether what is there is the author's, but for single items of a list."""
+        return not self.is_unread(path)
+
+    def line_of(self, written: FieldPath) -> int:
+        """Return the line of a place, or of what is around it, or 0."""
+        short = WRITTEN_SHORT.get(str(written[0])) if written else None
+        if short and written[:1] not in self._document.lines:
+            written = (short, *written[1:])
+        return self._document.line_of(written)
+
+    def placed(self, problem: Problem) -> Problem | None:
+        """Give a later finding its line; None = it is about a value that is not the author's."""
+        written = self.as_written(_path_of(problem.field))
+        if self.is_unread(written):
+            return None
+        line = problem.line or self.line_of(written)
+        return replace(problem, line=line, field=field_name(written))
+
+
+def _path_of(field: str) -> FieldPath:
+    """Read `cron_defaults[0].skill` as `field_name` writes it."""
+    parts = re.findall(r"[^.\[\]]+|(?<=\[)[0-9]+(?=\])", field)
+    return tuple(int(part) if part.isdigit() else part for part in parts)
+
+
+def without(values: dict[str, PlainValue], wrong: Iterable[FieldPath]) -> dict[str, PlainValue]:
+    """Return a copy that lacks the keys at `wrong`, or around them: no item of a list moves."""
+    rest = copy.deepcopy(values)
+    for path in wrong:
+        _take_out(rest, [*path])
+    return rest
+
+
+def _take_out(rest: dict[str, PlainValue], path: list[str | int]) -> None:
+    while path and isinstance(path[-1], int):  # the whole list
+        path.pop()
+    here: Any = rest
+    for part in path[:-1]:
+        try:
+            here = here[part]
+        except (LookupError, TypeError):  # it went with what is around it
+            return
+    if path and isinstance(here, dict):
+        cast("dict[object, object]", here).pop(path[-1], None)
+
+
+def is_of_original(manifest: Mapping[str, object]) -> bool:
+    """Whether a manifest says something that only the original reads, and nothing only we do."""
+    return any(_theirs(manifest)) and not any(_ours(manifest))
+
+
+def _theirs(manifest: Mapping[str, object]) -> Iterator[bool]:
+    memory = _original_mapping(manifest, "memory")
+    yield "js" in _original_mapping(manifest, "runtime")
+    yield "web_search" in _original_mapping(manifest, "permissions")
+    yield "user" in memory or any(isinstance(value, str) for value in memory.values())
+    yield _original_mapping(manifest, "context").get("memory_policy") == "summary_plus_query"
+    tools = manifest.get("custom_tools")
+    for tool in cast("list[object]", tools) if isinstance(tools, list) else ():
+        path = _original_mapping({"tool": tool}, "tool").get("path")
+        yield isinstance(path, str) and is_javascript(path)
+
+
+def _ours(manifest: Mapping[str, object]) -> Iterator[bool]:
+    yield "budget" in manifest
+    yield "watches" in manifest
+    yield "scope" in _original_mapping(manifest, "schema")
+    yield "max_bytes" in _original_mapping(manifest, "memory")
+
+
+def _original_mapping(values: Mapping[str, object], key: str) -> Mapping[str, object]:
+    found = values.get(key)
+    return cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
+
 
 _PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
 _POLICY = "memory_policy"

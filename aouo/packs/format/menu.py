@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import decode, encode, fits
-from aouo.packs.format.json_text import read_json
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.yaml_text import (
+from aouo.packs.format.texts import (
     FieldPath,
     PlainValue,
     TextRefused,
     field_name,
     nearest_line,
+    read_json,
 )
 
 FILE = "menu.json"

@@ -7,15 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aouo.facts.errors import ToolFailed
-from aouo.packs.format.inside import NotInside, list_inside, read_inside
+from aouo.packs.format.folder import NotInside, list_inside, read_inside
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.yaml_text import (
-    PlainValue,
-    TextRefused,
-    YamlMapping,
-    field_name,
-    read_mapping,
-)
+from aouo.packs.format.texts import PlainValue, TextRefused, YamlMapping, field_name, read_mapping
 
 FILE = "SKILL.md"
 MAX_BYTES = 64 * 1024

@@ -11,11 +11,18 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from aouo.packs.format.docstrings import MAX_DESCRIPTION_CHARS, READS, docstring
-from aouo.packs.format.inside import NotInside, read_inside
+from aouo.packs.format.folder import NotInside, read_inside
 from aouo.packs.format.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.tool_types import is_sound, is_typed_dict, plain, schema_of
+from aouo.packs.format.tool_types import (
+    MAX_DESCRIPTION_CHARS,
+    READS,
+    docstring,
+    is_sound,
+    is_typed_dict,
+    plain,
+    schema_of,
+)
 
 _FOLDER = "tools"
 _MAX_FILES = 50

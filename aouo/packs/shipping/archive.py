@@ -1,14 +1,24 @@
-"""Packs an app into one file, `.aouo`, unpacks it, and computes the hash that pins it."""
+"""Fetches, packs and unpacks an app, computes the hash that pins it, and puts it in place.
+
+Each move is one rename, and all of them together are idempotent, so that a change that is half
+done after a kill can be carried out again.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
+import json
+import os
 import shutil
 from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from aouo.facts.errors import PackError
+from yarl import URL
+
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.format.manifest import FILE
 from aouo.packs.shipping.zipped import (
     APP,
@@ -17,11 +27,15 @@ from aouo.packs.shipping.zipped import (
     ArchiveLimits,
     Names,
     file_hash,
+    open_file,
     shown,
     write,
 )
-from aouo.plumbing import trees
-from aouo.plumbing.trees import Found, TooMuch, discard, walk
+from aouo.plumbing import failpoint, trees
+from aouo.plumbing.home import sync_folder
+from aouo.plumbing.trees import Found, TooMuch, discard, remove, walk
+from aouo.plumbing.web.addresses import Permits
+from aouo.plumbing.web.client import Web
 
 SUFFIX = ".aouo"
 SIGNATURE_FILE = "aouo.sig"
@@ -174,3 +188,177 @@ def _file_hash(path: Path) -> tuple[str, int]:
         return file_hash(path)
     except OSError as error:
         raise PackError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+MAX_ARCHIVE_BYTES = 32 * 1024 * 1024
+_MINISIG = ".minisig"
+_MINISIG_MAX_BYTES = 8 * 1024
+_ANYWHERE = Permits("install", ("*",))
+"""Any public host on the usual port."""
+
+
+async def fetch_source(
+    text: str,
+    into: Path,
+    *,
+    web: Web | None = None,
+    permits: Permits = _ANYWHERE,
+    https: bool = True,
+) -> Path:
+    """Bring an app into the folder `into`, and return the new folder of the app in it.
+
+    `text` is a folder, an `.aouo` file or an https address. What came as an archive stays as
+    `<app>.aouo` beside the folder, with its `.minisig` if there is one, for `signing.verify`.
+    `web`, `permits` and `https` exist for tests, whose internet is on loopback.
+
+    Raises:
+        PackError: there is nothing, it is too large, or it is no app; `into` may hold remains.
+    """
+    app = into / "app"
+    archive = into / f"app{SUFFIX}"
+    try:
+        await asyncio.to_thread(into.mkdir, 0o700, parents=True, exist_ok=True)
+        if "://" in text:
+            await _download(text, archive, web or Web(), permits, https)
+            return await asyncio.to_thread(unpack, archive, app)
+        return await asyncio.to_thread(_take, text, archive, app)
+    except PackError as error:  # of our copy, which nobody knows
+        raise PackError(error.problem.replace(str(archive), text), fix=error.fix) from error
+    except OSError as error:
+        raise PackError(f"{text} cannot be read: {error.strerror or error}.") from error
+
+
+def _take(text: str, archive: Path, app: Path) -> Path:
+    source = Path(text).expanduser()
+    if source.is_dir():
+        return copy_app(source, app)
+    if not source.exists():
+        raise PackError(
+            f"There is no {source}.", fix=f"Name a folder, an {SUFFIX} file or an https address."
+        )
+    _copy(source, archive, MAX_ARCHIVE_BYTES)
+    detached = source.with_name(source.name + _MINISIG)
+    if detached.is_file():
+        _copy(detached, archive.with_name(archive.name + _MINISIG), _MINISIG_MAX_BYTES)
+    return unpack(archive, app)
+
+
+def _copy(source: Path, target: Path, max_bytes: int) -> None:
+    if source.stat().st_size > max_bytes:
+        raise PackError(f"{source} is larger than {max_bytes // 1024} kB.")
+    with open_file(source) as file, target.open("xb") as out:
+        shutil.copyfileobj(file, out)
+
+
+async def _download(text: str, archive: Path, web: Web, permits: Permits, https: bool) -> None:
+    try:
+        with archive.open("xb") as out:
+            found = await web.download(text, permits, out, max_bytes=MAX_ARCHIVE_BYTES, https=https)
+    except ToolFailed as error:
+        raise PackError(f"The pack was not fetched: {error}") from error
+    url = URL(found)
+    detached = archive.with_name(archive.name + _MINISIG)
+    try:
+        with detached.open("xb") as out:
+            beside = str(url.with_path(url.path + _MINISIG, keep_query=True))
+            await web.download(beside, permits, out, max_bytes=_MINISIG_MAX_BYTES, https=https)
+    except ToolFailed:  # most apps have none
+        detached.unlink()
+
+
+_WAITING = ".waiting-"
+_BEFORE = ".before-"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The three places of one change: `waiting` holds the new pack as `sources.fetch_source`
+    brought it, `before` the old one, `installed` is where it is used."""
+
+    waiting: Path
+    before: Path
+    installed: Path
+
+    @classmethod
+    def of(cls, packs: Path, change_id: str, pack: str) -> Places:
+        return cls(packs / f"{_WAITING}{change_id}", packs / f"{_BEFORE}{change_id}", packs / pack)
+
+    @property
+    def app(self) -> Path:
+        """The folder of the new pack itself."""
+        return self.waiting / "app"
+
+    @property
+    def _placed(self) -> Path:
+        """Is there once the new pack may have left `app`."""
+        return self.waiting / "placed"
+
+    @property
+    def _backups(self) -> Path:
+        return self.waiting / "backups"
+
+    def put(self) -> None:
+        """Put the new pack in its place; the old one stays aside."""
+        if self.app.is_dir():
+            self._placed.touch()
+            sync_folder(self.waiting)
+            self.take_away()
+            _move(self.app, self.installed, "a new pack takes its place")
+
+    def take_away(self) -> None:
+        """Move the installed pack aside."""
+        if os.path.lexists(self.installed) and not os.path.lexists(self.before):
+            _move(self.installed, self.before, "an old pack goes aside")
+
+    def put_back(self) -> None:
+        """Undo `put` or `take_away`; the new pack waits again."""
+        if self._placed.exists() and not self.app.exists() and os.path.lexists(self.installed):
+            _move(self.installed, self.app, "a new pack goes back")
+        if os.path.lexists(self.before):
+            if os.path.lexists(self.installed):
+                remove(self.installed)
+            _move(self.before, self.installed, "an old pack comes back")
+
+    def note(self, database: Path, backup: Path) -> None:
+        """Remember the backup of a database that is about to change, on disk."""
+        self.waiting.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._backups.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps([str(database), str(backup)])}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(self.waiting)
+
+    def noted(self) -> dict[Path, Path]:
+        """Return the first backup of each database that may have changed."""
+        if not self._backups.is_file():
+            return {}
+        first: dict[Path, Path] = {}
+        for line in self._backups.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):  # else a kill cut it off, and its database did not change
+                database, backup = json.loads(line)
+                first.setdefault(Path(database), Path(backup))
+        return first
+
+    def clear(self) -> None:
+        """Remove the folders of the change, but not the installed pack."""
+        remove(self.waiting)
+        remove(self.before)
+
+
+def leftovers(packs: Path, kept: frozenset[str]) -> tuple[Path, ...]:
+    """Return the folders of changes whose id is not in `kept`."""
+    return tuple(
+        child
+        for child in sorted(packs.iterdir())
+        if child.name.startswith((_WAITING, _BEFORE)) and child.name.partition("-")[2] not in kept
+    )
+
+
+def _move(old: Path, new: Path, what: str) -> None:
+    """One rename, on disk when this returns."""
+    failpoint.reached(f"before {what}")
+    old.rename(new)
+    failpoint.reached(f"after {what}")
+    sync_folder(new.parent)
+    if old.parent != new.parent:
+        sync_folder(old.parent)

@@ -18,18 +18,19 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from aouo.facts.errors import PackError
-from aouo.packs.shipping.backup_file import (
+from aouo.packs.shipping.export import (
+    BACKUP_SUFFIX,
     FACTS,
     FOLDERS,
     SHARED,
-    SUFFIX,
     Facts,
     Known,
+    export_data,
+    keeps_anything,
     new_folder,
     opened,
     workshop,
 )
-from aouo.packs.shipping.export import export_data, keeps_anything
 from aouo.packs.shipping.zipped import Archive, file_hash, shown
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home, sync_folder, write_atomically
@@ -108,7 +109,7 @@ def begin(unpacked: Unpacked, home: Home, *, now: datetime, known: Known) -> Pat
     """
     name = unpacked.facts.pack
     stamp = f"{now:%Y%m%dT%H%M%S%f}Z-before-restore"
-    before = _back_up(home, name, now, home.backups / name / f"{stamp}{SUFFIX}", known)
+    before = _back_up(home, name, now, home.backups / name / f"{stamp}{BACKUP_SUFFIX}", known)
     aside = home.backups / name / stamp
     damaged = before is None and keeps_anything(home, name)
     plan = Plan(known=unpacked.facts.known, keep_old=str(aside) if damaged else "")

@@ -111,9 +111,9 @@ def _file_key(source: IO[bytes], passphrase: str) -> bytes:
             fix="Use another copy, or restore what `age --decrypt` makes of it.",
         )
     header, salt, log2_n, locked, mac = found.groups()
-    lock = ChaCha20Poly1305(_lock_key(passphrase, _read(salt), int(log2_n)))
+    lock = ChaCha20Poly1305(_lock_key(passphrase, _read_sealed(salt), int(log2_n)))
     try:
-        key = lock.decrypt(bytes(12), _read(locked), None)
+        key = lock.decrypt(bytes(12), _read_sealed(locked), None)
     except InvalidTag as error:
         raise PackError(
             "The passphrase is wrong.", fix="Nothing was changed; try another one."
@@ -155,5 +155,5 @@ def _spelled(value: bytes) -> bytes:
     return base64.b64encode(value).rstrip(b"=")
 
 
-def _read(text: bytes) -> bytes:
+def _read_sealed(text: bytes) -> bytes:
     return base64.b64decode(text + b"=" * (-len(text) % 4))

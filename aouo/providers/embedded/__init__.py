@@ -1,1 +1,1 @@
-"""The embedded model: llama.cpp's server in a child process."""
+"""The embedded model: llama.cpp in a child process, and how one too small to chat is asked."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from aouo.providers.known.inquiry import Inquiry
-from aouo.providers.known.knowing import KnownModel
+from aouo.providers.known.knowing import Inquiry, KnownModel
 from aouo.providers.known.told import nearest
 
 SMALL_TOKENS = 16_384

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import aiohttp
 import pytest
 
-from aouo.emulator.models.loading import profile
+from aouo.emulator.models.profile import profile
 from aouo.emulator.models.service import MAX_BODY_BYTES, ModelService
 
 CHAT, SHOW = "/v1/chat/completions", "/api/show"

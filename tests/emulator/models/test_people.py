@@ -13,8 +13,8 @@ from typing import Any
 import aiohttp
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.people import says_back
 from aouo.emulator.models.profile import Body
+from aouo.emulator.models.telling import says_back
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import plain, said_in
 

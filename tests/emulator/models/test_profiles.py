@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator.models import ModelService, names, profile
-from aouo.emulator.models.loading import parse
-from aouo.emulator.models.profile import Profile, Wire
+from aouo.emulator.models.profile import Profile, Wire, parse
 from aouo.facts.errors import SetupError
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import path_of, plain, said_in

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError, ToolFailed
-from aouo.packs.data.backup import KEPT, back_up, backups, restore_database
+from aouo.packs.data.migrations import KEPT, back_up, backups, restore_database
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from aouo.packs.data.columns import tables
 from aouo.packs.data.migrations import Migration, read_migrations
 from aouo.packs.data.opening import open_database
+from aouo.packs.data.rows import tables
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard, SchemaRefused
 

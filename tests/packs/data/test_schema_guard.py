@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.packs.data.columns import tables
 from aouo.packs.data.opening import open_database
+from aouo.packs.data.rows import tables
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
-from aouo.packs.data.schema_text import normal, parts, split
-from aouo.packs.data.schema_trial import trial
+from aouo.packs.data.schema_text import normal, parts, split, trial
 
 ITEMS = (
     "CREATE TABLE IF NOT EXISTS items"

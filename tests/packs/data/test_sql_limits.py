@@ -17,7 +17,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.packs.data.opening import VALUE_BYTES, open_database
 from aouo.packs.data.reading import ReadConnection
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
-from aouo.packs.data.schema_trial import trial
+from aouo.packs.data.schema_text import trial
 from tests.sampling import left
 
 BIG = "hex(zeroblob(490000))"

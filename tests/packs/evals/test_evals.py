@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError
+from aouo.packs.authoring import validate
 from aouo.packs.data.storage import PackStore
-from aouo.packs.evals import rows as eval_rows
+from aouo.packs.evals import process as eval_rows
 from aouo.packs.evals.cases import (
     Eval,
     Expect,
@@ -24,7 +25,6 @@ from aouo.packs.evals.cases import (
 )
 from aouo.packs.evals.checks import Seen, SeenCall, failures
 from aouo.packs.load import load_pack
-from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
 
 NOW = "2026-11-22T10:00:00.000Z"
@@ -245,22 +245,22 @@ def test_what_was_expected_and_not_seen_is_told(expect: Expect, seen: Seen, told
 def test_rows_are_put_in_and_counted_by_value(make_pack: MakePack, tmp_path: Path) -> None:
     file = _database(make_pack, tmp_path)
     row = {"name": "a", "created_at": "2026-01-01"}
-    eval_rows.put(file, {"Items": [row, row | {"name": "b", "count": 2}]}, NOW)
+    eval_rows.put_rows(file, {"Items": [row, row | {"name": "b", "count": 2}]}, NOW)
 
-    assert eval_rows.count(file, "items", {}) == 2
-    assert eval_rows.count(file, "items", {"count": 2}) == 1
-    assert eval_rows.count(file, "items", {"session_id": None}) == 2
-    assert [row["name"] for row in eval_rows.newest(file, "items")] == ["b", "a"]
+    assert eval_rows.count_rows(file, "items", {}) == 2
+    assert eval_rows.count_rows(file, "items", {"count": 2}) == 1
+    assert eval_rows.count_rows(file, "items", {"session_id": None}) == 2
+    assert [row["name"] for row in eval_rows.newest_row(file, "items")] == ["b", "a"]
 
 
 def test_the_times_that_persist_fills_in_need_not_be_written(
     make_pack: MakePack, tmp_path: Path
 ) -> None:
     file = _database(make_pack, tmp_path)
-    eval_rows.put(file, {"items": [{"name": "a"}, {"name": "b", "Created_At": "2020"}]}, NOW)
+    eval_rows.put_rows(file, {"items": [{"name": "a"}, {"name": "b", "Created_At": "2020"}]}, NOW)
 
-    assert eval_rows.count(file, "items", {"created_at": NOW}) == 1
-    assert eval_rows.count(file, "items", {"created_at": "2020"}) == 1
+    assert eval_rows.count_rows(file, "items", {"created_at": NOW}) == 1
+    assert eval_rows.count_rows(file, "items", {"created_at": "2020"}) == 1
 
 
 @pytest.mark.parametrize(
@@ -277,10 +277,10 @@ def test_rows_that_do_not_fit_are_told_and_none_is_put_in(
     file = _database(make_pack, tmp_path)
     good = {"name": "a", "created_at": "2026-01-01"}
     with pytest.raises(PackError) as refused:
-        eval_rows.put(file, {"items": [good], table: [good, row]}, NOW)
+        eval_rows.put_rows(file, {"items": [good], table: [good, row]}, NOW)
 
     assert told in str(refused.value)
-    assert eval_rows.count(file, "items", {}) == 0
+    assert eval_rows.count_rows(file, "items", {}) == 0
 
 
 def _database(make_pack: MakePack, tmp_path: Path) -> Path:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from aouo.packs.format.i18n import parse_language, translated
+from aouo.packs.authoring import validate
+from aouo.packs.format.fast_paths import parse_language, translated
+from aouo.packs.library import scan
 from aouo.packs.load import Pack
-from aouo.packs.scanning import scan
-from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
 
 GERMAN = '{"Study": "Lernen", "Test": "Probe"}'

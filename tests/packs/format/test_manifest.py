@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from aouo import __version__
 from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions, Watch
-from aouo.packs.format.manifest_places import Parsed
-from aouo.packs.format.manifest_text import parse
-from aouo.packs.format.names import DEFAULT_TOOLS
-from aouo.packs.format.problems import Problem
+from aouo.packs.format.manifest_text import Parsed, parse
+from aouo.packs.format.problems import DEFAULT_TOOLS, Problem
 
 HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\n"
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from aouo.cli.main import aouo
-from aouo.packs.format.manifest_schema import json_schema
+from aouo.packs.authoring import json_schema
 from aouo.packs.format.manifest_text import parse
-from aouo.packs.format.yaml_text import read_mapping
+from aouo.packs.format.texts import read_mapping
 from tests.packs.format.test_manifest import EVERYTHING, HEAD, KEYS, VALUES
 
 SCHEMA = json_schema()

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import fits
+from aouo.packs.authoring import validate
 from aouo.packs.format.menu import Page, parse_menu
 from aouo.packs.format.problems import Problem
-from aouo.packs.scanning import scan
-from aouo.packs.validate import validate
+from aouo.packs.library import scan
 from tests.packs.writing import MakePack
 
 TWO_PAGES = """\

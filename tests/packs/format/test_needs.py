@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.packs.authoring import validate
 from aouo.packs.format.folder import FILES_MAX, look_around
-from aouo.packs.format.versions import accepts, numbers
-from aouo.packs.scanning import scan
-from aouo.packs.validate import validate
+from aouo.packs.format.problems import accepts, numbers
+from aouo.packs.library import scan
 from tests.packs.writing import MakePack
 
 HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\nprovided_skills: [rich, plain]\n"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
-from aouo.packs.format.overrides import with_overrides
+from aouo.packs.format.needs import with_overrides
 from aouo.packs.format.skills import Skill, load_skill, parse_skill
 
 FULL = """\

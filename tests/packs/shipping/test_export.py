@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError
 from aouo.packs.shipping import restoring
-from aouo.packs.shipping.backup_file import Facts, Known
-from aouo.packs.shipping.export import export_data, keeps_anything
+from aouo.packs.shipping.export import Facts, Known, export_data, keeps_anything
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed, seal, unseal
 from aouo.plumbing.home import APART, Home

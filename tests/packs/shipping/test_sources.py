@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from aouo.facts.errors import PackError
-from aouo.packs.shipping.archive import content_hash, pack_archive
-from aouo.packs.shipping.sources import MAX_ARCHIVE_BYTES, fetch_source
-from aouo.web.targets import Permits
+from aouo.packs.shipping.archive import MAX_ARCHIVE_BYTES, content_hash, fetch_source, pack_archive
+from aouo.plumbing.web.addresses import Permits
 from tests.fakes.web_server import Answer, Names, WebServer, web_of
 from tests.packs.writing import MakePack
 

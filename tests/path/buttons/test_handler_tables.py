@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 from aouo.facts.work import Job
-from aouo.flow.handlers.table import on, table
-from aouo.routing.decisions import AnswerGate, Decision, NameTopic
+from aouo.flow.handlers.taps import on, table
+from aouo.queue.decide import AnswerGate, Decision, NameTopic
 
 BOTH = AnswerGate | NameTopic
 

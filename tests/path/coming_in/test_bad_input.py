@@ -7,7 +7,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.verbs import terminal_inbound
+from aouo.app.status import terminal_inbound
 from aouo.emulator import HOUSEHOLD
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Raw, Says, words_of

@@ -28,7 +28,7 @@ from aouo.facts.errors import DeliveryError, DeliveryUnknown, FloodControl, NotS
 from aouo.facts.events import Arrival, Button, Content, Inbound, Person, Text
 from aouo.facts.transcript import UserSaid
 from aouo.plumbing.home import Home
-from aouo.routing import lexer
+from aouo.queue import lexer
 from tests.fakes.chat_model import EchoModel
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from aouo.emulator.models import ModelService
-from aouo.emulator.models.sound import NOTE
+from aouo.emulator.models.asked import NOTE
 from tests.path.looking import prompts, said, settled
 from tests.path.media.test_media_voice import ears
 from tests.path.memory.test_session_renewed import install

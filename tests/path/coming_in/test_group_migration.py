@@ -10,7 +10,7 @@ import json
 import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.emulator.jsons import JsonObject
+from aouo.emulator.description import JsonObject
 from aouo.facts.address import ConversationAddress
 from aouo.facts.work import Delivery
 from aouo.store import deliveries

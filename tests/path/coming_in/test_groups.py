@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from aouo.cli.main import aouo
 from aouo.emulator import HOUSEHOLD, ChatMessage
-from aouo.queue.albums import COMPLETE_AFTER_S
+from aouo.queue.joining import COMPLETE_AFTER_S
 from tests.fakes.clock import FastClock
 from tests.path.looking import answers, eventually, prompts, said, settled
 from tests.path.media.test_media_albums import gathered, picture, pictures, put

@@ -16,8 +16,8 @@ from aouo.emulator import HOUSEHOLD, Emulator
 from aouo.emulator.world import UpdateQueue
 from aouo.facts.address import Lane
 from aouo.plumbing.home import Home
-from aouo.routing.decide import decide
-from aouo.routing.installed import Installed
+from aouo.queue.decide import decide
+from aouo.queue.lexer import Installed
 from aouo.telegram.api import TelegramApi
 from aouo.telegram.poller import Poller
 from tests.fakes.clock import FastClock

@@ -11,7 +11,7 @@ import pytest
 
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.facts.address import ConversationAddress
-from aouo.store.topics import intend
+from aouo.store.routes import intend_topic
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import words_of
 from tests.path.looking import answers, route, said, settled
@@ -392,7 +392,7 @@ async def test_a_topic_that_may_be_on_its_way_is_waited_for(world: World) -> Non
     async with world.running() as bot:
         club = await forum(world)
         address = ConversationAddress("tg", str(club))
-        await bot.app.shared.database.transact(lambda tx: intend(tx, address, "notes", ""))
+        await bot.app.shared.database.transact(lambda tx: intend_topic(tx, address, "notes", ""))
         await bot.people.say(ADA, club, "/setup_topics")
 
         async def asked() -> bool:

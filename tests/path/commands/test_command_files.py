@@ -8,11 +8,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.app.status import state_of
-from aouo.sandbox.levels import Refused
+from aouo.guard.sandbox.levels import Refused
 from tests.fakes.model_server import Body, Reply, Says, unavailable, words_of
+from tests.guard.sandbox.places import processes, until_gone
 from tests.path.looking import asked, cut_off, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
-from tests.sandbox.places import processes, until_gone
 
 SLEPT_S = 58.123
 """So long that no other process sleeps so."""

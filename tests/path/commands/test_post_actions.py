@@ -23,9 +23,9 @@ from tests.path.reloading.following import reload, save
 from tests.path.world import ADA, Running, World, texts
 
 CODE = """
-from aouo.commands.registry import AddedCommand, Result
+from aouo.flow.commands.registry import AddedCommand, Result
 from aouo.facts.commands import TurnHints, PostAction
-from aouo.words.commands import output
+from aouo.words.conversations import output
 
 done = []
 runs = []

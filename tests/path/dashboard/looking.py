@@ -12,7 +12,7 @@ from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
 from aouo.config.file import load_settings
-from aouo.dashboard.opening import page, show_at_rest
+from aouo.dashboard.listening import page, show_at_rest
 from tests.path.looking import eventually
 from tests.path.world import Running, World
 

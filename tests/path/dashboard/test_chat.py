@@ -18,7 +18,7 @@ from yarl import URL
 
 from aouo.dashboard.rooms.chat import PAGE
 from aouo.emulator.models import ModelService, profile
-from aouo.flow.files.uploads import UNSAID_MAX, UPLOAD_BYTES
+from aouo.flow.uploads import UNSAID_MAX, UPLOAD_BYTES
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.path.dashboard.chatting import STATUS, WebChat, idle, scribe

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from aouo.agent.tools.registry import Arguments, ToolContext, tool
 from aouo.cli.main import aouo
+from aouo.schedules.service import PROMPT_CHARS
 from aouo.store import schedules, watches
 from aouo.store.watches import WatchKey, WatchState
-from aouo.tools.registry import Arguments, ToolContext, tool
-from aouo.triggers.schedules import PROMPT_CHARS
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.looking import said, settled

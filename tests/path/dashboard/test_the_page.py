@@ -11,14 +11,14 @@ from aiohttp import ClientSession
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.dashboard import opening
+from aouo.dashboard import listening
 from aouo.dashboard.access import Access
-from aouo.dashboard.opening import page
+from aouo.dashboard.listening import page
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import settled
 from tests.path.world import World
 
-PAGE = Path(opening.__file__).with_name("page")
+PAGE = Path(listening.__file__).with_name("page")
 
 
 async def test_usage_is_the_same_on_the_page_as_in_the_terminal(world: World) -> None:

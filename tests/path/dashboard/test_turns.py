@@ -11,7 +11,7 @@ from yarl import URL
 
 from aouo.facts.ids import ulid
 from aouo.plumbing.zones import moments
-from aouo.store import turn_sums
+from aouo.store import turn_reports
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
@@ -135,7 +135,7 @@ async def test_who_judged_a_call_is_told_also_where_the_owner_was_asked(world: W
         told = await newest(shown)
         since, until = moments(date(2000, 1, 1), date(2999, 1, 1), UTC)
         async with shown.bot.app.shared.database.snapshot() as snapshot:
-            refused = await snapshot.ask(turn_sums.refused_calls(since, until))
+            refused = await snapshot.ask(turn_reports.refused_calls(since, until))
 
     judged = [(use["verdict"], use["judge"], use["asked_by"]) for use in of(told, "tool")]
     assert judged == [
@@ -170,7 +170,7 @@ async def test_a_stale_route_is_told_with_the_turn_that_put_it_right(world: Worl
         after = await newest(shown)
         since, until = moments(date(2000, 1, 1), date(2999, 1, 1), UTC)
         async with shown.bot.app.shared.database.snapshot() as snapshot:
-            sums = await snapshot.ask(turn_sums.sums(since, until))
+            sums = await snapshot.ask(turn_reports.sums(since, until))
 
     assert (before["stale_route"], after["stale_route"]) == (False, True)
     assert (sums["turns"], sums["stale_routes"], sums["failed"]) == (3, 1, 0)

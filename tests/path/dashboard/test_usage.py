@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from yarl import URL
 
 from aouo.cli.main import aouo
-from aouo.facts.accounts import Spent
+from aouo.facts.records import Spent
 from aouo.facts.transcript import Usage
 from aouo.store import usage
 from aouo.store.database import Tx

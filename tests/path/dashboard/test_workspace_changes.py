@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.facts.history import Cause
+from aouo.facts.records import Cause
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.looking import dashboard
 from tests.path.memory.test_consolidation import consolidated, edit, edits, noted_line

@@ -37,7 +37,7 @@ from aouo.facts.transcript import (
     TextDelta,
     Usage,
 )
-from aouo.plumbing.bus import WAITING, Subscription
+from aouo.plumbing.parts import WAITING, Subscription
 from tests.fakes.chat_model import EchoModel
 from tests.fakes.model_server import CallPart, Fails, Says
 from tests.path.going_out.test_watching_a_session import connect, drained, line

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from aouo.app.verbs import terminal_inbound
+from aouo.app.status import terminal_inbound
 from aouo.emulator import HOUSEHOLD, NOTES
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.emulator import FAMILY
-from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import alone, answers, said, settled

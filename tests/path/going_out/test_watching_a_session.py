@@ -17,8 +17,8 @@ from aouo.facts.events import (
     Thought,
     TurnStarted,
 )
-from aouo.plumbing.bus import Subscription
 from aouo.plumbing.home import Home, reachable
+from aouo.plumbing.parts import Subscription
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import said, settled
 from tests.path.world import ADA, BEN, Running, World

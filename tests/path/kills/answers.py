@@ -7,9 +7,9 @@ import base64
 import json
 
 from aouo.emulator import ADA
-from aouo.markdown.render import render
-from aouo.outbound.answers import messages_of_answer
+from aouo.outbound.payloads import messages_of_answer
 from aouo.words.catalogue import text
+from aouo.words.markdown.render import render
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.going_out.test_long_answers import LONG, NAME, file_of
 from tests.path.killing import START_UP, Row, Scenario, shown_wrongly

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from aouo.config.file import LAST_GOOD
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
-from aouo.facts.history import JournalLine
 from aouo.facts.ports import Rendered
+from aouo.facts.records import JournalLine
 from aouo.plumbing.home import write_atomically
-from aouo.store import jobs, journal, kept_reports, schedules, ticks
+from aouo.store import jobs, journal, kept_reports, schedules, watches
 from aouo.store.database import Tx, connect
 from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.killing import START_UP, Row, Scenario
@@ -98,7 +98,7 @@ class Unasked(Scenario):
         with closing(connect(here.home.database)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             tx, chat = Tx(connection), ConversationAddress("tg", str(ADA))
-            ticks.note(tx, "heartbeat", LONG_AGO)
+            watches.note_tick(tx, "heartbeat", LONG_AGO)
             for text in ("One", "Two"):
                 said = (Rendered(text),)
                 when = (LONG_AGO, LONG_AGO)

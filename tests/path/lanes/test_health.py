@@ -17,7 +17,7 @@ from aouo.app.wiring import App
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.ports import stamp
-from aouo.flow.chores.titles import Titles
+from aouo.flow.chores.indexing import Titles
 from aouo.plumbing.client import answers as asked
 from aouo.plumbing.systemd import Systemd
 from aouo.store import jobs

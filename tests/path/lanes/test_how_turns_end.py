@@ -13,7 +13,7 @@ from tests.path.packs.test_extensions import install
 from tests.path.world import ADA, World
 
 COUNTING = """
-from aouo.turn.pipelines import Settled, Step
+from aouo.agent.pipelines import Settled, Step
 
 outputs = []
 settled = []

@@ -12,20 +12,19 @@ from structlog.testing import capture_logs
 from aouo.app import chores
 from aouo.app.lifecycle import Runtime
 from aouo.app.reloading import Reloading
-from aouo.flow.chores.digests import Digests
+from aouo.flow.attention import Digests
+from aouo.flow.chores.indexing import Titles
 from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
-from aouo.flow.chores.titles import Titles
 from aouo.flow.generations import Generations
-from aouo.flow.handlers.waiting_notice import WaitingNotice
+from aouo.flow.handlers.obeying import WaitingNotice
 from aouo.plumbing.client import answers as asked
 from aouo.queue.inbox import Inbox
+from aouo.schedules.heartbeat import Heartbeat
+from aouo.schedules.journaling import Consolidating, Journaling
+from aouo.schedules.ticking import Ticking
+from aouo.schedules.watching import Watching
 from aouo.telegram.channel import TelegramChannel
-from aouo.triggers.consolidating import Consolidating
-from aouo.triggers.heartbeat import Heartbeat
-from aouo.triggers.journaling import Journaling
-from aouo.triggers.ticking import Ticking
-from aouo.triggers.watching import Watching
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, WAIT_S, World
 

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from aouo.emulator.jsons import JsonObject
+from aouo.agent.tools.registry import Arguments, ToolContext, tool
+from aouo.emulator.description import JsonObject
 from aouo.store.database import Database, Tx
-from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says, last_words
 from tests.path.looking import said, settled

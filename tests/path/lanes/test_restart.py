@@ -10,8 +10,8 @@ import asyncio
 
 import pytest
 
+from aouo.agent.tools.registry import Arguments, ToolContext, tool
 from aouo.store.database import Tx
-from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled

@@ -167,7 +167,7 @@ async def test_what_was_said_off_the_record_is_erased_though_it_cannot_be_read_o
 
     await left(world, reopen)
     _keep(world.home.media / "tg_1001" / "1_0_photo.jpg", "x")
-    monkeypatch.setattr("aouo.flow.files.media_files.removed", fail)
+    monkeypatch.setattr("aouo.flow.media.removed", fail)
     status = await told(world, "files that were sent off the record")
 
     assert len(status["unfinished"]) == 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aouo.app.verbs import terminal_inbound
+from aouo.app.status import terminal_inbound
 from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import CallPart, ModelServer, words_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aouo.queue.albums import COMPLETE_AFTER_S
+from aouo.queue.joining import COMPLETE_AFTER_S
 from tests.fakes.clock import FastClock
 from tests.path.looking import PHOTO_LINE, eventually, prompts, said, settled
 from tests.path.media.test_media_pictures import last_words, pictures

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.sound import NOTE
+from aouo.emulator.models.asked import NOTE
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled

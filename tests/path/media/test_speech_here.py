@@ -188,7 +188,7 @@ def nothing_installed(_name: str) -> None:
 async def test_without_its_packages_person_and_model_read_how_they_are_installed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aouo.speech.local.find_spec", nothing_installed)
+    monkeypatch.setattr("aouo.providers.speech.local.find_spec", nothing_installed)
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Good morning, in writing")
     async with world.running() as bot:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.sound import NOTE, tone
+from aouo.emulator.models.asked import NOTE, tone
 from tests.fakes.model_server import Body, words_of
 from tests.path.world import ADA, WAIT_S, World, texts
 

@@ -12,7 +12,7 @@ import pytest
 from aouo.app import lifecycle
 from aouo.emulator import ChatMessage
 from aouo.facts.events import Event, MemoryFlush
-from aouo.plumbing.bus import Subscription
+from aouo.plumbing.parts import Subscription
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import eventually, settled

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from aouo.triggers.journaling import GAP
+from aouo.schedules.journaling import GAP
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, text_of
 from tests.path.looking import answers, eventually, settled

@@ -11,10 +11,10 @@ import pytest
 
 from aouo.emulator import FAMILY
 from tests.fakes.model_server import CallPart, words_of
+from tests.guard.sandbox.places import HERE
 from tests.path.looking import settled
 from tests.path.memory.test_memory import US, pack, remembers
 from tests.path.world import ADA, BEN, World
-from tests.sandbox.places import HERE
 
 
 @pytest.mark.parametrize("scope", ["shared", "person"])

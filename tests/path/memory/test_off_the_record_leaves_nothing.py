@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import structlog
 
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.emulator import ADA
 from aouo.facts.errors import ToolFailed
 from aouo.plumbing.logs import Logs
-from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import Body, CallPart, Fails, Raw, Reply, Says
 from tests.path.killing import START_UP, Run, killed_at
 from tests.path.lives import Place, place

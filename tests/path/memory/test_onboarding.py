@@ -14,7 +14,7 @@ import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
 from aouo.providers.known.knowing import KnownModel
-from aouo.store.onboarding import SESSIONS_MAX, TURNS_MAX
+from aouo.store.routes import SESSIONS_MAX, TURNS_MAX
 from tests.fakes.model_server import Body, CallPart
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World

@@ -8,16 +8,16 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from aouo.app.local import trial
+from aouo.app.local.trial import local_service
 from aouo.app.services import speech_of
 from aouo.config.settings import Settings
-from aouo.emulator.models.sound import NOTE
+from aouo.emulator.models.asked import NOTE
 from aouo.facts.errors import SetupError
-from aouo.installer.samples import sample_packs
-from aouo.local import trial
-from aouo.local.trial import local_service
+from aouo.installer.installed import sample_packs
 from aouo.plumbing.home import Home
 from aouo.plumbing.resources import Holder
-from aouo.speech.services import Speaker, Transcriber
+from aouo.providers.speech.services import Speaker, Transcriber
 
 WAIT_S = 120.0
 ELSEWHERE = {

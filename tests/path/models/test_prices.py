@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.sound import NOTE
+from aouo.emulator.models.asked import NOTE
 from tests.fakes.web_server import Answer, WebServer
 from tests.path.looking import said, settled
 from tests.path.reloading.following import ask_for, save

@@ -12,7 +12,7 @@ import pytest
 
 from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
 from aouo.emulator.models.asked import Asked
-from aouo.emulator.models.replies import Answer
+from aouo.emulator.models.telling import Answer
 from tests.fakes.clock import FastClock
 from tests.path.looking import settled
 from tests.path.world import World

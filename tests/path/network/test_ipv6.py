@@ -17,7 +17,7 @@ import pytest
 from aouo.cli.doctoring import models as doctor_models
 from aouo.config.file import load_settings
 from aouo.plumbing.home import Home
-from aouo.web.session import session_through
+from aouo.plumbing.web.session import session_through
 from tests.fakes.model_server import ModelServer
 from tests.fakes.road import Road
 from tests.path.world import WAIT_S, World

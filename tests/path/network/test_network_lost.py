@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from aouo.plumbing.web.session import session_through
 from aouo.telegram.api import TelegramApi
 from aouo.telegram.poller import Poller
-from aouo.web.session import session_through
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, eventually, said

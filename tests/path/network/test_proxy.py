@@ -10,9 +10,9 @@ from telegram.request import BaseRequest
 
 from aouo.config.settings import Settings
 from aouo.plumbing.redact import Redactor
+from aouo.plumbing.web.session import secrets_of, session_through
 from aouo.telegram.api import ApiUnreachable, TelegramApi
 from aouo.telegram.http import AiohttpRequest, NotWritten
-from aouo.web.session import secrets_of, session_through
 from tests.fakes.proxy_server import ProxyServer
 from tests.path.looking import eventually, said
 from tests.path.world import ADA, World

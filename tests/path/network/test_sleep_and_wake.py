@@ -13,9 +13,9 @@ import pytest
 from structlog.testing import capture_logs
 from telegram.request import RequestData
 
-from aouo.plumbing.waking import GAP_S, LOOK_EVERY_S, watch
+from aouo.plumbing.clock import GAP_S, LOOK_EVERY_S, watch
+from aouo.plumbing.web.session import session_through
 from aouo.telegram.http import AiohttpRequest, NoAnswer, NotWritten
-from aouo.web.session import session_through
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, settled

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from aouo.packs.authoring import validate
 from aouo.packs.format.manifest_text import parse
-from aouo.packs.format.names import DEFAULT_TOOLS
-from aouo.packs.format.problems import errors
+from aouo.packs.format.problems import DEFAULT_TOOLS, errors
+from aouo.packs.library import scan
 from aouo.packs.load import load_pack
-from aouo.packs.scanning import scan
-from aouo.packs.validate import validate
 from tests.fakes.model_server import CallPart, words_of
 from tests.packs.test_broken_packs import digest
 from tests.path.looking import said, settled

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from aouo.agent.tools.registry import Arguments, ToolContext, tool
 from aouo.facts.errors import SetupError
 from aouo.facts.events import Event, LlmToken
-from aouo.plumbing.bus import Subscription
-from aouo.tools.registry import Arguments, ToolContext, tool
+from aouo.plumbing.parts import Subscription
 from tests.fakes.model_server import words_of
 from tests.path.looking import settled
 from tests.path.world import World
 
 POLITE = """
-from aouo.turn.pipelines import Settled, Step
+from aouo.agent.pipelines import Settled, Step
 
 meters = []
 settled = []
@@ -137,7 +137,7 @@ async def test_an_extension_that_does_not_load_stops_the_start_and_is_named(
 
 
 LATE = """
-from aouo.turn.pipelines import Step
+from aouo.agent.pipelines import Step
 
 
 def add(pipelines):

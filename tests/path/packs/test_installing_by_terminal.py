@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from aouo.local.dev_reload import take_up_edits
+from aouo.app.local.conversing import take_up_edits
 from tests.path.packs.test_installing import SCHEMA, save, shopping
 from tests.path.world import ROOT, WAIT_S, Running, World
 from tests.verb_process import begin

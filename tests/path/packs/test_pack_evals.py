@@ -11,23 +11,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from aouo.agent import side_calls
+from aouo.app.local import evaluating
+from aouo.app.local.eval_home import Impatient, ScriptedModel, WatchedModel
+from aouo.app.local.evaluating import evaluate
 from aouo.cli.main import aouo
 from aouo.config.file import load_settings
 from aouo.facts.errors import PackError
 from aouo.facts.transcript import Finished, ModelRequest, UserSaid
-from aouo.local import evaluating
-from aouo.local.eval_home import Impatient
-from aouo.local.evaluating import evaluate
-from aouo.local.scripted import ScriptedModel, WatchedModel
 from aouo.packs.data import schema_guard
 from aouo.packs.evals import cases as evals
 from aouo.packs.evals import checks
 from aouo.packs.evals.cases import Reply
+from aouo.packs.evals.checks import EvalResult
 from aouo.packs.evals.process import run_evals
-from aouo.packs.evals.results import EvalResult
 from aouo.packs.load import load_pack
-from aouo.turn import side_calls
-from aouo.web import client
+from aouo.plumbing.web import client
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, ROOT, WAIT_S, World
 

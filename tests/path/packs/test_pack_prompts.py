@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.verbs import terminal_inbound
+from aouo.app.status import terminal_inbound
 from tests.fakes.model_server import CallPart, text_of, words_of
 from tests.path.world import ADA, World
 

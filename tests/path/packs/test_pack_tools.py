@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.emulator.messages import MediaKind
+from aouo.emulator.chats import MediaKind
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.sound import NOTE
+from aouo.emulator.models.asked import NOTE
+from aouo.guard.sandbox.levels import Refused
 from aouo.plumbing.home import Home
-from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
+from tests.guard.sandbox.places import HERE, processes, until_gone
 from tests.path.lives import place
 from tests.path.looking import eventually, said
 from tests.path.world import ADA, BEN, Running, World
-from tests.sandbox.places import HERE, processes, until_gone
 
 MANIFEST = """\
 name: desk
@@ -378,7 +378,7 @@ async def test_files_that_both_lists_open_can_be_used_and_others_not(
 
     both, *others = results(world)
     assert both == "both"
-    assert all("failed at tools/files.py:3" in one for one in others)
+    assert all("failed at agent/tools/files.py:3" in one for one in others)
 
 
 async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:

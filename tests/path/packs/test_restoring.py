@@ -12,13 +12,12 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aouo.installer.restoring import known
+from aouo.installer.packs import known
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
-from aouo.packs.shipping.backup_file import FACTS, Known
-from aouo.packs.shipping.export import export_data
+from aouo.packs.shipping.export import FACTS, Known, export_data
 from aouo.plumbing.client import NoAnswer
-from aouo.store.reading import reading
+from aouo.store.opening import reading
 from tests.path.killing import Run, killed_at
 from tests.path.lives import Place
 from tests.path.packs.test_installing import SCHEMA, save, shopping

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from aouo.agent.tools.registry import ToolContext, tool
 from aouo.config.file import LAST_GOOD
 from aouo.plumbing.logs import Level
 from aouo.plumbing.redact import Redactor
-from aouo.tools.registry import ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says
 from tests.path.going_out.test_streaming import ALSO_SLOW, Slow, waiting_tool

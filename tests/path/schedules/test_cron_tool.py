@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from aouo.agent.tools.cron import _id_of
 from aouo.emulator import HOUSEHOLD
 from aouo.facts.address import ConversationAddress
-from aouo.tools.cron import _id_of
-from aouo.triggers.schedules import Wish
-from aouo.triggers.scheduling import Place
+from aouo.schedules.proposals import Place
+from aouo.schedules.service import Wish
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import eventually, said, settled
 from tests.path.schedules.scheduled import after_tool, answering, calls_once
 from tests.path.world import ADA, BEN, World
-from tests.triggers.ticks import Rules
+from tests.schedules.ticks import Rules
 
 DRILL = """\
 name: drill

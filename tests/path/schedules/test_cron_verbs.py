@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from aouo.cli.main import aouo
 from aouo.emulator import HOUSEHOLD
-from aouo.markdown.tables import columns
+from aouo.words.markdown.tables import columns
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.chatting import WebChat
 from tests.path.dashboard.looking import dashboard

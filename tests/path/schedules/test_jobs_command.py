@@ -9,8 +9,8 @@ import asyncio
 
 import pytest
 
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.emulator import HOUSEHOLD, ChatMessage
-from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.looking import eventually, said, settled

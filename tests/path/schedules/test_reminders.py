@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from aouo.emulator.models.replies import Fails
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.emulator.models.telling import Fails
 from aouo.store import schedules
-from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import answers, eventually, said, settled

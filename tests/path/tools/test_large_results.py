@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Reply, Says, words_of
 from tests.fakes.model_server import CallPart as Call

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from aouo.agent.tools.mcp_servers import CONNECT_S, Server, supervised
 from aouo.config.sections import McpServer
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
-from aouo.tools.mcp_servers import CONNECT_S, Server, supervised
-from aouo.web.session import session_through
+from aouo.plumbing.web.session import session_through
+from tests.agent.tools.calling import call
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
 from tests.fakes.mcp_server import free_port
@@ -26,7 +27,6 @@ from tests.fakes.proxy_server import ProxyServer
 from tests.fakes.road import Road
 from tests.path.looking import eventually
 from tests.path.world import ROOT, WAIT_S, World
-from tests.tools.calling import call
 
 PACK = """
 name: desk
@@ -318,7 +318,7 @@ async def test_a_call_that_is_stopped_leaves_the_server_usable(
     journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when it took longer than connecting may."""
-    monkeypatch.setattr("aouo.tools.mcp_servers.CONNECT_S", 5.0)
+    monkeypatch.setattr("aouo.agent.tools.mcp_servers.CONNECT_S", 5.0)
     async with one(stdio(journal), FastClock()) as server:
         await server.tools()
         with pytest.raises(TimeoutError):
@@ -365,7 +365,7 @@ async def _down(server: Server) -> str:
 async def test_a_server_that_never_answers_is_given_up_and_ended(
     journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aouo.tools.mcp_servers.CONNECT_S", 4.0)
+    monkeypatch.setattr("aouo.agent.tools.mcp_servers.CONNECT_S", 4.0)
     async with one(stdio(journal, "--silent"), FastClock()) as server:
         with pytest.raises(ToolFailed, match=r"it did not answer in 4 s"):
             await server.tools()

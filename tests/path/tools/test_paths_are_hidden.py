@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from aouo.agent.tools.registry import Arguments, ToolContext, tool
 from aouo.facts.errors import ToolFailed
-from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import said, settled
 from tests.path.world import ADA, World

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import model_validator
 
-from aouo.tools.registry import Arguments, ToolContext, tool
+from aouo.agent.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.model_server import Says
 from tests.path.looking import cut_off, said, settled
 from tests.path.tools.test_tools_of_a_turn import results, tooled

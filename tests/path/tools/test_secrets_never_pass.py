@@ -14,7 +14,7 @@ import pytest
 
 from aouo.emulator import ADA
 from aouo.facts.events import Event, LlmToken, ResponseComplete
-from aouo.markdown.render import render
+from aouo.words.markdown.render import render
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Raw, Says
 from tests.path.going_out.test_watching_a_session import drained

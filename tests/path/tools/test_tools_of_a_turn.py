@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.events import ActionCompleted, ActionStarted
-from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import eventually, settled
 from tests.path.world import ADA, WAIT_S, World

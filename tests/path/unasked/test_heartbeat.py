@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from aouo.emulator.models.replies import CallPart, Fails, Says
+from aouo.emulator.models.telling import CallPart, Fails, Says
 from aouo.facts.address import GENERAL
 from aouo.facts.people import AT_HOME
-from aouo.store import archive
-from aouo.store.reading import reading
-from aouo.triggers.heartbeat import is_ok, to_do
+from aouo.schedules.heartbeat import is_ok, to_do
+from aouo.store import search
+from aouo.store.opening import reading
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.chatting import WebChat
 from tests.path.dashboard.looking import dashboard
@@ -107,7 +107,7 @@ async def test_a_look_is_among_the_sessions_only_when_asked_for(
         await next_tick(bot, beating)
     with reading(world.home.database) as tx:
         found = [
-            [one.id.partition("/")[0] for one in archive.sessions(tx, 9, runs=runs)]
+            [one.id.partition("/")[0] for one in search.stored_sessions(tx, 9, runs=runs)]
             for runs in (False, True)
         ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.triggers.looking import Looking
+from aouo.schedules.watched import Looking
 from tests.fakes.clock import FastClock
 from tests.path.looking import eventually
 from tests.path.reloading.following import ask_for, save

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import ProviderError
 from aouo.facts.transcript import AssistantSaid, Finished, ToolCall, Usage
-from aouo.providers.chat.answers import ChatParser
+from aouo.providers.formats.chat_answers import ChatParser
 
 
 def chunk(delta: dict[str, object], reason: str | None = None, **more: object) -> dict[str, object]:

@@ -18,9 +18,8 @@ from aouo.facts.transcript import (
     ToolSpec,
     UserSaid,
 )
-from aouo.providers.chat.bodies import Bodies
-from aouo.providers.chat.wire import chat_body, encode
 from aouo.providers.dialect import Dialect
+from aouo.providers.formats.chat_requests import Bodies, chat_body, encode
 
 WORDS = st.text(max_size=12) | st.sampled_from(["\ud83d", "é\n\"'\\", "\u2028", "\x00", "😀"])
 NATIVE = st.sampled_from(

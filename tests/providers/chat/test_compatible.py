@@ -38,7 +38,7 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
-from aouo.providers.compatible import CompatibleModel
+from aouo.providers.service import CompatibleModel
 from aouo.providers.thoughts import sendable_id
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 

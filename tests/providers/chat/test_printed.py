@@ -20,7 +20,7 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
-from aouo.providers.printed import read_printed
+from aouo.providers.event_stream import read_printed
 
 SAVE = ToolSpec("save", "", {"type": "object"})
 CALL = '{"name": "save", "arguments": {"text": "milk"}}'

@@ -25,9 +25,9 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.plumbing.redact import Redactor
-from aouo.providers.chat.answers import ChatParser
-from aouo.providers.chat.wire import PLAIN, Dialect, chat_body
-from aouo.providers.cleaning import Cleaning
+from aouo.providers.fallback import Cleaning
+from aouo.providers.formats.chat_answers import ChatParser
+from aouo.providers.formats.chat_requests import PLAIN, Dialect, chat_body
 from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
 
 GEMINI: Mapping[str, Any] = {

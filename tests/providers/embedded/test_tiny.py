@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.transcript import ToolCall, ToolReturned, ToolSpec
-from aouo.markdown.render import render
-from aouo.providers.tiny import answer, choice, cuts, matching, options
+from aouo.providers.embedded import conversation, matching, options
 from aouo.words import catalogue
+from aouo.words.markdown.render import render
 
 PROPERTIES: dict[str, Any] = {
     "action": {"type": "string", "enum": ["plant", "list"]},
@@ -137,23 +137,23 @@ def test_long_messages_are_matched_at_once(length: int, piece: str) -> None:
 )
 def test_only_the_persons_own_words_are_looked_at(message: str, own: str) -> None:
     """The lines before them are the channel's; what was forwarded, another person said."""
-    assert cuts.own_words(message) == own
+    assert options.own_words(message) == own
 
 
 def test_the_model_and_likeness_decide_between_what_fits_equally() -> None:
     level = {"recent": -2.0, "summary": -2.0}
     both = CHOICES[1:]
 
-    assert choice.choose(both, "list plants", level, level).label == "recent"
-    assert choice.choose(both, "plants", level | {"summary": 9.0}, level).label == "summary"
+    assert options.choose(both, "list plants", level, level).label == "recent"
+    assert options.choose(both, "plants", level | {"summary": 9.0}, level).label == "summary"
 
 
 def test_a_label_has_the_chance_of_the_best_token_that_begins_it() -> None:
     top = {" rec": -3.0, " recent": -1.0, "summary": -0.1, " ": -0.2}
 
-    assert choice.label_logprobs(CHOICES[1:], top) == {
+    assert options.label_logprobs(CHOICES[1:], top) == {
         "recent": -1.0,
-        "summary": choice.UNSEEN_LOGPROB,
+        "summary": options.UNSEEN_LOGPROB,
     }
 
 
@@ -161,7 +161,7 @@ def test_a_label_has_the_chance_of_the_best_token_that_begins_it() -> None:
 def test_prompts_stay_small(text: str, examples: list[dict[str, Any]]) -> None:
     found = options.options([persist(examples)])
 
-    assert len(choice.choice_prompt(found, cuts.cleaned(text))) <= 2500
+    assert len(options.choice_prompt(found, options.cleaned(text))) <= 2500
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_result_is_told_as_it_is(
     arguments: dict[str, Any], result: str, failed: bool, expected: str
 ) -> None:
     call = ToolCall("c", "persist", json.dumps(arguments))
-    told = answer.told(
+    told = conversation.told_rows(
         call, ToolReturned("c", "persist", result, failed), None, None, catalogue.text
     )
 
@@ -201,7 +201,7 @@ def test_a_result_is_told_as_it_is(
 def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
     wrote = ToolCall("c", "persist", json.dumps(planted("roses")))
     saved = ToolReturned("c", "persist", '{"table": "plants", "id": 7, "saved": 1}')
-    look = answer.told(wrote, saved, CHOICES[0], None, catalogue.text)
+    look = conversation.told_rows(wrote, saved, CHOICES[0], None, catalogue.text)
     again = ToolCall("d", "persist", json.dumps(look))
     row = ToolReturned("d", "persist", '{"rows": [{"id": 7, "name": "red *roses*"}]}')
     gone = ToolReturned("d", "persist", '{"rows": []}')
@@ -212,8 +212,11 @@ def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
         "where": {"name": "roses"},
         "limit": 1,
     }
-    assert answer.told(again, row, None, CHOICES[0], catalogue.text) == r"There is red \*roses\*."
-    assert answer.told(again, gone, None, CHOICES[0], catalogue.text) == "Saved."
+    assert (
+        conversation.told_rows(again, row, None, CHOICES[0], catalogue.text)
+        == r"There is red \*roses\*."
+    )
+    assert conversation.told_rows(again, gone, None, CHOICES[0], catalogue.text) == "Saved."
 
 
 @pytest.mark.parametrize(
@@ -223,15 +226,17 @@ def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
 def test_another_tools_words_are_told_and_its_data_is_not(result: str, expected: str) -> None:
     call = ToolCall("c", "weather__far_away", "{}")
 
-    told = answer.told(call, ToolReturned("c", call.name, result), None, None, catalogue.text)
+    told = conversation.told_rows(
+        call, ToolReturned("c", call.name, result), None, None, catalogue.text
+    )
 
     assert told == expected
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=150))
 def test_a_value_is_shown_letter_by_letter(text: str) -> None:
-    text = cuts.cleaned(text)
-    shown = "".join(part.text for part in render(f"Saved: “{answer.verbatim(text)}”."))
+    text = options.cleaned(text)
+    shown = "".join(part.text for part in render(f"Saved: “{conversation.verbatim(text)}”."))
 
     assert " ".join(shown.split()) == " ".join(f"Saved: “{' '.join(text.split())}”.".split())
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from aouo.agent.spending.money import FREE, Price
 from aouo.app.services import DEFAULT_MODELS, budget_of
 from aouo.config.settings import Settings
-from aouo.providers.known.catalogue import listed_rates, listed_window
-from aouo.spending.money import FREE, Price
+from aouo.providers.known.windows import listed_rates, listed_window
 from tests.fakes.clock import FastClock
 
 NIGHT = datetime(2026, 11, 23, 2, tzinfo=UTC)
@@ -82,7 +82,7 @@ async def test_a_budget_has_prices_without_the_owner_and_the_owners_count_more()
 def test_the_catalogue_is_imported_by_the_first_who_asks_for_a_public_service() -> None:
     program = (
         "import sys, aouo.app.wiring\n"
-        "from aouo.providers.known.catalogue import listed_window\n"
+        "from aouo.providers.known.windows import listed_window\n"
         "listed_window('http://127.0.0.1:9/v1', 'gpt-6-luna')\n"
         "print('genai_prices' in sys.modules)"
     )

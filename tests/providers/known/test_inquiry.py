@@ -9,8 +9,7 @@ import pytest
 
 from aouo.config.sections import Endpoint
 from aouo.facts.errors import ProviderBusy, ProviderRejected
-from aouo.providers.known.inquiry import inquire
-from aouo.providers.known.knowing import facts_of, with_word
+from aouo.providers.known.knowing import facts_of, inquire, with_word
 from aouo.providers.known.told import Told
 from aouo.providers.refusals import refuses_pictures
 from tests.fakes.model_server import ModelServer

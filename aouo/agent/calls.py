@@ -1,0 +1,227 @@
+"""Makes the tool calls of one answer in order, and writes a turn down: intent before effect.
+
+Every write first checks the job's claim, so a worker that lost it cannot write into a turn that
+another one has resumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from aouo.agent.context import TurnContext
+from aouo.facts.errors import OutcomeUnknown
+from aouo.facts.events import ActionCompleted, Thought
+from aouo.facts.ports import Clock, stamp
+from aouo.facts.records import AuditEntry, Spent
+from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned
+from aouo.facts.work import Job
+from aouo.guard.action import Action, Outcome
+from aouo.store import audit, jobs, turns, usage
+from aouo.store.database import Database, Tx
+
+
+@dataclass(slots=True, eq=False)
+class Journal:
+    """Writes the rows of one turn."""
+
+    database: Database
+    clock: Clock
+    job: Job
+
+    async def calls(
+        self,
+        ctx: TurnContext,
+        said: AssistantSaid,
+        idempotent: Sequence[bool],
+        proposed: Sequence[AuditEntry],
+    ) -> None:
+        """Write the model's words with its calls, each as an intent, and `proposed` to the audit;
+        they are on disk before any call is judged."""
+
+        def write(tx: Tx, now: str) -> None:
+            turns.record_calls(tx, ctx.facts, said, idempotent, now)
+            for entry in proposed:
+                audit.append(tx, entry, now)
+
+        await self._write(ctx, write, durable=True)
+        ctx.said.append(said)
+
+    async def result(
+        self, ctx: TurnContext, result: ToolReturned, *, state: str, effect: bool
+    ) -> None:
+        """Write a call's result; wait for the disk if the call changed something."""
+        await self._write(
+            ctx,
+            lambda tx, now: turns.record_result(tx, ctx.facts, result, state, effect, now),
+            durable=effect,
+        )
+        ctx.said.append(result)
+
+    async def nudge(self, ctx: TurnContext, answer: str, reason: str) -> None:
+        """Write an answer that was sent back, and why."""
+        await self._write(
+            ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts, answer, reason, now)
+        )
+
+    async def intents(self, turn_id: str) -> dict[str, bool]:
+        """Return the calls that a crash cut off: call id → whether it may run again."""
+        return await self.database.read(lambda tx: turns.intents(tx, turn_id), once=True)
+
+    async def _write(
+        self, ctx: TurnContext, work: Callable[[Tx, str], None], *, durable: bool = False
+    ) -> None:
+        now = stamp(self.clock)
+        spent, ctx.spent = ctx.spent, []
+
+        def write(tx: Tx) -> None:
+            jobs.check_claim(tx, self.job)
+            record_all(tx, spent, now)
+            work(tx, now)
+
+        await self.database.transact(write, durable=durable, brief=True)
+
+
+def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:
+    for row in spent:
+        usage.record(tx, row, now)
+
+
+SUMMARY_CHARS = 80
+TOLD_AT, REFUSED_AT = 2, 3
+_CUT_OFF = OutcomeUnknown("the process was restarted while this ran.")
+_TOLD = "\n[You made exactly this call before in this turn. Go on with what you have.]"
+_REFUSED = (
+    "This is the same call for the {} time in this turn, so it was not made. "
+    "Use the results above, try something else, or answer."
+)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Calls:
+    """Makes the calls of one turn; neighbours that are read-only run at the same time."""
+
+    journal: Journal
+    _proposed: dict[str, AuditEntry] = field(init=False, default_factory=dict[str, AuditEntry])
+    _asked_for: Counter[tuple[str, str]] = field(
+        init=False, default_factory=Counter[tuple[str, str]]
+    )
+    _times: dict[str, int] = field(init=False, default_factory=dict[str, int])
+    """By call id: how often the turn had asked for the same."""
+
+    async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
+        """Record the model's words with their calls, then make these; results keep their order."""
+        for call in said.calls:
+            await turn.toolbox.find(call.name)
+        actions = [self._prepared(turn, call) for call in said.calls]
+        self._proposed = {action.call_id: turn.propose(action) for action in actions}
+        idempotent = [action.idempotent for action in actions]
+        try:
+            await self.journal.calls(turn, said, idempotent, tuple(self._proposed.values()))
+            for together in _batches(actions):
+                await self._make(turn, together)
+        finally:
+            for entry in self._proposed.values():  # the turn ends, and these never began
+                turn.publish(_unmade(turn, entry))
+
+    async def take_up(self, turn: TurnContext) -> None:
+        """Finish the calls that a crash cut off; make again only what may run again."""
+        open_calls = await self.journal.intents(turn.facts.id)
+        said = [entry for entry in turn.said if isinstance(entry, AssistantSaid)]
+        for call in (call for entry in said for call in entry.calls):
+            if call.id in open_calls:
+                await turn.toolbox.find(call.name)
+            action = self._prepared(turn, call)
+            if call.id not in open_calls:
+                continue
+            if open_calls[call.id]:
+                await self._make(turn, [action])
+            else:
+                result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
+                await self.journal.result(turn, result, state="unknown", effect=True)
+
+    def _prepared(self, turn: TurnContext, call: ToolCall) -> Action:
+        """Prepare a call; refuse it if the turn asks for exactly the same too often."""
+        action = turn.prepare(call)
+        self._asked_for[action.key] += 1
+        times = self._times[call.id] = self._asked_for[action.key]
+        if times < REFUSED_AT:
+            return action
+        return action.refused(_REFUSED.format(_ordinal(times)), "the same call too often")
+
+    async def _make(self, turn: TurnContext, actions: Sequence[Action]) -> None:
+        for action in actions:
+            await turn.view.show_tool_call(action.call.name, action.call.arguments)
+        if len(actions) == 1:
+            made = [await self._one(turn, actions[0])]
+        else:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._one(turn, action)) for action in actions]
+            made = [task.result() for task in tasks]
+        for action, (outcome, ms) in zip(actions, made, strict=True):
+            await self._record(turn, action.call, outcome, ms)
+        await turn.view.show_tool_result()
+
+    async def _one(self, turn: TurnContext, action: Action) -> tuple[Outcome, int]:
+        """Return the call's outcome, and the milliseconds that it took."""
+        begun_s = time.perf_counter()
+        proposed = self._proposed.pop(action.call_id, None) is not None
+        if action.mutates:
+            turn.at_work.append(action.call)
+        outcome = await turn.call_tool(action, proposed)
+        if action.mutates:
+            turn.at_work.remove(action.call)
+        return outcome, round((time.perf_counter() - begun_s) * 1000)
+
+    async def _record(self, turn: TurnContext, call: ToolCall, outcome: Outcome, ms: int) -> None:
+        turn.tool_calls += 1
+        known = call.name if call.name in turn.toolbox.names else "unknown"
+        usd = turn.paid_calls.pop(call.id, 0.0)
+        row = replace(spent_by(turn, f"tool:{known}"), duration_ms=ms)
+        turn.spend(replace(row, cost_usd=usd or 0.0, unpriced=usd is None))
+        turn.thoughts.append(
+            Thought(
+                "tool_call",
+                f"{call.name} -> {outcome.text[:SUMMARY_CHARS]}",
+                {"tool_name": call.name, "success": not outcome.failed},
+            )
+        )
+        told = _TOLD if self._times[call.id] == TOLD_AT else ""
+        result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
+        state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
+        await self.journal.result(turn, result, state=state, effect=outcome.effect)
+
+
+def spent_by(turn: TurnContext, scope: str) -> Spent:
+    """Return an empty usage row of this turn."""
+    facts = turn.facts
+    return Spent(
+        scope,
+        turn.day,
+        pack=facts.pack,
+        session_id=facts.session_id,
+        person=facts.person.id,
+        turn_id=facts.id,
+    )
+
+
+def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
+    session = turn.facts.session_id
+    return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
+
+
+def _batches(actions: Sequence[Action]) -> Iterator[list[Action]]:
+    """Group read-only neighbours; every other call is alone in its batch."""
+    for looks, group in groupby(actions, key=lambda action: action.read_only):
+        if looks:
+            yield list(group)
+        else:
+            yield from ([action] for action in group)
+
+
+def _ordinal(times: int) -> str:
+    return {3: "third", 4: "fourth", 5: "fifth"}.get(times, f"{times}th")

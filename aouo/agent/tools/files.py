@@ -1,0 +1,313 @@
+"""`read_file`, `write_file`, `list_dir`, `read_document`: use files that fence and pack allow.
+
+The guard has judged where a path leads and passes exactly that path on; see `guard.opening`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import field_validator
+
+from aouo.agent.documents.kinds import Extract
+from aouo.agent.documents.reading import AT_ONCE, read
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.facts.errors import ToolFailed
+from aouo.guard.paths import failed, opened, parent, placed
+from aouo.plumbing.trees import TooMuch, walk
+from aouo.plumbing.web.envelope import untrusted
+
+MAX_BYTES = 1_000_000
+MAX_FOLDER_BYTES = 200_000_000
+MAX_FOLDER_FILES = 5_000
+"""Of a pack's own folder, all below it counted."""
+MAX_FOLDER_ENTRIES = 2 * MAX_FOLDER_FILES
+"""Folders too."""
+LEAST_FREE_BYTES = 100_000_000
+"""Nothing is written to a disk with less space left, since our database may be on it."""
+MAX_LISTED = 2_000
+FolderOf = Callable[[str, str], Path]
+"""Gives a pack's data folder for a tenant."""
+SentOf = Callable[[str, Path], bool]
+"""Whether a path is a file that was sent to the conversation whose media folder this is."""
+RootOf = Callable[[str, str, Path], Path | None]
+"""The folder below which folders may be made for a path, None = nowhere."""
+
+
+class OnePath(Arguments):
+    path: str = ""
+    """relative to the pack's own folder"""
+
+
+class ReadFile(Arguments):
+    path: str
+
+
+class WriteFile(Arguments):
+    path: str
+    content: str
+
+
+def read_file(folder_of: FolderOf, sent: SentOf) -> Tool:
+    async def _run(wish: ReadFile, context: ToolContext, call_id: str) -> str:
+        del call_id
+        path = placed(wish.path, folder_of(context.facts.pack, context.facts.tenant))
+        text = await asyncio.to_thread(_read, path)
+        return untrusted(text, path.name) if sent(context.facts.address.folder, path) else text
+
+    return tool(
+        "read_file",
+        "Read a text file; a relative path is in this pack's own folder.",
+        ReadFile,
+        _run,
+        group="files",
+        read_only=True,
+    )
+
+
+def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
+    async def _run(wish: WriteFile, context: ToolContext, call_id: str) -> str:
+        own = folder_of(context.facts.pack, context.facts.tenant)
+        path = placed(wish.path, own)
+        root = root_of(context.facts.pack, context.facts.tenant, path)
+        is_own = root == own.resolve()
+        if is_own:
+            own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            content = wish.content.encode()
+        except UnicodeEncodeError:
+            raise ToolFailed(
+                "The content holds half of a character; send it whole, as UTF-8."
+            ) from None
+        if len(content) > MAX_BYTES:
+            raise ToolFailed(
+                f"The content is {len(content):,} bytes; a file may have {MAX_BYTES:,}. Write "
+                "several smaller files."
+            )
+        if is_own:
+            await asyncio.to_thread(check_room, own, len(content))
+        await asyncio.to_thread(_write, path, content, root, draft=f".{call_id}.new")
+        return f"wrote {len(content):,} bytes"
+
+    return tool(
+        "write_file",
+        "Write a text file, replacing what is there; a relative path is in this pack's own folder.",
+        WriteFile,
+        _run,
+        group="files",
+        mutates=True,
+    )
+
+
+def list_dir(folder_of: FolderOf) -> Tool:
+    async def _run(wish: OnePath, context: ToolContext, call_id: str) -> str:
+        del call_id
+        own = folder_of(context.facts.pack, context.facts.tenant)
+        path = placed(wish.path, own)
+        return await asyncio.to_thread(_list, path, may_be_missing=path == placed("", own))
+
+    return tool(
+        "list_dir",
+        "List a folder; no path is this pack's own folder.",
+        OnePath,
+        _run,
+        group="files",
+        read_only=True,
+    )
+
+
+def _read(path: Path) -> str:
+    with opened(path) as descriptor:
+        size = os.fstat(descriptor).st_size
+        if size > MAX_BYTES:
+            raise ToolFailed(
+                f"{path.name} is {size:,} bytes; read_file reads up to {MAX_BYTES:,}. Read a "
+                "smaller file, or ask for the part that matters."
+            )
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    text = text_in(content)
+    if text is None:
+        raise ToolFailed(
+            f"{path.name} is not a text file. For PDF, Word and the like use read_document."
+        )
+    return text or "(empty)"
+
+
+def text_in(content: bytes) -> str | None:
+    """Decode a text file, None = it is none."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def check_room(own: Path, more_bytes: int) -> None:
+    """Check that `more_bytes` and one more file fit into the pack's folder.
+
+    Raises:
+        ToolFailed: they do not, or the folder cannot be read.
+    """
+    files = size = 0
+    try:
+        for found in walk(own, most=MAX_FOLDER_ENTRIES):
+            files += not found.is_folder
+            size += 0 if found.is_folder else found.facts.st_size
+            if files >= MAX_FOLDER_FILES or size + more_bytes > MAX_FOLDER_BYTES:
+                raise ToolFailed(
+                    f"This pack's folder is full: it may hold {MAX_FOLDER_FILES:,} files and "
+                    f"{MAX_FOLDER_BYTES:,} bytes. Put more into one file, or ask "
+                    "the person to tidy up."
+                )
+    except TooMuch as error:
+        raise ToolFailed(
+            f"This pack's folder {error}: nothing more fits. Ask the person to tidy up."
+        ) from error
+    except OSError as error:
+        raise ToolFailed(
+            "This pack's folder cannot be looked through. Ask the person to tidy up."
+        ) from error
+
+
+def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None:
+    """Replace a file atomically; make new folders only below `root`.
+
+    The draft is named by the call, so that a call that runs again after a crash cleans up.
+    """
+    with parent(path, make_below=root) as folder:
+        mode = _mode_of(path, folder)
+        disk = os.fstatvfs(folder)
+        if disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES + len(content):
+            raise ToolFailed("The disk is nearly full, so nothing is written. Tell the person.")
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(draft, dir_fd=folder)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(draft, flags, mode, dir_fd=folder), "wb") as out:
+                os.fchmod(out.fileno(), mode)
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=folder)
+            raise failed(path, error) from error
+
+
+def _mode_of(path: Path, folder: int) -> int:
+    """Return the file's permissions; a new one is for its owner only.
+
+    Raises:
+        ToolFailed: the path is no regular file.
+    """
+    try:
+        there = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return 0o600
+    except OSError as error:
+        raise failed(path, error) from error
+    if stat.S_ISDIR(there.st_mode):
+        raise ToolFailed(f"{path} is a folder. Name a file in it.")
+    if not stat.S_ISREG(there.st_mode):
+        raise ToolFailed(f"{path} is not a file that can be written.")
+    return there.st_mode & 0o777
+
+
+def _list(path: Path, *, may_be_missing: bool) -> str:
+    try:
+        with parent(path / "any") as folder:
+            descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                with os.scandir(descriptor) as found:
+                    lines = sorted(_line(entry) for entry in islice(found, MAX_LISTED))
+                    more = sum(1 for _ in found)
+            finally:
+                os.close(descriptor)
+    except OSError as error:
+        raise failed(path, error) from error
+    except ToolFailed:
+        if may_be_missing and not path.exists():
+            return "(empty)"
+        raise
+    lines += [f"[and {more:,} more]"] if more else []
+    return "\n".join(lines) or "(empty)"
+
+
+def _line(entry: os.DirEntry[str]) -> str:
+    name = "".join(char if char.isprintable() else "?" for char in entry.name)
+    if entry.is_symlink():
+        return f"[link] {name}"
+    if entry.is_dir(follow_symlinks=False):
+        return f"[dir]  {name}/"
+    return f"[file] {name}  {entry.stat(follow_symlinks=False).st_size:,} bytes"
+
+
+DOCUMENT_BYTES = 20_000_000
+
+
+class ReadDocument(Arguments):
+    path: str
+    range: str = ""
+    """pages or rows, like 3-7"""
+
+    @field_validator("range", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) else value
+
+
+def read_document(
+    folder: Callable[[str, str], Path], room: asyncio.Semaphore | None = None
+) -> Tool:
+    """Make the tool; `folder` gives a pack's data folder for a tenant, paths are relative to it.
+
+    The guard judges `path` before, so the tool opens what it is given.
+    """
+    room = room or asyncio.Semaphore(AT_ONCE)
+
+    async def _read(wish: ReadDocument, context: ToolContext, call_id: str) -> str:
+        del call_id
+        path = placed(wish.path, folder(context.facts.pack, context.facts.tenant))
+        with await asyncio.to_thread(_opened, path) as file:
+            found = await read(file, name=path.name, wanted=wish.range, room=room)
+        return f"{_headline(path.name, found)}\n{untrusted(found.text, path.name)}"
+
+    return tool(
+        "read_document",
+        "Read a PDF, Word, Excel, CSV, HTML or text file as text.",
+        ReadDocument,
+        _read,
+        group="documents",
+        read_only=True,
+        timeout_s=40.0,
+    )
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open the file for reading.
+
+    Raises:
+        ToolFailed: it is missing, no file, too large or not readable; says which.
+    """
+    with opened(path) as descriptor:
+        size = os.fstat(descriptor).st_size
+        if size > DOCUMENT_BYTES:
+            raise ToolFailed(
+                f"{path.name} has {size:,} bytes; at most {DOCUMENT_BYTES:,} are read."
+            )
+        return os.fdopen(os.dup(descriptor), "rb")
+
+
+def _headline(name: str, found: Extract) -> str:
+    note = f"; {found.note}" if found.note else ""
+    name = "".join(char if char.isprintable() else "?" for char in name)
+    return f"{name}: {found.kind}, {found.total:,} {found.unit}{note}"

@@ -1,0 +1,120 @@
+"""`persist` and `db`: keep and read rows in the pack's own database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, Literal, cast
+
+from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import Clock, stamp
+from aouo.packs.data.storage import PackStore
+
+
+class Persist(Arguments):
+    action: Literal["save", "practice", "upsert", "update", "delete", "recent", "query", "summary"]
+    table: str = ""
+    data: dict[str, Any] | str = ""
+    where: dict[str, Any] | str = ""
+    sql: str = ""
+    params: list[Any] | dict[str, Any] | str = ""
+    limit: int = 0
+    free: SkipJsonSchema[dict[str, Any]] = Field(default_factory=dict[str, Any])
+    """What is no argument of ours; the original's skills write columns so."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_the_original(cls, given: Any) -> Any:
+        """Take `persist(skill_type="vocab_practice", content="…")` as what it meant there."""
+        payload = cast("dict[str, Any]", given)
+        kept = {key: value for key, value in payload.items() if key in _OURS}
+        free = {key: value for key, value in payload.items() if key not in _OURS}
+        if not kept.get("action") and "sql" not in kept:
+            kept["action"] = "save"
+        if kept.get("action") == "recent_practice":
+            kept["action"] = "recent"
+        known = _FREE.get(str(kept.get("action")), _ANY)  # of a wrong action only that is reported
+        if known and not free.keys() <= known:
+            return kept | free  # validation refuses it and names what there is
+        return kept | {"free": free}
+
+
+_OURS = frozenset({"action", "table", "data", "where", "sql", "params", "limit"})
+_ANY = frozenset[str]()
+_FREE = dict.fromkeys(("save", "practice", "upsert", "update"), _ANY) | {
+    "recent": frozenset({"skill_type", "db"}),
+    "delete": frozenset({"db"}),
+    "query": frozenset({"db"}),
+    "summary": frozenset({"db"}),
+}
+"""The other names that each action takes; an empty set = any column."""
+
+
+def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
+    """Make the tool; `open_store` gives a pack's database for a tenant. Calls are idempotent."""
+
+    async def _run(wish: Persist, context: ToolContext, call_id: str) -> str:
+        if not context.facts.pack:
+            raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
+        arguments = {
+            key: value
+            for key, value in wish.model_dump(exclude={"action", "free"}).items()
+            if value not in ("", 0)
+        }
+        if wish.free.get("db", context.facts.pack) not in (context.facts.pack, "default"):
+            raise ToolFailed("There is only the database of this pack: leave db out.")
+        now = stamp(clock)
+
+        def carry_out() -> dict[str, object]:
+            store = open_store(
+                context.facts.pack, context.facts.tenant
+            )  # the first time, its schema is applied
+            key = context.facts.session_key
+            return store.run(
+                wish.action, wish.free | arguments, call_id=call_id, session_key=key, now=now
+            )
+
+        answer = await asyncio.to_thread(carry_out)
+        return json.dumps(answer, ensure_ascii=False, default=str)
+
+    return tool(
+        "persist",
+        "Keep and read rows in this pack's database; query: a SELECT in sql.",
+        Persist,
+        _run,
+        mutates=lambda wish: wish.action not in ("recent", "query", "summary"),
+        read_only=True,
+    )
+
+
+class Db(Arguments):
+    sql: str = ""
+    params: list[Any] | dict[str, Any] | str = ""
+
+
+def db(open_store: Callable[[str, str], PackStore]) -> Tool:
+    """Make the tool; `open_store` gives a pack's database for a tenant."""
+
+    async def _run(wish: Db, context: ToolContext, call_id: str) -> str:
+        del call_id
+        if not context.facts.pack:
+            raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
+
+        def look() -> dict[str, object]:
+            store = open_store(context.facts.pack, context.facts.tenant)
+            return store.look(wish.sql, wish.params) if wish.sql.strip() else store.describe()
+
+        return json.dumps(await asyncio.to_thread(look), ensure_ascii=False, default=str)
+
+    return tool(
+        "db",
+        "Read this pack's database: one SELECT, or nothing for its schema.",
+        Db,
+        _run,
+        read_only=True,
+    )

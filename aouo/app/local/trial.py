@@ -1,0 +1,272 @@
+"""Tries the bot on this machine alone: a local Telegram, the real channel, an embedded model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aouo.app.lifecycle import Runtime
+from aouo.app.local.conversing import running, take_up_edits
+from aouo.app.serve import stop_on_signals
+from aouo.app.wiring import App
+from aouo.config.file import Loaded, load_settings
+from aouo.emulator.client import ChatMessage, EmulatorClient
+from aouo.facts.errors import SetupError
+from aouo.facts.ports import Clock
+from aouo.installer.packs import Packs
+from aouo.plumbing import children
+from aouo.plumbing.home import Home, write_atomically
+from aouo.plumbing.logs import Logs
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.trees import remove
+from aouo.plumbing.waiting import one_setup_error
+from aouo.plumbing.web.session import secrets_of
+from aouo.providers.embedded.model import HONEST_NOTE
+from aouo.providers.fallback import Preparing
+from aouo.queue.lanes import idle
+from aouo.store import jobs, turns
+from aouo.store.database import Database
+from aouo.words.catalogue import text as sentence
+
+ADA, BEN = 1001, 1002
+_ANSWER_S = 120.0
+_EMULATOR_ENDS_S = 5.0
+_SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """The local Telegram: its address and token for the bot, and its page for a browser."""
+
+    url: str
+    page: str
+    token: str
+
+
+async def run(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    *,
+    port: int = 0,
+    language: str = "en",
+    command: str = "scripts/try",
+    service: str = "",
+) -> None:
+    """Serve the chat page until a signal comes; `tell` gets lines of progress.
+
+    Edits of the packs are loaded at once. `language` is the people's, `command` the command line
+    that runs this. `service` names a local model service to answer instead of the embedded model,
+    "" = none.
+    """
+    async with (
+        local_service(service, tell) as served,
+        _trial(home, environ, packs, tell, port, served, language) as (local, app, runtime),
+        _taking_up_edits(app.packs, app.shared.clock, packs, tell),
+    ):
+        stop_on_signals(runtime)
+        tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
+        model = app.generations.now.model
+        if model.provider == "local" and isinstance(model, Preparing):
+            tell(HONEST_NOTE)
+            tell("It reads no skills, so their commands need another model, for example:")
+            tell(f"AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… {command}")
+            await model.prepare()
+            tell("the model is loaded")
+        await runtime.ended.wait()
+
+
+@asynccontextmanager
+async def _taking_up_edits(
+    installed: Packs, clock: Clock, packs: Sequence[Path], tell: Callable[[str], None]
+) -> AsyncGenerator[None]:
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(
+            take_up_edits(
+                packs,
+                clock=clock,
+                check=installed.stores.check,
+                refresh=installed.refresh,
+                tell=tell,
+            )
+        )
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+
+async def say(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    *,
+    text: str,
+    pack: str,
+    service: str = "",
+) -> str:
+    """Send one message as Ada, and return the answer that she reads; see `run`.
+
+    Raises:
+        SetupError: no answer came.
+    """
+    if not text.strip():
+        raise SetupError("There is nothing to say.", fix='Write it like this: --say "Hello".')
+    names = [folder.name for folder in packs]
+    if pack not in names:
+        raise SetupError(f"There is no pack {pack!r} to try.", fix=f"Choose: {', '.join(names)}.")
+    async with (
+        local_service(service, tell) as served,
+        _trial(home, environ, packs, tell, 0, served) as (local, app, runtime),
+        EmulatorClient(local.url) as people,
+    ):
+        tell("ready; asking")
+        asked = await people.say(ADA, ADA, f"/use {pack}")
+        await people.next_message(ADA, after=asked.id, contains="answers here")
+        database, clock = app.shared.database, app.shared.clock
+        before = await database.read(jobs.count)  # the existing topics are jobs too
+        asked = await people.say(ADA, ADA, text)
+        status = await _answered(database, clock, at_least=before + 1)
+        said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
+        about = sentence("turns.about-model")  # told to the owner besides
+        said = [m for m in said if not m.text.startswith(about)]
+        runtime.stop()
+        await runtime.ended.wait()
+    answer = "\n".join(line for message in said for line in _lines(message))
+    if status not in ("ack", "") or not answer:
+        raise SetupError(answer or "No answer came.", fix=f"(See {home.log_file})", exit_code=1)
+    return answer
+
+
+def _lines(message: ChatMessage) -> list[str]:
+    """Return the lines to print for a message, with its buttons."""
+    return [message.text, *(f"  [{button.text}]" for button in message.buttons)]
+
+
+async def _answered(database: Database, clock: Clock, *, at_least: int) -> str:
+    """Wait until so many jobs exist and none is open; return the newest turn's status or ""."""
+    try:
+        async with asyncio.timeout(_ANSWER_S):
+            await idle(database, clock, at_least=at_least)
+    except TimeoutError:
+        raise SetupError(f"No answer came within {_ANSWER_S:g} s.", exit_code=1) from None
+    return await database.read(turns.newest_status)
+
+
+@asynccontextmanager
+async def _trial(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    port: int,
+    served: Mapping[str, Any],
+    language: str = "en",
+) -> AsyncGenerator[tuple[_Local, App, Runtime]]:
+    """Start a local Telegram in its own process, and the runtime in a fresh home."""
+    home.create()
+    with one_setup_error(), home.lock():
+        tell("starting a local Telegram")
+        topics = [folder.name for folder in packs]
+        async with _emulator(port, topics, language) as local:
+            loaded = _furnish(home, environ, packs, local, served)
+            redactor = Redactor(secrets_of(loaded.settings.secrets()))
+            with Logs(file=home.log_file, redactor=redactor, quiet=True) as logs:
+                tell("starting aouo")
+                async with running(home, loaded, adopt=logs.adopt) as (app, runtime):
+                    yield local, app, runtime
+
+
+def _furnish(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    local: _Local,
+    served: Mapping[str, Any],
+) -> Loaded:
+    """Empty the home, whose lock we hold, and fill it, so that each trial begins fresh."""
+    for child in home.path.iterdir():
+        if child == home.run:
+            continue
+        remove(child)
+    home.create()
+    for folder in packs:
+        (home.packs / folder.name).symlink_to(folder.resolve())
+    config = {
+        "telegram": {
+            "bot_token": local.token,
+            "allowed_user_ids": [ADA, BEN],
+            "message_batch_ms": 250,
+            "api_base_url": local.url,
+        },
+        **served,
+    }
+    write_atomically(home.config, json.dumps(config, indent=2))
+    real = ("TELEGRAM_BOT_TOKEN", "AOUO_TELEGRAM__")  # the owner's Telegram is not this one
+    told = _without_services(environ, served)
+    own = {key: value for key, value in told.items() if not key.startswith(real)}
+    return load_settings(home.path, own)
+
+
+@asynccontextmanager
+async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGenerator[_Local]:
+    """Run the local Telegram as a child process, which ends when its stdin does."""
+    process = await children.spawn(
+        *children.PYTHON,
+        "-m",
+        "aouo.emulator",
+        f"--port={port}",
+        f"--language={language}",
+        *(f"--topic={name}" for name in topics),
+        "--told-of-topics",
+        "--with-parent",
+        stderr=None,
+    )
+    assert process.stdout
+    try:
+        line = await process.stdout.readline()
+        if not line:
+            raise SetupError("The local Telegram did not start.", fix="Is its port free?")
+        told: dict[str, Any] = json.loads(line)
+        yield _Local(told["url"], told["page"], told["token"])
+    finally:
+        await children.end(process, patience_s=_EMULATOR_ENDS_S)
+
+
+@asynccontextmanager
+async def local_service(
+    name: str, tell: Callable[[str], None]
+) -> AsyncGenerator[Mapping[str, Any]]:
+    """The settings of a service of that family while it listens; none where `name` is "".
+
+    Raises:
+        SetupError: there is no such family.
+    """
+    if not name:
+        yield {}
+        return
+    from aouo.emulator.models.profile import profile
+    from aouo.emulator.models.service import ModelService
+    from aouo.emulator.models.telling import note, says_back
+
+    found = profile(name)
+    tell(note(found))
+    async with ModelService(found, says_back(found), keep=False) as service:
+        yield service.settings()
+
+
+def _without_services(environ: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The environment without what would point the trial at a real service instead."""
+    real = (*_SERVICES_OWN, *(f"AOUO_{section.upper()}__" for section in settings))
+    return {
+        key: value
+        for key, value in environ.items()
+        if not settings or not (key.startswith(real) or key.endswith("_API_KEY"))
+    }

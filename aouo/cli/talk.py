@@ -1,0 +1,94 @@
+"""`aouo chat`, `dev`, `try`: talk to the bot in a terminal, to a pack, or to nothing but this."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from aouo.cli.context import current_home
+from aouo.plumbing.home import Home
+
+
+@click.command()
+@click.argument("pack", required=False, default="")
+def chat(pack: str) -> None:
+    """Talk to PACK (or to whichever answers here) in this terminal.
+
+    Through the running bot, or on its own when none runs. A number taps the button with that
+    number; Ctrl-D ends.
+    """
+    import asyncio
+
+    from aouo.app.local.conversing import converse
+
+    asyncio.run(converse(current_home(), os.environ, pack, click.echo))
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--port", default=0, help="Where the chat page listens; 0 takes a free port.")
+@click.option("--language", default="en", help="Of everybody's Telegram, such as `de`.")
+def dev(folder: Path, port: int, language: str) -> None:
+    """Chat with the pack in FOLDER, alone, in a local Telegram.
+
+    Its problems are listed first. Edits count at once: a line here says so, or what is wrong.
+    """
+    import asyncio
+
+    from aouo.app.local import trial
+    from aouo.packs.authoring import validate
+    from aouo.plumbing.clock import SystemClock
+
+    problems = validate(folder, now=SystemClock().now())
+    for problem in problems:
+        click.echo(f"{problem.severity}: {problem}", err=True)
+    if any(problem.severity == "error" for problem in problems):
+        raise click.exceptions.Exit(1)
+    home = Home(current_home().path / "dev")
+    packs = [folder.resolve()]
+    asyncio.run(
+        trial.run(
+            home,
+            os.environ,
+            packs,
+            click.echo,
+            port=port,
+            language=language,
+            command=f"aouo dev {folder}",
+        )
+    )
+
+
+@click.command("try")
+@click.option("--say", "text", help="Say this, print the answer and end.")
+@click.option("--pack", default="notes", show_default=True, help="Which pack --say talks to.")
+@click.option("--port", default=0, help="Where the chat page listens; 0 takes a free port.")
+@click.option("--service", default="", help="A local model service to keep to, such as `groq`.")
+def try_(text: str | None, pack: str, port: int, service: str) -> None:
+    """Chat with aouo in a browser: a local Telegram, the real channel, an embedded model.
+
+    No account, no key, no network. It uses a home of its own inside the home, made anew each time.
+
+    With --service the real provider code talks to a local service that refuses what the family's
+    own would refuse; no model answers then. An unknown name lists those that there are.
+    """
+    import asyncio
+
+    from aouo.app.local import trial
+    from aouo.installer.installed import sample_packs
+
+    if text is None:
+        home = Home(current_home().path / "try")
+        asyncio.run(trial.run(home, os.environ, sample_packs(), _tell, port=port, service=service))
+        return
+    home = Home(current_home().path / "try-say")
+    answer = asyncio.run(
+        trial.say(home, os.environ, sample_packs(), _tell, text=text, pack=pack, service=service)
+    )
+    click.echo(answer)
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=not line.startswith("ready: "))

@@ -1,1 +1,0 @@
-"""OpenAI's Chat Completions format, as most services speak it."""

@@ -1,0 +1,1 @@
+"""The formats of model services: what is sent, and what comes back."""

@@ -1,0 +1,252 @@
+"""Writes requests in OpenAI's Responses format: the body of `POST <base_url>/responses`.
+
+It differs from the chat format: a conversation is a list of items, a call and its result are items
+of their own, and a model's thoughts go back encrypted, as an item before what followed them.
+
+Source: the types of the openai SDK 3.54 (`openai/types/responses`), and for what is left out of an
+item that goes back (`status`, ids of what nobody stored): github.com/BerriAI/litellm/issues/13420,
+github.com/lidge-jun/opencodex/pull/2252 (Aug 2026), github.com/anomalyco/opencode/pull/49618 (Sep
+2026: thoughts do need their id).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias, cast
+
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Image,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolReturned,
+    ToolSpec,
+    UserSaid,
+)
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.formats.chat_requests import (
+    BYTES_MAX,
+    Bodies,
+    Piece,
+    chat_tool,
+    encode,
+    sendable_arguments,
+    sendable_name,
+)
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import NATIVE_CHARS_MAX
+
+WIRE = "responses"
+ID_CHARS_MAX = 64
+"""A longer `call_id` is refused (`string_above_max_length`)."""
+
+Item: TypeAlias = dict[str, Any]
+
+
+def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+    """Return the small fields of a body, between items and tools."""
+    found: dict[str, Any] = {"stream": True, "store": False}
+    if dialect.encrypted:
+        found["include"] = ["reasoning.encrypted_content"]
+    if dialect.max_tokens:
+        found["max_output_tokens"] = request.max_tokens
+    if dialect.temperature and request.temperature is not None:
+        found["temperature"] = request.temperature
+    if effort := dialect.effort_of(request):
+        found["reasoning"] = {"effort": effort}
+    return found
+
+
+def responses_tool(spec: ToolSpec) -> dict[str, Any]:
+    """Return a tool in the format; not strict, which would make every schema field required."""
+    return {"type": "function", **chat_tool(spec)["function"], "strict": False}
+
+
+def given_ids(said: Message, provider: str, model: str) -> dict[str, str]:
+    """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
+    if not isinstance(said, AssistantSaid) or not said.calls:
+        return {}
+    items = [item for item in replayed(said, provider, model) if item["type"] == "function_call"]
+    pairs = zip(said.calls, items, strict=False)
+    return {call.id: item["call_id"] for call, item in pairs}
+
+
+def items_of(
+    said: Message, provider: str, model: str, named: str = "", *, thoughts: bool = True
+) -> list[Item]:
+    """Return one message as items; without `thoughts` as if another model had written it.
+    `named` is the service's id of a result's call, "" if another service made the call."""
+    match said:
+        case UserSaid(text, images):
+            return [_message("user", _parts(text, images) if images else text)]
+        case AssistantSaid(text, calls):
+            own = replayed(said, provider, model) if thoughts else []
+            return own or [*_words(text), *map(_call, calls)]
+        case ToolReturned(call_id, _, text):
+            named = named or _sendable_id(call_id)
+            output = {"type": "function_call_output", "call_id": named}
+            return [output | {"output": text}]
+        case _:
+            return [_message("developer", said.text)]
+
+
+def dump_native(
+    provider: str, model: str, output: Sequence[Item], calls: Sequence[ToolCall]
+) -> str:
+    """Return `AssistantSaid.native` for a model's turn: its thoughts and the items between them.
+
+    Words and arguments are in the message already, unless there are several messages. "" when
+    nothing has to go back, or it is too large.
+    """
+    ids = iter([call.id for call in calls])
+    items = [kept for item in output if (kept := _kept(item, ids))]
+    while items and items[-1]["type"] == "reasoning":
+        items.pop()  # refused when nothing follows it
+    messages = [item for item in items if item["type"] == "message"]
+    if len(messages) == 1:
+        messages[0].pop("text")
+    telling = any(item["type"] == "reasoning" or "phase" in item for item in items)
+    if not telling and len(messages) < 2:
+        return ""
+    native = {"wire": WIRE, "provider": provider, "model": model, "items": items}
+    kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
+    return kept if len(kept) <= NATIVE_CHARS_MAX else ""
+
+
+def words_of(item: Item) -> str:
+    """Return the text of an item of the type `message`, a refusal included."""
+    parts = cast("list[Item]", item.get("content") or [])
+    return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
+
+
+def _kept(item: Item, ids: Iterator[str]) -> Item:
+    match item.get("type"):
+        case "reasoning" if item.get("encrypted_content"):
+            names = ("type", "id", "summary", "content", "encrypted_content")
+            kept: Item = {name: item[name] for name in names if item.get(name)}
+            kept.setdefault("summary", [])
+            return kept
+        case "message":
+            message: Item = {"type": "message", "text": words_of(item)}
+            return message | ({"phase": item["phase"]} if item.get("phase") else {})
+        case "function_call":
+            return {"type": "function_call", "call_id": next(ids)}
+        case _:
+            return {}
+
+
+def replayed(said: AssistantSaid, provider: str, model: str) -> list[Item]:
+    """Return the items as this model gave them, in order; [] when another model did, or when they
+    do not match the message."""
+    if not said.native:
+        return []
+    native: dict[str, Any] = json.loads(said.native)
+    if (native.get("wire"), native.get("provider"), native.get("model")) != (WIRE, provider, model):
+        return []
+    items = cast("list[Item]", native["items"])
+    kinds = [item["type"] for item in items]
+    if kinds.count("function_call") != len(said.calls) or ("message" in kinds) != bool(said.text):
+        return []
+    calls = iter(said.calls)
+    return [_again(item, said, calls) for item in items]
+
+
+def _again(item: Item, said: AssistantSaid, calls: Iterator[ToolCall]) -> Item:
+    match item["type"]:
+        case "message":
+            (words,) = _words(item.get("text", said.text)) or [_message("assistant", "")]
+            return words | ({"phase": item["phase"]} if "phase" in item else {})
+        case "function_call":
+            return _call(next(calls)) | {"call_id": item["call_id"]}
+        case _:
+            return item
+
+
+def _message(role: str, content: object) -> Item:
+    return {"type": "message", "role": role, "content": content}
+
+
+def _words(text: str) -> list[Item]:
+    return [_message("assistant", [{"type": "output_text", "text": text}])] if text else []
+
+
+def _call(call: ToolCall) -> Item:
+    return {
+        "type": "function_call",
+        "call_id": _sendable_id(call.id),
+        "name": sendable_name(call.name),
+        "arguments": sendable_arguments(call.arguments),
+    }
+
+
+def _sendable_id(call_id: str) -> str:
+    if len(call_id) <= ID_CHARS_MAX:
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:40]}"
+
+
+def _parts(text: str, images: Sequence[Image]) -> list[Item]:
+    """Return the text and pictures of one message as parts; pictures are data URLs."""
+    parts: list[Item] = [{"type": "input_text", "text": text}] if text else []
+    for image in images:
+        data = base64.b64encode(image.data).decode()
+        url = f"data:{image.media_type};base64,{data}"
+        parts.append({"type": "input_image", "detail": "auto", "image_url": url})
+    return parts
+
+
+class ResponsesBodies(Bodies):
+    """Encodes the requests to one model, until thoughts are forgotten."""
+
+    def __init__(self, *, model: str, provider: str = "", bytes_max: int = BYTES_MAX) -> None:
+        super().__init__(model=model, provider=provider, bytes_max=bytes_max)
+        self._forgotten: set[int] = set()
+        """Hashes of thoughts that the service refused to take back."""
+
+    def body(self, request: ModelRequest, dialect: Dialect = PLAIN) -> bytes:
+        """Return the body of one request."""
+        system = (b',"instructions":', encode(request.system)) if request.system else ()
+        tools = (b',"tools":', self._tools_of(request.tools)) if request.tools else ()
+        ordered, _ = in_order(request)
+        items = self._written(ordered, request, dialect)
+        return b"".join(
+            (
+                b'{"model":',
+                encode(self._model),
+                *system,
+                b',"input":[',
+                b",".join(filter(None, items)),
+                b"],",
+                encode(responses_options(request, dialect))[1:-1],
+                *tools,
+                b"}",
+            )
+        )
+
+    def forget_thoughts(self, request: ModelRequest) -> bool:
+        """Send the answers of this request without their thoughts from now on, since the service
+        refused them; return whether any had been sent."""
+        thought = [
+            said
+            for said in request.messages
+            if type(said) is AssistantSaid and hash(said.native) not in self._forgotten
+        ]
+        told = [said for said in thought if replayed(said, self._provider, self._model)]
+        self._forgotten.update(hash(said.native) for said in told)
+        for said in told:
+            for known in self._pieces.values():
+                known.pop(id(said), None)
+        return bool(told)
+
+    def _piece(self, message: Message, named: str, dialect: Dialect) -> Piece:
+        who = self._provider, self._model
+        thoughts = type(message) is not AssistantSaid or hash(message.native) not in self._forgotten
+        items = items_of(message, *who, named, thoughts=thoughts)
+        return Piece(message, encode(items)[1:-1], given_ids(message, *who) if thoughts else {})
+
+    def _tool(self, spec: ToolSpec) -> dict[str, Any]:
+        return responses_tool(spec)

@@ -1,1 +1,0 @@
-"""2  Pure decisions: what to do with a fact, and which pack and skill are meant."""

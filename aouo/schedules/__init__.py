@@ -1,0 +1,1 @@
+"""What starts a turn that nobody typed: schedules, watches, the heartbeat, the journal."""

@@ -1,1 +1,0 @@
-"""What starts a turn that nobody typed: schedules, so far."""

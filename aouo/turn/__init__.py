@@ -1,1 +1,0 @@
-"""4  A job becomes an answer: four pipelines around a model."""

@@ -1,1 +1,0 @@
-"""The built-in steps, one module per pipeline."""
