@@ -43,9 +43,8 @@ from aouo.facts.ports import ChatModel, Clock, Fetch, Rendered, stamp
 from aouo.facts.records import Spent
 from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile
-from aouo.flow import media as media_files
 from aouo.flow.generations import Generation
-from aouo.flow.media import Reach, reach_of, words_of
+from aouo.flow.media import Reach, reach_of, remove_files, words_of
 from aouo.plumbing.waiting import pause_s
 from aouo.providers.speech.services import Heard, TermsAsked
 from aouo.store import contents, jobs, usage
@@ -181,7 +180,7 @@ class Intake:
     def forget(self, job: Job) -> None:
         """Remove the files of a job, if it was off the record."""
         if has_files(job) and (job.off_record or is_once(job.inbound)):
-            media_files.remove_files(self.folder, job.id, job.inbound)
+            remove_files(self.folder, job.id, job.inbound)
 
     async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
         fetch = self.fetches.get(job.inbound.address.platform)

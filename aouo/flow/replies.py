@@ -18,11 +18,11 @@ from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.records import Spent
 from aouo.facts.work import Delivery, DeliveryKind, Job
-from aouo.flow import media as media_files
 from aouo.flow import waiting
 from aouo.flow.command_results import Outcome, carry_out
 from aouo.flow.commands.builtin import abouts, shown_packs
 from aouo.flow.commands.registry import AddedCommand, CommandCall, PostActions, Result
+from aouo.flow.media import remove_files
 from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
 from aouo.queue.decide import ObeyCommand
@@ -31,13 +31,13 @@ from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.words import conversations
-from aouo.words import turns as delivering
 from aouo.words.catalogue import say
+from aouo.words.turns import Aside, set_aside
 
 log = structlog.get_logger()
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
-_ENDED: Mapping[delivering.Aside, str] = {
+_ENDED: Mapping[Aside, str] = {
     "broke": "the process broke down on it three times",
     "unreadable": "what came cannot be read",
     "failed": "something broke",
@@ -129,7 +129,7 @@ class Replies:
         await self.settle(job, work, state=state)
 
     async def set_aside(
-        self, job: Job, said: Rendered, why: delivering.Aside, *, broken: bool = False
+        self, job: Job, said: Rendered, why: Aside, *, broken: bool = False
     ) -> None:
         """Give a job up for good: its person is told, and the owner.
 
@@ -151,14 +151,12 @@ class Replies:
         log.error("job_unreadable")
         await self.set_aside(job, say("asides.unreadable"), "unreadable")
 
-    def _tell_owner(
-        self, tx: Tx, job: Job, why: delivering.Aside, turn_id: str, now: str
-    ) -> list[Delivery]:
+    def _tell_owner(self, tx: Tx, job: Job, why: Aside, turn_id: str, now: str) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
         owner, there = self.owner().chat, job.inbound.address
         if owner is None or there.platform != "tg" or there == owner:
             return []
-        said = delivering.set_aside(job.inbound, why, turn_id)
+        said = set_aside(job.inbound, why, turn_id)
         return [deliveries.add(tx, owner, "notice", said, now, key=f"aside:{job.id}")]
 
     async def put_aside(self, job: Job) -> None:
@@ -289,7 +287,7 @@ class Replies:
             await self.park(job, waits.requested)
         for job_id, waited in results[0].dropped:
             if job.off_record or off_record.is_once(waited):
-                media_files.remove_files(self.media, job_id, waited)
+                remove_files(self.media, job_id, waited)
         for stopped in filter(None, (results[0].stopped, results[0].stopped_elsewhere)):
             self.running.stop(stopped, StopReason.PERSON)
         if results[0].replay:

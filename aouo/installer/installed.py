@@ -11,11 +11,11 @@ from types import MappingProxyType
 import structlog
 
 from aouo.config.sections import Packs
-from aouo.packs import library as scanning
 from aouo.packs.databases import unseen_rows
 from aouo.packs.format.manifest import FILE as MANIFEST
 from aouo.packs.format.problems import Problem
 from aouo.packs.library import Library
+from aouo.packs.library import scan as read_library
 from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
 from aouo.store import installs
@@ -39,7 +39,7 @@ log = structlog.get_logger()
 def scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, str]) -> Library:
     """Load the installed packs, as the owner's `section` on packs and the enabled `tools` say;
     `pinned` are the content hashes they were installed with, by pack."""
-    library = scanning.scan(
+    library = read_library(
         home.packs,
         map(Path, section.scan_dirs),
         section.enabled,

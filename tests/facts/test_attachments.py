@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import NAME_BYTES, Attachment, safe_name
 from aouo.facts.events import Album, Attached, Command, Content, Inbound, Person, Shown, Text
-from aouo.flow import media as media_files
+from aouo.flow.media import prune_files, remove_files
 
 WHERE = ConversationAddress("tg", "-5", "7")
 HERS = Inbound(WHERE, Person("1"), Text("hi"))
@@ -76,15 +76,15 @@ def keep(media: Path, name: str, size: int, written_s: float) -> str:
 def test_old_files_go_and_then_the_oldest_above_the_quota(tmp_path: Path) -> None:
     paths = [keep(tmp_path, f"{n}_0_x", 100, 1_000.0 + n) for n in range(6)]
 
-    assert media_files.prune_files(tmp_path, 1_002.0, quota_bytes=1_000) == paths[:2]
-    assert media_files.prune_files(tmp_path, 0.0, quota_bytes=250) == paths[2:4]
-    assert media_files.prune_files(tmp_path, 9_999.0, quota_bytes=250) == paths[4:]
+    assert prune_files(tmp_path, 1_002.0, quota_bytes=1_000) == paths[:2]
+    assert prune_files(tmp_path, 0.0, quota_bytes=250) == paths[2:4]
+    assert prune_files(tmp_path, 9_999.0, quota_bytes=250) == paths[4:]
     assert list(tmp_path.glob("*/*")) == []
 
 
 def test_a_job_s_files_are_found_by_its_number_only(tmp_path: Path) -> None:
     for name in ("1_0_a", ".1_1_b.part", "11_0_a", "2_1_1_0_a"):
         keep(tmp_path, name, 1, 1.0)
-    media_files.remove_files(tmp_path, 1, HERS)
+    remove_files(tmp_path, 1, HERS)
 
     assert sorted(file.name for file in tmp_path.glob("*/*")) == ["11_0_a", "2_1_1_0_a"]

@@ -25,7 +25,6 @@ from aouo.plumbing.control import BadRequest, Facts
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import moments
 from aouo.store import audit, gates, off_record, traces
-from aouo.store import audit as audit_report
 from aouo.store.audit import Use
 from aouo.store.gates import Grant
 from aouo.store.traces import Opened
@@ -65,15 +64,15 @@ def audited(shown: Shown) -> Sequence[Endpoint]:
         """
         begins, ends = moments(since, until, shown.zone())
         async with shown.snapshot() as snapshot:
-            lowest, highest = await snapshot.ask(audit_report.ids())
+            lowest, highest = await snapshot.ask(audit.ids())
             top = min(before or highest + 1, highest + 1)
             found = await snapshot.ask(
-                audit_report.rows(top, limit + 1, since=begins, until=ends, **sought)
+                audit.rows(top, limit + 1, since=begins, until=ends, **sought)
             )
         if len(found) > limit:
             older = found[limit - 1]["id"]
         else:
-            reaches = audit_report.reaches(sought["turn"], top)
+            reaches = audit.reaches(sought["turn"], top)
             older = reaches if reaches > lowest else 0
         return {"rows": await asyncio.to_thread(told, found[:limit]), "older": older}
 

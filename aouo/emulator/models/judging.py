@@ -9,13 +9,12 @@ from math import ceil
 from string import Template
 from typing import Any, cast
 
-from aouo.emulator.models import memory as orders
 from aouo.emulator.models.asked import Asked, AskedCall, Entry, at
-from aouo.emulator.models.memory import Memory
+from aouo.emulator.models.memory import Facts, Memory, wrong_order
 from aouo.emulator.models.profile import SOUNDS, Back, Limit, Model, Profile, Rule, Trouble, matches
 
 
-def broken(rule: Rule, asked: Asked, model: Model, memory: Memory) -> orders.Facts | None:
+def broken(rule: Rule, asked: Asked, model: Model, memory: Memory) -> Facts | None:
     """Return the facts that a refusal by this rule quotes, None = the request keeps the rule."""
     named = asked.wire in rule.wires or (not rule.wires and asked.wire not in SOUNDS)
     if not named or not matches(asked.model, rule.models):
@@ -46,7 +45,7 @@ def broken(rule: Rule, asked: Asked, model: Model, memory: Memory) -> orders.Fac
     return None if missing is None else facts | dict(missing)
 
 
-def _values(rule: Rule, asked: Asked, _model: Model) -> orders.Facts | None:
+def _values(rule: Rule, asked: Asked, _model: Model) -> Facts | None:
     for path, allowed in rule.differs.items():
         value = at(asked.body, path)
         if value is ... or value in allowed:
@@ -64,9 +63,9 @@ def _values(rule: Rule, asked: Asked, _model: Model) -> orders.Facts | None:
     return {}
 
 
-def _structure(rule: Rule, asked: Asked, _model: Model) -> orders.Facts | None:
+def _structure(rule: Rule, asked: Asked, _model: Model) -> Facts | None:
     if rule.order:
-        return orders.wrong_order(rule.order, asked)
+        return wrong_order(rule.order, asked)
     if rule.roles:
         for place, entry in enumerate(asked.entries):
             if entry.role not in rule.roles:
@@ -86,14 +85,14 @@ def _structure(rule: Rule, asked: Asked, _model: Model) -> orders.Facts | None:
     return {}
 
 
-def _length(rule: Rule, asked: Asked, model: Model) -> orders.Facts | None:
+def _length(rule: Rule, asked: Asked, model: Model) -> Facts | None:
     if not rule.too_long:
         return {}
     more = asked.max_tokens if rule.too_long == "with_answer" else 0
     return {} if asked.prompt_tokens + more > model.in_force else None
 
 
-def _not_back(back: Back, asked: Asked, memory: Memory) -> orders.Facts | None:
+def _not_back(back: Back, asked: Asked, memory: Memory) -> Facts | None:
     """Return the facts of a call that lacks what must be sent back, None = none does."""
     users = [place for place, entry in enumerate(asked.entries) if entry.role == "user"]
     since = users[-1] if users and back.turn else 0
@@ -199,7 +198,7 @@ def judge(
 
 
 def refused(
-    profile: Profile, name: str, asked: Asked | None, about: str, facts: orders.Facts | None = None
+    profile: Profile, name: str, asked: Asked | None, about: str, facts: Facts | None = None
 ) -> Refused:
     """Return the refusal for the trouble of that name, with the facts that it quotes."""
     trouble: Trouble = profile.troubles[name]

@@ -17,7 +17,7 @@ from aouo.facts.events import Report, Triggered
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.facts.work import Delivery
 from aouo.flow import media, waiting
-from aouo.flow import media as media_files
+from aouo.flow.media import prune_files
 from aouo.outbound.outbox import Outbox
 from aouo.queue.running import Running, StopReason
 from aouo.store import (
@@ -250,7 +250,7 @@ class Tidying:
         """By age and by size together; 0 days keeps what fits."""
         before_s = (self.clock.now() - timedelta(days=days)).timestamp() if days else 0.0
         try:
-            paths = await asyncio.to_thread(media_files.prune_files, self.folder, before_s)
+            paths = await asyncio.to_thread(prune_files, self.folder, before_s)
         except OSError as error:
             log.warning("media_not_pruned", error=str(error))
             return 0

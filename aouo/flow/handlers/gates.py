@@ -18,10 +18,10 @@ from aouo.facts.records import Refusal
 from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow import waiting
-from aouo.flow import waiting as settled_cards
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.generations import Generation, Generations
 from aouo.flow.replies import Replies
+from aouo.flow.waiting import show_settled
 from aouo.queue.decide import AnswerGate
 from aouo.queue.running import Waiting
 from aouo.store import contents, deliveries, gates, gone, jobs, routes, turns, usage
@@ -57,7 +57,7 @@ async def answer_gate(replies: Replies, waiting: Waiting, job: Job, given: Answe
             deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
         gates.answered_by(tx, gate.id, inbound.origin)
         settled[:] = filter(None, (gates.get(tx, gate.id),))
-        return [row for gate in settled for row in settled_cards.show_settled(tx, gate, now)]
+        return [row for gate in settled for row in show_settled(tx, gate, now)]
 
     def tell() -> None:
         for gate in settled:

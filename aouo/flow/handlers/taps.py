@@ -10,10 +10,9 @@ from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
 from aouo.facts.taps import FORMS, Tap
 from aouo.facts.work import Delivery, Job
-from aouo.flow.handlers import installing as onboarding
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.gates import Answer, BudgetRefusals
-from aouo.flow.handlers.installing import Installing
+from aouo.flow.handlers.installing import Installing, skip_onboarding
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.replies import Replies
 from aouo.store import deliveries, kept_reports
@@ -71,7 +70,7 @@ def taps_of(
         "install_no": installing.decide,
         "again": partial(_show_again, replies, database),
         "digest": partial(_show_kept, replies),
-        "onboarding_skip": lambda job, tap: onboarding.skip_onboarding(replies, job),
+        "onboarding_skip": lambda job, tap: skip_onboarding(replies, job),
         "page": lambda job, tap: menus.open(job, tap.values[0]),
         **dict.fromkeys(("command", "kept", "old"), partial(_explain, replies)),
     }

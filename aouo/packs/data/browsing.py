@@ -15,9 +15,17 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from aouo.facts.errors import PackError, Refused, TooMuchToRead
-from aouo.packs.data import rows as row_keys
 from aouo.packs.data.opening import open_to_read
-from aouo.packs.data.rows import Cell, Column, Table, columns, key_names, tables
+from aouo.packs.data.rows import (
+    Cell,
+    Column,
+    Table,
+    columns,
+    key_names,
+    read_key,
+    tables,
+    written_key,
+)
 from aouo.packs.data.schema_guard import quoted
 
 How: TypeAlias = Literal["contains", "equals"]
@@ -91,7 +99,7 @@ class _Table:
     def cells(self, key: str) -> tuple[Cell, ...]:
         """Read a key that was given away. Raises: NotThere."""
         try:
-            return row_keys.read_key(key, self.key)
+            return read_key(key, self.key)
         except (ValueError, RecursionError) as error:
             raise NotThere(f"There is no row {key[:80]!r} in {self.name}.") from error
 
@@ -250,4 +258,4 @@ def _row(table: _Table, values: tuple[Cell, ...], cut: int) -> _Row:
         if isinstance(value, str | bytes) and len(value) > cut:
             sizes[index] = len(value)
             cells[index] = value[:cut]
-    return _Row(row_keys.written_key(values[: len(table.key)]), tuple(cells), sizes)
+    return _Row(written_key(values[: len(table.key)]), tuple(cells), sizes)

@@ -17,7 +17,6 @@ import structlog
 from aouo.facts.errors import ProviderError
 from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
 from aouo.plumbing.web.certificates import cure_of
-from aouo.providers.known import windows as catalogue
 from aouo.providers.known.told import (
     Told,
     entry_of,
@@ -29,7 +28,7 @@ from aouo.providers.known.told import (
     told_by_llama_cpp,
     told_by_ollama,
 )
-from aouo.providers.known.windows import known, window_of
+from aouo.providers.known.windows import known, listed_window, window_of
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.room import Room
 from aouo.providers.service import ServiceModel
@@ -351,7 +350,7 @@ def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
 
 async def look_up(model: KnownModel) -> int:
     """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
-    tokens = await asyncio.to_thread(catalogue.listed_window, model.base_url, model.model)
+    tokens = await asyncio.to_thread(listed_window, model.base_url, model.model)
     model.facts = with_word(model.facts, None, tokens)
     return tokens
 
