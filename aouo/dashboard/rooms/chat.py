@@ -140,13 +140,14 @@ class _Room:
     async def say(self, chat: str, key: str, text: str = "", files: str = "") -> Facts:
         """Say something.
 
-        `key` is the page's own name for it, so that it is said once however often
-        it is sent; `files` are ids of uploads, with commas between them.
+        `key` is the page's own name for it, so that it is said once however often it is sent;
+        `files` are ids of uploads, with commas between them.
         """
         _check_key(key)
         ids = [one for one in files.split(",") if one]
+        page, address = self._chat, self._address(chat)
         try:
-            number = await self._chat.say(self._address(chat), text, key, ids)
+            number = await page.say(address, text, key, ids)
         except Refused as error:
             raise NotShown(str(error)) from error
         return {"id": number}
