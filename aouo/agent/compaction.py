@@ -10,8 +10,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import structlog
-
 from aouo.agent import history
 from aouo.agent.calls import record_all, spent_by
 from aouo.agent.context import TurnContext
@@ -31,10 +29,10 @@ from aouo.facts.transcript import (
     ToolReturned,
     UserSaid,
 )
+from aouo.plumbing.logs import log
 from aouo.store import sessions
 from aouo.store.database import Database, Tx
 
-log = structlog.get_logger()
 KEPT_SHARE = 0.3
 SUMMARY_SHARE = 0.2
 """The largest share of the budget for a summary: with the kept share it is below any threshold."""

@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import structlog
-
 from aouo.agent.tokens import Estimator, Scale, estimate
 from aouo.agent.toolbox import Toolbox
 from aouo.facts.errors import Bound, ProviderError
@@ -31,6 +29,7 @@ from aouo.guard.action import Action, Outcome
 from aouo.packs.format.fast_paths import Example
 from aouo.packs.format.manifest import MemoryPolicy
 from aouo.packs.format.skills import Skill
+from aouo.plumbing.logs import log
 
 TEXT_CHARS = 60_000
 """Of a prompt's text that is kept; the rest is cut."""
@@ -125,9 +124,6 @@ def _bytes(text: str) -> int:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
-
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-import structlog
-
 from aouo.agent import history
 from aouo.agent import retrieval as choose
 from aouo.agent.compaction import (
@@ -23,10 +21,9 @@ from aouo.agent.tokens import Estimate, Estimator, estimate, estimate_entries
 from aouo.facts.ports import Clock
 from aouo.facts.records import NEWEST, Stretch
 from aouo.facts.transcript import UserSaid
+from aouo.plumbing.logs import log
 from aouo.store import journal, search
 from aouo.store.database import Database, Tx
-
-log = structlog.get_logger()
 
 
 def stale_results() -> Step[TurnContext]:

@@ -12,13 +12,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, get_args
 
-import structlog
-
 from aouo.agent.context import DispatchContext, Meter, TurnContext
 from aouo.facts.errors import StepError
 from aouo.plumbing import resources
+from aouo.plumbing.logs import log
 
-log = structlog.get_logger()
 Next: TypeAlias = Callable[[], Awaitable[None]]
 Cost: TypeAlias = Literal["cpu", "io", "model"]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import structlog
-
 from aouo.agent import history, prompt
 from aouo.agent.compaction import heading
 from aouo.agent.context import Ack, DispatchContext, PackView, TurnContext
@@ -25,10 +23,9 @@ from aouo.facts.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
 from aouo.facts.ports import Clock
 from aouo.facts.records import Past
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
+from aouo.plumbing.logs import log
 from aouo.store import contents, turns
 from aouo.store.database import Database, Tx
-
-log = structlog.get_logger()
 
 
 def platform_gate() -> Step[TurnContext]:

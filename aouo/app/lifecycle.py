@@ -11,8 +11,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-import structlog
-
 from aouo.app.reloading import Reloading, Taking
 from aouo.app.status import state_of, verbs_of
 from aouo.config.file import Loaded
@@ -23,6 +21,7 @@ from aouo.installer.unfinished import Takeover
 from aouo.installer.verbs import refreshed
 from aouo.plumbing.children import bury
 from aouo.plumbing.control import Facts, listening
+from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Work
 from aouo.plumbing.systemd import Systemd
 from aouo.providers.fallback import models_in
@@ -33,7 +32,6 @@ from aouo.words import sentences
 if TYPE_CHECKING:
     from aouo.app.wiring import App
 
-log = structlog.get_logger()
 DRAIN_S = 20.0
 _FLUSH_S = 5.0
 _SUBSCRIBERS_S = 2.0

@@ -8,8 +8,6 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import structlog
-
 from aouo.app.build_generation import build_generation
 from aouo.app.tools import Shared
 from aouo.config.file import ConfigBroken, Loaded, remember, reread
@@ -20,11 +18,11 @@ from aouo.flow.refreshing import Refreshing
 from aouo.installer.unfinished import Takeover, Unfinished
 from aouo.outbound.outbox import OwnerNotices
 from aouo.plumbing import failpoint
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import Look, changes, look_of
 from aouo.words import sentences
 from aouo.words.catalogue import text
 
-log = structlog.get_logger()
 Taking: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
 """Runs a block that does what it is given; tells of its failure, and lets the rest go on."""
 _LOOK_EVERY_S = 0.5

@@ -16,12 +16,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
-import structlog
-
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home, file_system, is_network
-from aouo.plumbing.logs import Adopt, Logs, not_logging
+from aouo.plumbing.logs import Adopt, Logs, log, not_logging
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.systemd import Systemd
 from aouo.plumbing.waiting import one_setup_error
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from aouo.facts.ports import ChatModel, Clock
     from aouo.store.database import Database
 
-log = structlog.get_logger()
 LoadPage: TypeAlias = "Callable[[], MakePage]"
 """Imports what makes the local page, which has a web server."""
 _HEAD_START_S = 0.05

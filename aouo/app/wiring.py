@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
 
-import structlog
-
 from aouo.app.build_generation import build_generation
 from aouo.app.chores import chores_of
 from aouo.app.handling import commanding, flow_of
@@ -37,6 +35,7 @@ from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.messengers import TerminalMessenger, WebMessenger
 from aouo.outbound.outbox import Outbox, OwnerNotices, letting_in
+from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Parts, Work
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import zone_of
@@ -48,7 +47,6 @@ from aouo.schedules.heartbeat import Heartbeat
 from aouo.schedules.service import Schedules
 from aouo.words.catalogue import text
 
-log = structlog.get_logger()
 CONCURRENCY = 256
 
 

@@ -11,8 +11,6 @@ from functools import partial
 from importlib import import_module
 from urllib.parse import quote
 
-import structlog
-
 from aouo.app.lifecycle import Runtime
 from aouo.config.file import Loaded
 from aouo.config.sections import Dashboard
@@ -22,13 +20,13 @@ from aouo.installer.installed import scan_at_rest
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.control import Facts
 from aouo.plumbing.home import Home, write_atomically
+from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.web.session import secrets_of
 from aouo.plumbing.zones import zone_of
 from aouo.store.opening import read_beside
 from aouo.store.snapshots import Snapshots
 
-log = structlog.get_logger()
 _AGAIN_S = 10.0
 
 

@@ -6,15 +6,14 @@ import asyncio
 import logging
 import socket
 
-import structlog
 from aiohttp import web
 
 from aouo.dashboard.access import Access, Shown
 from aouo.dashboard.rooms.all import endpoints
 from aouo.dashboard.site import AROUND, Site, problem
 from aouo.plumbing.connections import Connections
+from aouo.plumbing.logs import log
 
-log = structlog.get_logger()
 CONNECTIONS = 100
 REQUEST_S = 20.0
 """The time for a whole request, so that nobody can hold a connection by sending slowly."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-import structlog
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
@@ -28,9 +27,9 @@ from aouo.dashboard.endpoints import (
 from aouo.dashboard.streaming import downloaded, streamed, without_secrets
 from aouo.facts.errors import Refused, SetupError, TooMuchToRead
 from aouo.plumbing.control import BadRequest, Facts, arguments
+from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor
 
-log = structlog.get_logger()
 _PAGE = Path(__file__).with_name("page")
 _BODY_MAX = 2_000_000
 _LINK = "Open the link that `aouo dashboard` prints."

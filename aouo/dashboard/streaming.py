@@ -11,14 +11,13 @@ from dataclasses import fields, is_dataclass
 from typing import TypeAlias
 from urllib.parse import quote
 
-import structlog
 from aiohttp import hdrs, web
 
 from aouo.dashboard.endpoints import Download, Frame
 from aouo.plumbing.control import Facts
+from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor
 
-log = structlog.get_logger()
 _HEARTBEAT_S = 15.0
 PATIENCE_S = 60.0
 """How long somebody may leave unread what is sent: 64 KB here, and what the system holds."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-import structlog
-
 from aouo.config.sections import Approvals
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
@@ -26,12 +24,12 @@ from aouo.guard.action import (
     answers,
     is_attended,
 )
+from aouo.plumbing.logs import log
 from aouo.store import gates
 from aouo.store.database import Tx
 from aouo.words.catalogue import say
 from aouo.words.sentences import approval
 
-log = structlog.get_logger()
 KIND = "approval"
 _HOUR = timedelta(hours=1)
 _DENIED = (

@@ -8,21 +8,18 @@ from datetime import datetime, tzinfo
 from functools import partial
 from itertools import groupby
 
-import structlog
-
 from aouo.facts.events import Inbound, Report
 from aouo.facts.ports import Clock, Rendered, iso
 from aouo.facts.quiet_hours import AttentionRules
 from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
+from aouo.plumbing.logs import log
 from aouo.store import deliveries, kept_reports, schedules
 from aouo.store.database import Database, Tx
 from aouo.store.kept_reports import KeptReport
 from aouo.words import sentences
 from aouo.words.turns import digest
-
-log = structlog.get_logger()
 
 
 def holds(

@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import structlog
-
 from aouo.agent.compaction import Compactor
 from aouo.agent.loop import Executor
 from aouo.agent.pipelines import Pipelines
@@ -40,7 +38,7 @@ from aouo.guard.chain import Guard
 from aouo.guard.sandbox.run import Sandbox
 from aouo.packs.format.problems import DEFAULT_TOOLS
 from aouo.packs.library import Library
-from aouo.plumbing.logs import Adopt, Level
+from aouo.plumbing.logs import Adopt, Level, log
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Current, Holder
 from aouo.plumbing.waiting import finish, first
@@ -107,7 +105,6 @@ class Generation:
         return replace(self, library=packs, registry=registry)
 
 
-log = structlog.get_logger()
 PATIENCE_S = 30.0
 """How long a change of a pack lets its turns finish by themselves."""
 

@@ -15,8 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import structlog
-
 from aouo.agent.tools.registry import Tool
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import PICTURES, Attachment
@@ -45,6 +43,7 @@ from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile
 from aouo.flow.generations import Generation
 from aouo.flow.media import Reach, reach_of, remove_files, words_of
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.providers.speech.services import Heard, TermsAsked
 from aouo.store import contents, jobs, usage
@@ -84,7 +83,6 @@ async def typing(show: Show, clock: Clock, address: ConversationAddress) -> Asyn
         raise failed
 
 
-log = structlog.get_logger()
 T = TypeVar("T")
 
 SEEN_BYTES = 4_000_000

@@ -29,6 +29,7 @@ from aouo.flow.handlers.taps import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.intake import Intake, has_files
 from aouo.flow.replies import Replies
+from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
 from aouo.queue import decide as to
 from aouo.queue.decide import decide
@@ -37,7 +38,6 @@ from aouo.queue.running import Running, StopReason
 from aouo.store.off_record import is_once
 from aouo.words.catalogue import say, text
 
-log = structlog.get_logger()
 STARTS_MAX = 3
 
 

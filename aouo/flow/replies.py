@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-import structlog
-
 from aouo.agent.calls import record_all
 from aouo.facts.address import Lane
 from aouo.facts.errors import LostClaim, RouteRequiredError
@@ -25,6 +23,7 @@ from aouo.flow.commands.registry import AddedCommand, CommandCall, PostActions, 
 from aouo.flow.media import remove_files
 from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
+from aouo.plumbing.logs import log
 from aouo.queue.decide import ObeyCommand
 from aouo.queue.lexer import Installed
 from aouo.queue.running import Running, StopReason
@@ -34,7 +33,6 @@ from aouo.words import conversations
 from aouo.words.catalogue import say
 from aouo.words.turns import Aside, set_aside
 
-log = structlog.get_logger()
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
 _ENDED: Mapping[Aside, str] = {

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
-import structlog
-
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import Refused
@@ -25,6 +23,7 @@ from aouo.flow.handlers.gates import ANSWERED
 from aouo.flow.uploads import Uploads
 from aouo.outbound.messengers import WebMessenger
 from aouo.packs.library import Library
+from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor
 from aouo.queue import lexer
 from aouo.queue.inbox import Inbox
@@ -190,7 +189,6 @@ def _shown(text: str, files: Sequence[Attachment]) -> Rendered:
     return Rendered(text, media=media[0] if media else None)
 
 
-log = structlog.get_logger()
 WITHIN_S = 10.0
 WORDS_CHARS = 4_096
 """Of an answer in words, as a message in a chat has."""

@@ -18,7 +18,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-import structlog
 from pydantic import BaseModel
 
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
@@ -37,10 +36,10 @@ from aouo.guard.action import (
     Verdict,
     by_nobody,
 )
+from aouo.plumbing.logs import log
 from aouo.store import audit
 from aouo.store.database import Database
 
-log = structlog.get_logger()
 Judge: TypeAlias = Callable[[Action], Verdict]
 Bind: TypeAlias = Callable[[Action], Action]
 Run: TypeAlias = Callable[[BaseModel, str], Awaitable[str]]

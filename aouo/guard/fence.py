@@ -16,12 +16,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
-import structlog
-
 from aouo.facts.errors import ToolFailed
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict
 from aouo.guard.paths import listed, looks_local, mentioned, quoted, refused, resolved
 from aouo.guard.sent_files import SentFiles
+from aouo.plumbing.logs import log
 
 _PROCESSES = Path("/proc")
 """Holds every process's environment, and with it our keys."""
@@ -96,7 +95,6 @@ class Protection:
             yield from (entry.resolve() for entry in self._home.glob(pattern) if entry.is_symlink())
 
 
-log = structlog.get_logger()
 Mode: TypeAlias = Literal["ask", "deny", "allow"]
 
 TOUCHING = {

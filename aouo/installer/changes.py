@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
 from aouo.facts.people import Owner
@@ -25,6 +23,7 @@ from aouo.packs.shipping.archive import Places, content_hash
 from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
+from aouo.plumbing.logs import log
 from aouo.plumbing.trees import remove
 from aouo.schedules import proposals
 from aouo.schedules.proposals import Place
@@ -54,7 +53,6 @@ class PackKit:
     owner: Callable[[], Owner]
 
 
-log = structlog.get_logger()
 TERMINAL = "terminal"
 """The name, as a person, of changes made at a terminal of this machine."""
 

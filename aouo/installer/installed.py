@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-import structlog
-
 from aouo.config.sections import Packs
 from aouo.packs.databases import unseen_rows
 from aouo.packs.format.manifest import FILE as MANIFEST
@@ -18,6 +16,7 @@ from aouo.packs.library import Library
 from aouo.packs.library import scan as read_library
 from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
+from aouo.plumbing.logs import log
 from aouo.store import installs
 from aouo.store.database import Database
 from aouo.store.opening import reading
@@ -31,9 +30,6 @@ def sample_packs() -> list[Path]:
     places = (package.parent / "packs", package / "sample_packs")
     folder = next((place for place in places if place.is_dir()), places[1])
     return sorted(file.parent for file in folder.glob("*/pack.yml"))
-
-
-log = structlog.get_logger()
 
 
 def scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, str]) -> Library:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import structlog
-
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import stamp
@@ -30,14 +28,13 @@ from aouo.packs.shipping.archive import leftovers
 from aouo.packs.shipping.export import Introduction, Known
 from aouo.packs.shipping.restoring import Plan, Unpacked, unpack
 from aouo.plumbing import failpoint
+from aouo.plumbing.logs import log
 from aouo.plumbing.trees import remove
 from aouo.plumbing.waiting import finish
 from aouo.schedules import proposals
 from aouo.schedules.proposals import Place
 from aouo.store import installs, routes
 from aouo.store.database import Tx
-
-log = structlog.get_logger()
 
 
 def known(tx: Tx, pack: str) -> Known:

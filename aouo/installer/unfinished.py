@@ -6,16 +6,14 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import astuple, dataclass
 
-import structlog
-
 from aouo.facts.errors import SetupError
 from aouo.facts.records import Change, ChangeKind
 from aouo.packs.shipping import restoring
 from aouo.plumbing.home import Home
+from aouo.plumbing.logs import log
 from aouo.store import installs
 from aouo.store.opening import reading
 
-log = structlog.get_logger()
 AGAIN = "Mend what it says; each start tries again, such as `aouo restart`"
 UNDONE = "What was there before is as it was; ask for it once more"
 _DOING: dict[ChangeKind, str] = {

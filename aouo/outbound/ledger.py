@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import RecipientGone, TopicGone
 from aouo.facts.events import Event
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery, DeliveryState
+from aouo.plumbing.logs import log
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 from aouo.words import conversations, turns
-
-log = structlog.get_logger()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import (
     DeliveryError,
@@ -30,11 +28,10 @@ from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.sender import Sender
 from aouo.plumbing.home import Home, home_path
+from aouo.plumbing.logs import log
 from aouo.store import deliveries
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import message
-
-log = structlog.get_logger()
 
 
 def _nothing() -> None: ...

@@ -10,8 +10,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import (
     ChatMoved,
@@ -28,10 +26,10 @@ from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.payloads import sendable
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.store.deliveries import ONLY_CHANGES
 
-log = structlog.get_logger()
 _BACKOFF = partial(pause_s, first_s=0.5, factor=2, most_s=30)
 
 

@@ -6,16 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import structlog
-
 from aouo.facts.errors import ToolFailed
 from aouo.memory.files import NAMES
 from aouo.packs.data.reading import has_rows
 from aouo.packs.load import Pack
 from aouo.plumbing.home import APART, Home, sync_folder
+from aouo.plumbing.logs import log
 from aouo.store.chats import is_tenant
-
-log = structlog.get_logger()
 
 
 def databases_of(home: Home, pack: str) -> list[Path]:

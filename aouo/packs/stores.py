@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-import structlog
-
 from aouo.facts.errors import PackError, ToolFailed
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
@@ -21,9 +19,9 @@ from aouo.packs.databases import databases_of, settle, tenant_in
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.plumbing.home import Home
+from aouo.plumbing.logs import log
 from aouo.plumbing.trees import remove
 
-log = structlog.get_logger()
 _NO_PACK = "_general"  # no pack can have this name
 _Note: TypeAlias = Callable[[Path, Path], None]
 """Is told that a database is about to change, and where its backup lies."""

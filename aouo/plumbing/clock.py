@@ -11,9 +11,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-import structlog
-
 from aouo.facts.ports import Clock
+from aouo.plumbing.logs import log
 
 
 class SystemClock:
@@ -28,8 +27,6 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-
-log = structlog.get_logger()
 
 GAP_S = 60.0
 LOOK_EVERY_S = 6.0

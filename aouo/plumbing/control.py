@@ -17,10 +17,9 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeAlias, cast
 
-import structlog
-
 from aouo.facts.errors import SetupError, TurnFailed
 from aouo.plumbing.home import Home, reachable
+from aouo.plumbing.logs import log
 from aouo.plumbing.trees import discard, remove
 
 Facts: TypeAlias = dict[str, Any]
@@ -69,8 +68,6 @@ def arguments(
             raise BadRequest(f"The request lacks {name!r}.")
     return values
 
-
-log = structlog.get_logger()
 
 _KEPT: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 """We remove the socket ourselves: where the home's path is long, its short address is gone at the

@@ -20,6 +20,9 @@ from aouo.plumbing.printable import printable
 if TYPE_CHECKING:
     from aouo.plumbing.redact import Redactor
 
+log: FilteringBoundLogger = structlog.get_logger()
+"""What every module writes its events to; it goes where `Logs`, or a verb, has configured it to."""
+
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 Format: TypeAlias = Literal["auto", "json", "text"]
 

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
-import structlog
-
 from aouo.facts.events import Event, EventsMissed
 from aouo.facts.ports import Clock
 from aouo.plumbing import waiting
+from aouo.plumbing.logs import log
 
-log = structlog.get_logger()
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 """Begins a part, which runs until it is cancelled, or has nothing more to do."""
 CALM_S = 300.0

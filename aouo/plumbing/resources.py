@@ -10,11 +10,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import structlog
-
 from aouo.facts.errors import SetupError
+from aouo.plumbing.logs import log
 
-log = structlog.get_logger()
 T = TypeVar("T")
 
 

@@ -15,8 +15,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Protocol, cast, runtime_checkable
 
-import structlog
-
 from aouo.facts.errors import ContentFiltered, ModelGone, PromptTooLong, ProviderBusy, ProviderError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import (
@@ -29,6 +27,7 @@ from aouo.facts.transcript import (
     StartedOver,
     TextDelta,
 )
+from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor, Trickle
 from aouo.providers.retrying import (
     MAX_COOLING_S,
@@ -115,8 +114,6 @@ class Cleaning:
 def _is_signed(item: object) -> bool:
     return isinstance(item, dict) and bool(cast("dict[str, object]", item).get(_SIGNED))
 
-
-log = structlog.get_logger()
 
 MAX_NAMED_S = 30 * 86_400.0
 """The longest pause that a service can mean."""

@@ -13,8 +13,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
-import structlog
-
 from aouo.facts.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedRefusal
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import (
@@ -28,11 +26,10 @@ from aouo.facts.transcript import (
     UserSaid,
     estimate_tokens,
 )
+from aouo.plumbing.logs import log
 from aouo.providers.failures import AnswerTooLarge
 from aouo.providers.refusals import PER_MINUTE
 from aouo.providers.thoughts import sent_of
-
-log = structlog.get_logger()
 
 LEAST_TOKENS = 256
 """The least room that is worth asking for."""

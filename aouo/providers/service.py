@@ -12,10 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import structlog
-
 from aouo.facts.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
 from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
+from aouo.plumbing.logs import log
 from aouo.providers.dialect import Dialect, Dialects, alternatives, first_dialect, is_about_us
 from aouo.providers.event_stream import read_printed
 from aouo.providers.failures import ParameterRefused
@@ -31,7 +30,6 @@ from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
 if TYPE_CHECKING:
     from aouo.providers.endpoint import AnswerParser, ChatEndpoint, Line
 
-log = structlog.get_logger()
 _NAMES = ("localhost", ".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 

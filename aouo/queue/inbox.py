@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias, cast
 
-import structlog
-
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.commands import COMMANDS
 from aouo.facts.errors import Unstorable
@@ -43,12 +41,12 @@ from aouo.facts.events import (
 )
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.facts.work import Job
+from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor
 from aouo.queue import gathering, joining
 from aouo.store import chats, edits, gates, gone, jobs, routes, updates
 from aouo.store.database import Database, Tx
 
-log = structlog.get_logger()
 _Tap: TypeAlias = tuple[ConversationAddress, int, str, str]
 _Fact: TypeAlias = tuple[str, dict[str, object]]
 _SAID = (Text, Command, Button, Attached, Album, Shown, Unsupported)

@@ -14,19 +14,17 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Literal
 
-import structlog
-
 from aouo.config.sections import Heartbeat as Settings
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.events import Inbound, Person, Report, Triggered
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, iso
 from aouo.facts.work import Job
+from aouo.plumbing.logs import log
 from aouo.schedules.ticking import SILENT, Due, RunEnd, report_of
 from aouo.store import jobs, usage, watches
 from aouo.store.database import Database, Tx
 
-log = structlog.get_logger()
 NAME = "heartbeat"
 _OK = "HEARTBEAT_OK"
 """An answer that is this alone is not sent."""

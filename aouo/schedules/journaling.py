@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-import structlog
-
 from aouo.facts.address import Lane
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound, Report, Triggered
@@ -26,13 +24,13 @@ from aouo.facts.records import JournalLine
 from aouo.facts.work import Job
 from aouo.memory.edits import digest
 from aouo.memory.keeping import Keeping
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import still_untrusted
 from aouo.schedules.ticking import RunEnd
 from aouo.store import jobs, journal
 from aouo.store.database import Database, Tx
 from aouo.store.journal import Owed
 
-log = structlog.get_logger()
 GAP = timedelta(minutes=10)
 """From a turn's end to the look at it, and at what is said until then."""
 _MESSAGES_AT_ONCE, _MESSAGE_CHARS = 40, 800

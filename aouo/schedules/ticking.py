@@ -13,13 +13,12 @@ from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from typing import Literal, TypeAlias
 
-import structlog
-
 from aouo.facts.events import Inbound, Person, Report, Triggered
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, iso
 from aouo.facts.schedule import NotASchedule, Schedule, next_after, parse
 from aouo.facts.work import Job, Paused, RunState, Scheduled, ScheduleRun
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import first
 from aouo.plumbing.zones import is_known
 from aouo.schedules import proposals
@@ -105,7 +104,6 @@ def report_of(asked: Triggered, end: RunEnd) -> Report:
     )
 
 
-log = structlog.get_logger()
 _BATCH = 100
 _LATE = timedelta(seconds=90)
 """A due time that is met later than this was missed: nothing ran then."""

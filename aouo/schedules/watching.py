@@ -17,8 +17,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound, Person, Triggered
@@ -26,6 +24,7 @@ from aouo.facts.people import AT_HOME
 from aouo.facts.ports import Clock, iso
 from aouo.packs.format.manifest import Manifest, Watch
 from aouo.packs.library import Library
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import first
 from aouo.schedules.ticking import Due
 from aouo.schedules.watched import ORIGIN, Looking, Seen, Wanted, source_of
@@ -34,7 +33,6 @@ from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
 from aouo.store.watches import WatchKey, WatchState
 
-log = structlog.get_logger()
 FAILURES = 5
 _AT_ONCE = 4
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import quote
 
 import aiohttp
-import structlog
 
 from aouo.facts.errors import AouoError, FileNotFetched
 from aouo.plumbing import failpoint
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.plumbing.web.certificates import cure_of
 
@@ -124,8 +124,6 @@ def _result(answer: dict[str, Any]) -> Any:
         float(parameters.get("retry_after", 0)),
     )
 
-
-log = structlog.get_logger()
 
 TRIES = 4
 _BACKOFF = partial(pause_s, first_s=0.5, factor=4, most_s=8)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-import structlog
 
 from aouo.config.sections import Telegram
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.store import updates
 from aouo.store.database import Database
@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # what a message needs is imported behind the first poll, by 
     from aouo.telegram.normaliser import Normaliser
     from aouo.telegram.webhook import Webhook
 
-log = structlog.get_logger()
 _MENU_TRIES = 5
 _MENU_BACKOFF = partial(pause_s, first_s=2, factor=2, most_s=32)
 _GET_ME_BACKOFF = partial(pause_s, first_s=2, factor=1, most_s=2)

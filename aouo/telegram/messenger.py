@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import aiohttp
-import structlog
 import telegram
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryRefused, NoPhoto, ToolFailed, TopicGone
 from aouo.facts.ports import ButtonSpec, Entity, Media, Rendered, Rights
 from aouo.guard.paths import looks_local, opened
+from aouo.plumbing.logs import log
 from aouo.telegram.api import FileLimits, limits_of
 from aouo.telegram.http import AiohttpRequest, translated
 
@@ -127,7 +127,6 @@ def _content(file: Path, limit: int) -> BinaryIO:
 # Before its version 23 the library warns at each flood control unless this is set.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
-log = structlog.get_logger()
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
 
 

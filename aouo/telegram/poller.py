@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-import structlog
-
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import Clock, stamp
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
-
-log = structlog.get_logger()
 
 POLL_S = 50
 GRACE_S = 15.0

@@ -20,17 +20,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-import structlog
 from aiohttp import web
 
 from aouo.facts.errors import SetupError, place_of
 from aouo.facts.ports import Clock, stamp
 from aouo.plumbing.connections import Connections
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import finish, pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 from aouo.telegram.poller import ALLOWED_UPDATES, is_update
-
-log = structlog.get_logger()
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
 MAX_BODY_BYTES = 4 * 1024 * 1024

@@ -20,10 +20,8 @@ REACHED = ("agent/tools", "guard/", "agent/documents", "packs/shipping/export.py
 SANDBOX = "guard/sandbox/"
 """What works in folders that packs, tools and people write into."""
 WRITERS = {
-    "agent/tools/files.py": {
-        "mkdir",
-        "open",
-    },  # the folder itself; by descriptors of `guard.opening`
+    # the folder itself; by descriptors of `guard.paths`
+    "agent/tools/files.py": {"mkdir", "open"},
     "agent/tools/msg.py": {"mkdir"},  # the folder itself
     "agent/tools/pack_tools.py": {"mkdir", "open"},  # the folder itself; the gate to the network
     "agent/documents/office.py": {"open"},  # a part of an archive in memory

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-import structlog
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -17,9 +16,9 @@ from aouo.agent.tools.registry import Tool, ToolContext
 from aouo.facts.errors import ToolFailed
 from aouo.guard.chain import CEILING_CHARS
 from aouo.packs.format.tool_types import is_sound
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import untrusted
 
-log = structlog.get_logger()
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_SCHEMA_CHARS = 12_000
 MAX_TOOLS = 128

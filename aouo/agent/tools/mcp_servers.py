@@ -21,12 +21,12 @@ from aouo.config.sections import McpServer
 from aouo.facts.errors import OutcomeUnknown, SetupError, ToolFailed
 from aouo.facts.ports import Clock
 from aouo.plumbing import waiting
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.certificates import cure_of
 
 if TYPE_CHECKING:
     from aouo.agent.tools.mcp_link import Link
 
-log = structlog.get_logger()
 CONNECT_S = 8.0
 _BACKOFF = partial(waiting.pause_s, first_s=1, factor=2, most_s=60)
 _STDERR_LINES = 5

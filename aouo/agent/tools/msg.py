@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import structlog
 from pydantic import Field, field_validator
 
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
@@ -32,6 +31,7 @@ from aouo.facts.errors import (
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ButtonSpec, Payload, PayloadType
 from aouo.guard.paths import listed, write_new
+from aouo.plumbing.logs import log
 from aouo.providers.speech.audio import Audio
 from aouo.providers.speech.services import SpeechCall, TermsAsked, Voice
 
@@ -155,7 +155,6 @@ def msg() -> Tool:
     )
 
 
-log = structlog.get_logger()
 MAX_CHARS = 4096
 """Of one voice note: some five minutes; a service may be asked for it in pieces."""
 SPEAKING_S = 120.0

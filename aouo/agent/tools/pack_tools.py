@@ -13,8 +13,6 @@ from pathlib import Path
 from socket import socket
 from typing import Any, cast
 
-import structlog
-
 from aouo.agent.tools.files import check_room
 from aouo.agent.tools.mcp import RawArguments
 from aouo.agent.tools.registry import Tool, ToolContext
@@ -27,11 +25,11 @@ from aouo.packs.format.tools_text import PackTool
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.packs.stores import PackStores
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.egress import EgressProxy
 from aouo.plumbing.web.envelope import untrusted
 
-log = structlog.get_logger()
 LIMITS = RunLimits()
 WAITED_S = LIMITS.time_s + 30
 """A call's time limit with the wait for other calls; running may take `LIMITS.time_s`."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
-import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aouo.facts.errors import ToolFailed
@@ -20,6 +19,7 @@ from aouo.facts.ports import TurnView
 from aouo.facts.transcript import ToolCall, ToolSpec
 from aouo.facts.work import Facts
 from aouo.guard.action import UNCHECKED, Action, Blocked, digest, dumped
+from aouo.plumbing.logs import log
 
 Load: TypeAlias = Callable[[Sequence[str]], Awaitable[str]]
 """Brings tools or skills of these names into a turn; returns text for the model."""
@@ -244,7 +244,6 @@ def _compact_property(item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-log = structlog.get_logger()
 MAX_NAME_CHARS = 64
 """A tool name is cut to this length, the limit of every model service."""
 _NO_TOOL = "unknown"

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import structlog
-
 from aouo.app.lifecycle import Runtime
 from aouo.dashboard.access import Shown
 from aouo.dashboard.endpoints import Endpoint, NotFound
@@ -20,9 +18,9 @@ from aouo.packs.evals.checks import EvalResult, StepResult
 from aouo.packs.evals.process import run_evals
 from aouo.packs.load import Pack
 from aouo.plumbing.control import Facts
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import first
 
-log = structlog.get_logger()
 _CHARS, _TEXTS, _RESULT_CHARS = 1_000, 20, 50_000
 _STOPPED = "It was stopped before its end, so it has no results."
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
 from aouo.app.reloading import by_effect
 from aouo.config.catalogue import keys_in
 from aouo.config.changing import change, put_back, read_tree, version_of
@@ -25,12 +23,11 @@ from aouo.dashboard.configuration import (
 from aouo.dashboard.endpoints import Endpoint
 from aouo.facts.errors import Refused
 from aouo.plumbing.control import Facts
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import finish
 
 if TYPE_CHECKING:
     from aouo.app.lifecycle import Runtime
-
-log = structlog.get_logger()
 
 
 class _Loses(Exception):

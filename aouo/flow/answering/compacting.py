@@ -6,8 +6,6 @@ import asyncio
 from dataclasses import asdict, dataclass, replace
 from typing import TypeAlias
 
-import structlog
-
 from aouo.agent.calls import record_all
 from aouo.agent.compaction import ENTRIES_MAX, KEPT_SHARE, budget_tokens, cut
 from aouo.agent.context import TurnContext
@@ -31,6 +29,7 @@ from aouo.flow.generations import Generation, Generations
 from aouo.flow.intake import typing
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
+from aouo.plumbing.logs import log
 from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, jobs, routes, sessions, turns
@@ -39,7 +38,6 @@ from aouo.words import conversations as words
 from aouo.words.catalogue import say
 from aouo.words.conversations import renewed
 
-log = structlog.get_logger()
 FEWEST_MESSAGES = 4
 """Two exchanges: less than that is no shorter as a summary."""
 

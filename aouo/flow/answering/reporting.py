@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Literal
 
-import structlog
-
 from aouo.agent.context import Abort, Ack, Ending, Nack, TurnContext
 from aouo.agent.pipelines import failed_in
 from aouo.facts.address import Lane
@@ -42,6 +40,7 @@ from aouo.flow.generations import Generation
 from aouo.flow.replies import Replies
 from aouo.outbound.clean import without_secrets
 from aouo.outbound.payloads import is_among, messages_of_answer, with_tail
+from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
 from aouo.queue import gathering
 from aouo.queue.running import StopReason
@@ -169,9 +168,6 @@ def _is_said(text: str, parts: Sequence[Rendered]) -> bool:
     """Whether the messages that a run has sent say its answer, so that it is not said twice."""
     texts = [part.text for part in parts]
     return is_among(text, [*texts, " ".join(texts)])
-
-
-log = structlog.get_logger()
 
 
 async def streamed(

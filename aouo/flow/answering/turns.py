@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import structlog
-
 from aouo.agent.calls import Calls, Journal, spent_by
 from aouo.agent.context import PackView, TurnContext
 from aouo.agent.toolbox import Toolbox
@@ -29,13 +27,13 @@ from aouo.outbound.pages import SilentView
 from aouo.outbound.payloads import Capabilities
 from aouo.packs.load import Pack
 from aouo.packs.stores import targets_of
+from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
 from aouo.queue.decide import RunTurn
 from aouo.queue.plan import Plan, plan
 from aouo.queue.running import Running, Waiting
 from aouo.store.database import Database
 
-log = structlog.get_logger()
 _ALL_PARTS = 10_000
 """Where an answer is shown whole, however many messages it is."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import structlog
-
 from aouo.agent.side_calls import SideCalls
 from aouo.facts.errors import ProviderError, Refused
 from aouo.facts.events import TurnSettled
@@ -13,13 +11,13 @@ from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import Spent
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.flow.generations import Generations
+from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
 from aouo.plumbing.waiting import first
 from aouo.store import search, sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
 
-log = structlog.get_logger()
 QUIET_S = 5.0
 """Between a turn's end and the chore, which takes the turns of that time together."""
 

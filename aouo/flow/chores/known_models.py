@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-import structlog
-
 from aouo.agent.spending.money import Paid, lacking
 from aouo.facts.ports import Clock
 from aouo.flow.generations import Generations
 from aouo.outbound.outbox import OwnerNotices
+from aouo.plumbing.logs import log
 from aouo.providers.fallback import models_in
 from aouo.providers.known.concerns import Concern, concerns, key_of
 from aouo.providers.known.knowing import Inquiry, KnownModel, learn
 from aouo.words import sentences
 
-log = structlog.get_logger()
 AGAIN_S = 86_400.0
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-import structlog
-
 from aouo.config.sections import Retention
 from aouo.facts.events import Report, Triggered
 from aouo.facts.ports import Clock, iso, stamp
@@ -19,6 +17,7 @@ from aouo.facts.work import Delivery
 from aouo.flow import media, waiting
 from aouo.flow.media import prune_files
 from aouo.outbound.outbox import Outbox
+from aouo.plumbing.logs import log
 from aouo.queue.running import Running, StopReason
 from aouo.store import (
     contents,
@@ -42,7 +41,6 @@ from aouo.store.database import PRUNED_AT_ONCE, Database, Tx
 from aouo.store.forgetting import Forgotten
 from aouo.words.catalogue import say
 
-log = structlog.get_logger()
 PATIENCE_S = 10.0
 """How long what is stopped may take to end by itself."""
 _FILES = "Removing files that were sent off the record"

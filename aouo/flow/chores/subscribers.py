@@ -7,13 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Context
 from dataclasses import dataclass
 
-import structlog
-
 from aouo.facts.events import Event
 from aouo.plumbing import resources
+from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
 
-log = structlog.get_logger()
 GROUP = "aouo.subscribers"
 
 

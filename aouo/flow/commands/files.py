@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-import structlog
-
 from aouo.facts.commands import COMMANDS, Takes, TurnHints
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
@@ -22,10 +20,10 @@ from aouo.guard.sandbox.run import NotConfined, Sandbox
 from aouo.packs.format.folder import NotInside, read_inside
 from aouo.packs.format.problems import Problem
 from aouo.plumbing import resources
+from aouo.plumbing.logs import log
 from aouo.words.catalogue import say, text
 from aouo.words.conversations import output, unusable
 
-log = structlog.get_logger()
 LIMITS = RunLimits(time_s=60.0, output_bytes=200_000)
 _SHELL = Path("/bin/sh")
 _BOTH = 'exec "$0" "$@" 2>&1'

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import structlog
-
 from aouo.agent import history
 from aouo.agent.context import TurnContext
 from aouo.facts.address import ConversationAddress
@@ -34,14 +32,13 @@ from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
 from aouo.flow.replies import Replies, Said
 from aouo.outbound.outbox import Outbox
+from aouo.plumbing.logs import log
 from aouo.queue import joining, lexer
 from aouo.store import chats, contents, deliveries, edits, gone, jobs, off_record, sessions, turns
 from aouo.store import edits as asked_jobs
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import say, text
 from aouo.words.conversations import own_id
-
-log = structlog.get_logger()
 
 
 async def note_reaction(database: Database, clock: Clock, job: Job) -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import RETRY, Carried, TurnHints
 from aouo.facts.errors import BudgetExceeded, SetupError
@@ -22,6 +20,7 @@ from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.generations import Generation, Generations
 from aouo.flow.replies import Replies
 from aouo.flow.waiting import show_settled
+from aouo.plumbing.logs import log
 from aouo.queue.decide import AnswerGate
 from aouo.queue.running import Waiting
 from aouo.store import contents, deliveries, gates, gone, jobs, routes, turns, usage
@@ -123,7 +122,6 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
-log = structlog.get_logger()
 _HOUR = timedelta(hours=1)
 
 

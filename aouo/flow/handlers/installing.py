@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.commands import INSTALL
@@ -86,7 +84,6 @@ async def skip_onboarding(replies: Replies, job: Job) -> None:
     await replies.settle(job, work)
 
 
-log = structlog.get_logger()
 _OPEN = frozenset(
     {
         ("offered", "install_yes"),

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import structlog
-
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
@@ -19,13 +17,13 @@ from aouo.flow.replies import Replies
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
+from aouo.plumbing.logs import log
 from aouo.store import deliveries, turns
 from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
 from aouo.words import sentences
 from aouo.words.catalogue import say
 
-log = structlog.get_logger()
 _COLUMN = re.compile(r"\{([^{}]*)\}")
 _CELL_CHARS = 200
 

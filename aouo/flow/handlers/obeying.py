@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
-import structlog
-
 from aouo.facts.address import Lane
 from aouo.facts.commands import STOP, check_handled
 from aouo.facts.errors import PostActionFailed, TooLate, TooMuchToRead
@@ -21,6 +19,7 @@ from aouo.flow.commands.registry import AddedCommand, CommandCall, Commands, Han
 from aouo.flow.intake import typing
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
+from aouo.plumbing.logs import log
 from aouo.queue.decide import ObeyCommand, RefuseCommand
 from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, gates, jobs, routes, turns
@@ -83,9 +82,6 @@ def _command_in(content: Content) -> str:
             return name
         case _:
             return ""
-
-
-log = structlog.get_logger()
 
 
 Obeys: TypeAlias = Callable[[Job, ObeyCommand], Awaitable[None]]

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, TypeVar
 
-import structlog
-
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import (
     DeliveryError,
@@ -26,6 +24,7 @@ from aouo.flow.commands import builtin
 from aouo.flow.commands.registry import CommandCall
 from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
+from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.queue.decide import NameTopic
 from aouo.queue.lexer import pack_of
@@ -33,8 +32,6 @@ from aouo.store import deliveries, jobs, routes
 from aouo.store.database import Database, Tx
 from aouo.words import conversations
 from aouo.words import conversations as words
-
-log = structlog.get_logger()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

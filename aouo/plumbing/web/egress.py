@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-import structlog
 from yarl import URL
 
 from aouo.facts.errors import ToolFailed
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.addresses import Address, Permits, is_public, literal, target
 from aouo.plumbing.web.client import Lookup, system_lookup
 
-log = structlog.get_logger()
 HEAD_BYTES = 32_768
 TRANSFER_BYTES = 50_000_000
 """The bound for one connection, both directions together."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
-import structlog
 
 from aouo.facts.errors import ProviderError
 from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.certificates import cure_of
 from aouo.providers.known.told import (
     Told,
@@ -161,8 +161,6 @@ async def _json(response: aiohttp.ClientResponse) -> object:
     except (ValueError, RecursionError):
         return None
 
-
-log = structlog.get_logger()
 
 Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", "nobody"]
 

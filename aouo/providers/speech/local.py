@@ -15,16 +15,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-import structlog
-
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.plumbing import children
+from aouo.plumbing.logs import log
 from aouo.providers.embedded import model as child_process
 from aouo.providers.speech.audio import VOICE, Audio
 from aouo.providers.speech.services import Heard, SpeechCall, Spend, unspent
-
-log = structlog.get_logger()
 
 IDLE_S = 300.0
 """The worker ends, and frees its memory, after so long without a call."""
