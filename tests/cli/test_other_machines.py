@@ -162,7 +162,7 @@ def test_as_the_first_process_of_a_container_it_ends_when_it_is_told_to(tmp_path
 
 ORPHANS = """
 import asyncio, os, sys
-from aouo.plumbing.children import bury, _ended
+from aouo.plumbing.children import bury, _ended_orphans
 from tests.fakes.clock import FastClock
 
 async def main():
@@ -172,10 +172,10 @@ async def main():
         launcher = await asyncio.create_subprocess_exec("sh", "-c", "sleep 0.05 & exit 3")
         assert await launcher.wait() == 3
         async with asyncio.timeout(60):
-            while not _ended():
+            while not _ended_orphans():
                 await asyncio.sleep(0.01)
-            left = _ended()
-            while _ended() & left:
+            left = _ended_orphans()
+            while _ended_orphans() & left:
                 await asyncio.sleep(0.01)
         ours = await asyncio.create_subprocess_exec("sh", "-c", "sleep 1.5; exit 7")
         assert await ours.wait() == 7

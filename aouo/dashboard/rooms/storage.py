@@ -29,7 +29,7 @@ from aouo.packs.data.browsing import (
     Wanted,
     browsing,
 )
-from aouo.packs.data.rows import KEY_CHARS
+from aouo.packs.data.rows import KEY_CHARS, Table
 from aouo.packs.databases import databases_of, tenant_in
 from aouo.plumbing.control import Facts
 from aouo.plumbing.waiting import finish
@@ -111,7 +111,7 @@ class _Room:
     async def tables(self, pack: str, tenant: str) -> Facts:
         """The tables, with columns and counts."""
         made = await self._look(pack, tenant, lambda look: look.tables())
-        return {"tables": made}
+        return {"tables": [_table(*one) for one in made]}
 
     async def rows(
         self,
@@ -205,6 +205,18 @@ def _sizes(shown: Shown, pack: str) -> dict[str, int]:
             part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.is_file()
         )
         for file in databases_of(shown.home, pack)
+    }
+
+
+def _table(table: Table, computed: Sequence[str], rows: int | None) -> Facts:
+    return {
+        "name": table.name,
+        "rows": rows,
+        "columns": [
+            {"name": one.name, "type": one.type, "required": one.required, "key": one.key}
+            for one in table.columns
+        ],
+        "computed": list(computed),
     }
 
 

@@ -526,17 +526,17 @@ async def test_a_bug_of_ours_is_said_and_the_next_message_works(
         await bot.ask("hello")
         flow = bot.app.lanes._handle.__self__  # pyright: ignore[reportFunctionMemberAccess]
 
-        def broken(active_pack: str) -> None:
+        def broken(replies: object, active_pack: str) -> None:
             raise ZeroDivisionError(active_pack)
 
-        monkeypatch.setattr(flow._replies, "installed", broken)
+        monkeypatch.setattr(type(flow.replies), "installed", broken)
         first = await bot.ask("one")
         monkeypatch.undo()
 
-        def late(lane: str, reason: object) -> bool:
+        def late(running: object, lane: str, reason: object) -> bool:
             raise ZeroDivisionError(lane)
 
-        monkeypatch.setattr(flow._replies._running, "stop", late)
+        monkeypatch.setattr(type(flow.replies.running), "stop", late)
         await bot.people.say(ADA, ADA, "/stop")
         await said(world, "Nothing is running here.")
         monkeypatch.undo()

@@ -378,7 +378,7 @@ async def test_files_that_both_lists_open_can_be_used_and_others_not(
 
     both, *others = results(world)
     assert both == "both"
-    assert all("failed at agent/tools/files.py:3" in one for one in others)
+    assert all("failed at tools/files.py:3" in one for one in others)
 
 
 async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
