@@ -91,8 +91,8 @@ def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:
         usage.record(tx, row, now)
 
 
-SUMMARY_CHARS = 80
-TOLD_AT, REFUSED_AT = 2, 3
+_SUMMARY_CHARS = 80
+_TOLD_AT, _REFUSED_AT = 2, 3
 _CUT_OFF = OutcomeUnknown("the process was restarted while this ran.")
 _TOLD = "\n[You made exactly this call before in this turn. Go on with what you have.]"
 _REFUSED = (
@@ -149,7 +149,7 @@ class Calls:
         action = turn.prepare(call)
         self._asked_for[action.key] += 1
         times = self._times[call.id] = self._asked_for[action.key]
-        if times < REFUSED_AT:
+        if times < _REFUSED_AT:
             return action
         return action.refused(_REFUSED.format(_ordinal(times)), "the same call too often")
 
@@ -186,11 +186,11 @@ class Calls:
         turn.thoughts.append(
             Thought(
                 "tool_call",
-                f"{call.name} -> {outcome.text[:SUMMARY_CHARS]}",
+                f"{call.name} -> {outcome.text[:_SUMMARY_CHARS]}",
                 {"tool_name": call.name, "success": not outcome.failed},
             )
         )
-        told = _TOLD if self._times[call.id] == TOLD_AT else ""
+        told = _TOLD if self._times[call.id] == _TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
         state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
         await self.journal.result(turn, result, state=state, effect=outcome.effect)

@@ -36,15 +36,15 @@ from aouo.store.database import Database, Tx
 KEPT_SHARE = 0.3
 SUMMARY_SHARE = 0.2
 """The largest share of the budget for a summary: with the kept share it is below any threshold."""
-SUMMARY_WORDS = 400
+_SUMMARY_WORDS = 400
 SUMMARY_CHARS = 3_500
 """So that a chat can show it in one message."""
 ENTRIES_MAX = 2_000
 LEAST_LEFT_OUT = 20
 """Fewer messages that are left out are not worth the two calls."""
-LEAST_BUDGET_TOKENS = 400
+_LEAST_BUDGET_TOKENS = 400
 """Below this a summary has no room: the oldest turns are only left out."""
-REST_TURNS = 3
+_REST_TURNS = 3
 """After a failure nothing is tried for so many turns of a session; each try costs time."""
 TOO_LONG_TURNS = 2
 """After so many turns in a row whose unexplained refusal less history cured, the length is taken
@@ -144,8 +144,8 @@ class Compactor:
         return left > 0
 
     def rest(self, session_id: str) -> None:
-        """Try no compaction in the session's next `REST_TURNS` turns, because one failed."""
-        self.resting[session_id] = REST_TURNS
+        """Try no compaction in the session's next `_REST_TURNS` turns, because one failed."""
+        self.resting[session_id] = _REST_TURNS
 
     def remember_too_long(self, session_id: str, turns: int) -> None:
         """Remember that requests passed only with less history in so many turns in a row."""
@@ -170,7 +170,7 @@ class Compactor:
         """
         session_id = ctx.facts.session_id
         found = ctx.past.reach
-        if budget < LEAST_BUDGET_TOKENS:
+        if budget < _LEAST_BUDGET_TOKENS:
             return False
         entries = await self.database.read(
             lambda tx: sessions.covered_by_summary(tx, found, ENTRIES_MAX)
@@ -229,7 +229,7 @@ class Compactor:
                 facts = await asking.facts(text)
             except (ProviderError, EmptyAnswer, TimeoutError) as error:
                 log.warning("facts_failed", error=repr(error))
-        words = min(SUMMARY_WORDS, max(40, int(budget * SUMMARY_SHARE / 2)))
+        words = min(_SUMMARY_WORDS, max(40, int(budget * SUMMARY_SHARE / 2)))
         said = await asking.summary(text, words=words, focus=focus)
         said = shortened_to(said, int(budget * SUMMARY_SHARE), scale)
         return Draft(

@@ -31,7 +31,7 @@ from aouo.packs.format.manifest import MemoryPolicy
 from aouo.packs.format.skills import Skill
 from aouo.plumbing.logs import log
 
-TEXT_CHARS = 60_000
+_TEXT_CHARS = 60_000
 """Of a prompt's text that is kept; the rest is cut."""
 _SAMPLE_CHARS = 8_000
 _DIGEST_CHARS = 24
@@ -57,7 +57,7 @@ class Recording:
         new with each turn."""
         self.parts = (*system, *changing)
         self.texts = [
-            "\n\n".join(text for _, text in parts)[:TEXT_CHARS]
+            "\n\n".join(text for _, text in parts)[:_TEXT_CHARS]
             for parts in (system, changing[1:])
             if parts
         ]

@@ -12,8 +12,8 @@ from aouo.agent.tokens import Scale
 from aouo.facts.transcript import AssistantSaid, Message, SystemSaid, ToolReturned, UserSaid
 from aouo.plumbing.web.envelope import source_in
 
-STALE_AFTER_TURNS = 4
-STALE_BLOCK_TURNS = 4
+_STALE_AFTER_TURNS = 4
+_STALE_BLOCK_TURNS = 4
 """So many turns go stale at once; between, a prompt begins as the last one did (prefix cache)."""
 SHORT_CHARS = 200
 """A result that is no longer than this is left alone: one line about it would save nothing."""
@@ -78,10 +78,10 @@ def stale_shortened(messages: Sequence[Message]) -> list[Message]:
     if not large:
         return kept
     starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
-    blocks = (len(starts) - STALE_AFTER_TURNS) // STALE_BLOCK_TURNS
+    blocks = (len(starts) - _STALE_AFTER_TURNS) // _STALE_BLOCK_TURNS
     if blocks > 0:
         for index, result in large:
-            if index < starts[blocks * STALE_BLOCK_TURNS]:
+            if index < starts[blocks * _STALE_BLOCK_TURNS]:
                 kept[index] = _one_line(result)
     return kept
 

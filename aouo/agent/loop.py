@@ -46,11 +46,11 @@ def refuse_over(turn: TurnContext, session_tokens_max: int) -> None:
             raise QuotaExceededError("turn", used, cap, key)
 
 
-MARGIN = 0.1
+_MARGIN = 0.1
 """By which an estimate may be too low: some services refuse prompt and room together."""
 
 
-def is_cut_off(finished: Finished) -> bool:
+def _is_cut_off(finished: Finished) -> bool:
     """Whether the token limit ended the answer before its first word, or within a tool call."""
     said = finished.said
     if finished.reason != "length":
@@ -106,7 +106,7 @@ class Executor:
         finished = await self._ask(ctx, ctx.request)
         more = min(2 * ctx.request.max_tokens, room)
         had = ctx.request.max_tokens
-        if is_cut_off(finished) and more > had and finished.bounded_by != "service":
+        if _is_cut_off(finished) and more > had and finished.bounded_by != "service":
             turn.total += finished.usage  # paid for, and no dispatch
             refuse_over(turn, self.session_tokens_max)
             if finished.said.text.strip() and not ctx.holds_text:
@@ -134,7 +134,7 @@ class Executor:
         fixed = self.estimator.tools(request.tools) + estimate(request.system + request.context)
         prompt = scale.tokens(fixed) + scale.at_most(request.messages)
         if model.context_window - prompt < 2 * self.max_tokens:
-            prompt = scale.tokens(self.estimator.request(request, scale.model)) * (1 + MARGIN)
+            prompt = scale.tokens(self.estimator.request(request, scale.model)) * (1 + _MARGIN)
         return max(reserve_tokens(model.context_window), int(model.context_window - prompt))
 
     async def _ask(

@@ -16,8 +16,8 @@ from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.store import sessions, turns
 from aouo.store.database import Tx
 
-SESSIONS_MAX = 64
-CHARS_MAX = 4_000_000
+_SESSIONS_MAX = 64
+_CHARS_MAX = 4_000_000
 STAY_SHARE = 0.6
 """The share of the limit that is sent after a block was left out."""
 
@@ -63,8 +63,8 @@ class Pasts:
     decide what a turn reads, so it is the same after a restart.
     """
 
-    sessions_max: int = SESSIONS_MAX
-    chars_max: int = CHARS_MAX
+    sessions_max: int = _SESSIONS_MAX
+    chars_max: int = _CHARS_MAX
     _chars: int = field(init=False, default=0)
     _kept: OrderedDict[tuple[str, str], _Kept] = field(
         init=False, default_factory=OrderedDict[tuple[str, str], _Kept]

@@ -18,7 +18,7 @@ from aouo.plumbing import resources
 from aouo.plumbing.logs import log
 
 Next: TypeAlias = Callable[[], Awaitable[None]]
-Cost: TypeAlias = Literal["cpu", "io", "model"]
+_Cost: TypeAlias = Literal["cpu", "io", "model"]
 
 
 class _Context(Protocol):
@@ -29,12 +29,12 @@ class _Context(Protocol):
 
 
 C = TypeVar("C", bound=_Context)
-SETTLED_WITHIN_S = 5.0
+_SETTLED_WITHIN_S = 5.0
 _IN = "in "
 
 
-Scope: TypeAlias = Literal["turn_input", "dispatch_input", "dispatch_output", "turn_output"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
+_Scope: TypeAlias = Literal["turn_input", "dispatch_input", "dispatch_output", "turn_output"]
+_SCOPES: tuple[_Scope, ...] = get_args(_Scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Step(Generic[C]):
     run: Callable[[C, Next], Awaitable[None]]
     requires: frozenset[str] = frozenset()
     provides: frozenset[str] = frozenset()
-    cost: Cost = "cpu"
+    cost: _Cost = "cpu"
     may_retry: bool = False
 
 
@@ -58,14 +58,14 @@ class Step(Generic[C]):
 class Settled:
     """A hook that runs when a turn is over, however it ended: `status` is ack | nack | aborted.
 
-    It runs after the commit, cannot change the ending, and has `SETTLED_WITHIN_S`.
+    It runs after the commit, cannot change the ending, and has `_SETTLED_WITHIN_S`.
     """
 
     name: str
     run: Callable[[TurnContext, str], Awaitable[None]]
 
 
-AnyStep: TypeAlias = Step[TurnContext] | Step[DispatchContext]
+_AnyStep: TypeAlias = Step[TurnContext] | Step[DispatchContext]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,13 @@ class Pipelines:
         """Whether text is held back until the steps have decided: one may send it back."""
         return any(step.may_retry for step in self.dispatch_output)
 
-    def with_step(self, scope: Scope, step: AnyStep, *, after: str = "") -> Pipelines:
+    def with_step(self, scope: _Scope, step: _AnyStep, *, after: str = "") -> Pipelines:
         """Return these pipelines with one more step, after the one named `after`, "" = the last.
 
         Raises:
             ValueError: there is no such step to follow, or the name is taken.
         """
-        steps: list[AnyStep] = list(getattr(self, scope))
+        steps: list[_AnyStep] = list(getattr(self, scope))
         names = [other.name for other in steps]
         if step.name in names:
             raise ValueError(f"{scope} has a step {step.name!r} already")
@@ -158,7 +158,7 @@ async def settle(hooks: Sequence[Settled], ctx: TurnContext, status: str) -> Non
     """Run the hooks one after the other; log one that fails or takes too long, and go on."""
     for hook in hooks:
         try:
-            async with asyncio.timeout(SETTLED_WITHIN_S):
+            async with asyncio.timeout(_SETTLED_WITHIN_S):
                 await hook.run(ctx, status)
         except Exception as error:
             log.exception("settled_hook_failed", hook=hook.name, error=repr(error))
@@ -172,10 +172,10 @@ def arranged(pipelines: Pipelines) -> tuple[Pipelines, list[str]]:
     """
     found: list[str] = []
     provided: set[str] = set()
-    ordered: dict[str, Sequence[AnyStep]] = {}
-    for scope in SCOPES:
-        waiting: list[AnyStep] = list(getattr(pipelines, scope))
-        steps: list[AnyStep] = []
+    ordered: dict[str, Sequence[_AnyStep]] = {}
+    for scope in _SCOPES:
+        waiting: list[_AnyStep] = list(getattr(pipelines, scope))
+        steps: list[_AnyStep] = []
         while waiting:
             step = next((s for s in waiting if s.requires <= provided), waiting[0])
             if missing := step.requires - provided:
@@ -190,7 +190,7 @@ def arranged(pipelines: Pipelines) -> tuple[Pipelines, list[str]]:
 
 
 GROUP = "aouo.pipelines"
-WHAT = "pipeline extension"
+_WHAT = "pipeline extension"
 
 
 def extended(pipelines: Pipelines) -> Pipelines:
@@ -202,14 +202,14 @@ def extended(pipelines: Pipelines) -> Pipelines:
         SetupError: an extension does not load, or does something else than it should.
     """
     for entry in resources.found_entry_points(GROUP):
-        extend = resources.load_entry_point(entry, WHAT)
+        extend = resources.load_entry_point(entry, _WHAT)
         try:
             result: object = extend(pipelines)
         except Exception as error:
-            raise resources.entry_point_failed(entry, WHAT, f"failed: {error!r}") from error
+            raise resources.entry_point_failed(entry, _WHAT, f"failed: {error!r}") from error
         if not isinstance(result, Pipelines):
             fix = "Let it return what `with_step` gives."
-            raise resources.entry_point_failed(entry, WHAT, "returned no Pipelines", fix=fix)
+            raise resources.entry_point_failed(entry, _WHAT, "returned no Pipelines", fix=fix)
         log.info("pipeline_extended", by=entry.name)
         pipelines = result
     ordered, findings = arranged(pipelines)

@@ -49,7 +49,7 @@ def fit(
 
     def over() -> bool:
         texts = [pack.soul_additions, pack.rules_additions, pack.skill_body, *remembered.values()]
-        texts += [index_line(skill) + skill.body for skill in kept]
+        texts += [_index_line(skill) + skill.body for skill in kept]
         return scale.text("\n".join(texts)) > pack.prompt_tokens_max
 
     for index in reversed(range(len(kept))):
@@ -65,7 +65,7 @@ def fit(
 
 def skills(pack: PackView) -> tuple[str, str]:
     """Return how to use the skills, and the skills: each a line, or its text under a heading."""
-    listed = [index_line(skill) for skill in pack.skills if not skill.body]
+    listed = [_index_line(skill) for skill in pack.skills if not skill.body]
     whole = [
         f"## {skill.name}\n{skill.description}\n\n{skill.body}"
         for skill in pack.skills
@@ -77,7 +77,7 @@ def skills(pack: PackView) -> tuple[str, str]:
     return how, "\n\n".join(filter(None, ("\n".join(listed), *whole)))
 
 
-def index_line(skill: Skill) -> str:
+def _index_line(skill: Skill) -> str:
     """Return a skill's line in the list: its name, description and first triggers."""
     shown = [f'"{_short(trigger)}"' for trigger in skill.triggers[:_TRIGGERS_MAX]]
     when = f" (when: {', '.join(shown)})" if shown else ""
@@ -109,7 +109,7 @@ _FIRST = (
 )
 
 
-Parts: TypeAlias = Sequence[tuple[str, str]]
+_Parts: TypeAlias = Sequence[tuple[str, str]]
 """A prompt in parts: the name of each, and its text as a model reads it."""
 
 
@@ -117,12 +117,12 @@ Persona: TypeAlias = tuple[str, str]
 """The texts of the owner's SOUL.md and RULES.md."""
 
 
-def whole(parts: Parts) -> str:
+def whole(parts: _Parts) -> str:
     """Return the text of the parts together."""
     return "\n\n".join(text for _, text in parts if text)
 
 
-def system(persona: Persona, pack: PackView, memory: Mapping[str, str], *, brief: bool) -> Parts:
+def system(persona: Persona, pack: PackView, memory: Mapping[str, str], *, brief: bool) -> _Parts:
     """Return the stable part, in the order of the design; empty parts are left out."""
     if brief:
         return (("Identity", _brief(persona, pack)),)
@@ -140,7 +140,7 @@ def system(persona: Persona, pack: PackView, memory: Mapping[str, str], *, brief
     )
 
 
-def changing(facts: Facts, memory: Mapping[str, str], now: datetime, *, brief: bool) -> Parts:
+def changing(facts: Facts, memory: Mapping[str, str], now: datetime, *, brief: bool) -> _Parts:
     """Return what is true of this turn only; it stands with the person's words and says that it
     is the runtime's. Its first part is new with each turn."""
     where = {"private": "a private chat", "group": "a group", "forum": "a forum topic"}
@@ -160,7 +160,7 @@ def changing(facts: Facts, memory: Mapping[str, str], now: datetime, *, brief: b
     return (("Here and now", here), *moving)
 
 
-def _parts(*parts: tuple[str, str, str]) -> Parts:
+def _parts(*parts: tuple[str, str, str]) -> _Parts:
     return [(head, f"# {head}\n{how}\n{text}") for head, how, text in parts if text]
 
 

@@ -77,7 +77,7 @@ _BY_LANGUAGE = {
         сьогодні вчора
     """,
 }
-STOP_WORDS = frozenset(word for words in _BY_LANGUAGE.values() for word in words.split())
+_STOP_WORDS = frozenset(word for words in _BY_LANGUAGE.values() for word in words.split())
 
 
 TOKENS_MAX = 600
@@ -85,7 +85,7 @@ WORDS_MAX = 6
 LOOKED_AT, MESSAGES_MAX, NOTES_MAX = 48, 8, 6
 JOURNAL_LINES = 200
 """So many of the newest lines of the journal are looked at."""
-RARE = 3
+_RARE = 3
 """A word in at most so many messages may bring one by itself, if it is a long one or a number."""
 _HALF_LIFE_DAYS = 30.0
 _LONG_MESSAGE_CHARS = 2_000
@@ -124,7 +124,7 @@ def _pairs(run: str) -> list[str]:
 
 
 def _is_useful(term: str) -> bool:
-    if term in STOP_WORDS:
+    if term in _STOP_WORDS:
         return False
     least = 2 if is_unspaced(term) or any(map(str.isdigit, term)) else 3
     return least <= len(term)
@@ -145,7 +145,7 @@ def ranked(
     lists = [set(ids) for ids in found]
     once, wanted = set[int](), set[int]()
     for word, ids in zip(words, lists, strict=True):
-        telling = len(ids) <= RARE and _specific(word) >= (False, STEM_CHARS)
+        telling = len(ids) <= _RARE and _specific(word) >= (False, STEM_CHARS)
         wanted |= ids if telling else ids & once
         once |= ids
     wanted -= sent
@@ -205,7 +205,7 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
     for where, line in notes:
         told.setdefault(_folded(line), f"- {where}: {line[:_NOTE_CHARS]}")
     for hit in hits:
-        told.setdefault(_folded(hit.snippet), line_of(hit))
+        told.setdefault(_folded(hit.snippet), _line_of(hit))
     part = _HEAD
     for line in filter(None, told.values()):
         longer = f"{part}\n{line}"
@@ -214,7 +214,7 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
     return "" if part == _HEAD else part
 
 
-def line_of(hit: Hit) -> str:
+def _line_of(hit: Hit) -> str:
     """Return a message found as one line, with its day, its session and who said it."""
     who = "the person" if hit.role == "user" else "you"
     named = hit.title and not hit.snippet.startswith(hit.title)

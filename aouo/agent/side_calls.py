@@ -21,11 +21,11 @@ from aouo.facts.ports import ChatModel
 from aouo.facts.records import Spent
 from aouo.facts.transcript import Finished, Image, ModelRequest, UserSaid
 
-WITHIN_S = 300.0
+_WITHIN_S = 300.0
 """As long as a model may be silent, since it thinks before a title too; two fit into a turn."""
-FACTS_MAX, FACT_CHARS = 12, 300
-TITLE_CHARS = 60
-ANSWER_TOKENS = 8_000
+_FACTS_MAX, _FACT_CHARS = 12, 300
+_TITLE_CHARS = 60
+_ANSWER_TOKENS = 8_000
 """Most of it is for hidden thoughts; the prompt says in words how short the answer has to be."""
 
 _MATERIAL = (
@@ -34,7 +34,7 @@ _MATERIAL = (
 _FACTS = (
     "Some older messages of a conversation are about to leave your view. Write down what of them "
     "will still matter in weeks: facts about the person, decisions, preferences, names, dates, "
-    f"numbers. One short line each, beginning with '- ', at most {FACTS_MAX} lines, in the "
+    f"numbers. One short line each, beginning with '- ', at most {_FACTS_MAX} lines, in the "
     "language of the conversation. No passwords or keys, nothing that is over soon. If there is "
     "nothing to keep, answer NONE."
 )
@@ -74,7 +74,7 @@ class SideCalls:
         as `summary`."""
         answer = await self._ask("summary", _FACTS, material)
         found = [match[1].strip() for line in answer.splitlines() if (match := _BULLET.match(line))]
-        return "\n".join(f"- {fact[:FACT_CHARS]}" for fact in found[:FACTS_MAX])
+        return "\n".join(f"- {fact[:_FACT_CHARS]}" for fact in found[:_FACTS_MAX])
 
     async def summary(self, material: str, *, words: int, focus: str = "") -> str:
         """Return a summary of about that many words.
@@ -96,7 +96,7 @@ class SideCalls:
         line = " ".join(answer.splitlines()[0].split()).strip("\"'“”„«»`*#. ")
         if not line:
             raise EmptyAnswer("a title without words")
-        return line[:TITLE_CHARS].rstrip()
+        return line[:_TITLE_CHARS].rstrip()
 
     async def _ask(self, scope: str, wish: str, material: str) -> str:
         mark = ulid()
@@ -104,14 +104,14 @@ class SideCalls:
             system=f"{wish}\n{_MATERIAL}",
             messages=(UserSaid(f"<<{mark}>>\n{material}\n<<{mark}>>"),),
             tools=(),
-            max_tokens=min(ANSWER_TOKENS, self.model.context_window // 4),
+            max_tokens=min(_ANSWER_TOKENS, self.model.context_window // 4),
         )
         row = replace(self.row, scope=scope, session_id="")
         begun_s = time.perf_counter()
         said = ""
         try:
             async with (
-                asyncio.timeout(WITHIN_S),
+                asyncio.timeout(_WITHIN_S),
                 aclosing(self.quota.stream(self.model, request, row, self.spend)) as events,
             ):
                 async for event in events:
@@ -125,7 +125,7 @@ class SideCalls:
         return text
 
 
-DESCRIPTION_CHARS = 4_000
+_DESCRIPTION_CHARS = 4_000
 _WORDS = 500
 _WISH = (
     "Describe the picture for somebody who cannot see it and has to answer questions about it: "
@@ -159,11 +159,11 @@ async def describe(
         system=_WISH,
         messages=(UserSaid(words, (image,)),),
         tools=(),
-        max_tokens=min(ANSWER_TOKENS, model.context_window // 4),
+        max_tokens=min(_ANSWER_TOKENS, model.context_window // 4),
     )
     said = ""
     async with (
-        asyncio.timeout(WITHIN_S),
+        asyncio.timeout(_WITHIN_S),
         aclosing(quota.stream(model, request, row, spend)) as events,
     ):
         async for event in events:
@@ -172,4 +172,4 @@ async def describe(
     text = said.strip()
     if not text:
         raise EmptyAnswer("a picture without a description")
-    return text[:DESCRIPTION_CHARS]
+    return text[:_DESCRIPTION_CHARS]

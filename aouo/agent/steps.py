@@ -144,8 +144,8 @@ def _examples(pack: PackView) -> Mapping[str, Sequence[Mapping[str, object]]]:
     return shown
 
 
-NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"
-LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
+_NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"
+_LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
 def loop_policy(max_dispatches: int, session_tokens_max: int) -> Step[DispatchContext]:
@@ -227,7 +227,7 @@ def decide() -> Step[DispatchContext]:
         if ctx.finish_reason == "content_filter":
             ctx.nack(ContentFiltered("the service ended the answer"))
         elif text and ctx.finish_reason == "length":
-            ctx.ack(text + LENGTH_NOTE)
+            ctx.ack(text + _LENGTH_NOTE)
         elif text:
             ctx.ack(text, ctx.said.native)
         elif ctx.finish_reason == "length":  # the executor gave it all the room there is
@@ -236,7 +236,7 @@ def decide() -> Step[DispatchContext]:
             ctx.ack(shown, shown=True)
         elif ctx.turn.nudges == 0:
             ctx.turn.nudges = 1
-            ctx.retry(NUDGE)
+            ctx.retry(_NUDGE)
         else:
             ctx.nack(EmptyAnswer(f"silent in dispatch {ctx.iteration}"))
 

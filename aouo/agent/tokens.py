@@ -17,7 +17,7 @@ from aouo.facts.transcript import (
 )
 from aouo.providers.thoughts import sent_of
 
-RESERVE_TOKENS = 4096
+_RESERVE_TOKENS = 4096
 ENTRY_TOKENS = 4
 """About what providers put around one entry."""
 
@@ -172,7 +172,7 @@ class _Learnt:
 
 def reserve_tokens(window: int) -> int:
     """Return how many tokens of a window are kept free for an answer."""
-    return min(RESERVE_TOKENS, window // 4)
+    return min(_RESERVE_TOKENS, window // 4)
 
 
 class Estimator:

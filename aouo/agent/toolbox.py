@@ -21,11 +21,11 @@ from aouo.facts.transcript import ToolSpec
 from aouo.guard.action import Blocked
 from aouo.guard.chain import Run
 
-DEFINITIONS_WITHIN_S = 10.0
-SHOWN_GROUPS = ("core", "pack", ONBOARDING)
-OWN_GROUPS = ("load", "results")
+_DEFINITIONS_WITHIN_S = 10.0
+_SHOWN_GROUPS = ("core", "pack", ONBOARDING)
+_OWN_GROUPS = ("load", "results")
 """Groups that need no permission, since they open nothing that is not permitted."""
-LOAD_TOOLS, LOAD_SKILLS = "load_tools", "load_skills"
+LOAD_TOOLS, _LOAD_SKILLS = "load_tools", "load_skills"
 
 
 class Toolbox:
@@ -63,11 +63,11 @@ class Toolbox:
         self._sources = {s.group: s for s in sources if self._wants(s)}
         self._down: dict[str, str] = {}
         tools = {item.name: item for item in registry.allowed(permitted, enabled, pack)}
-        tools |= {item.name: item for item in registry.allowed(OWN_GROUPS, ())}
+        tools |= {item.name: item for item in registry.allowed(_OWN_GROUPS, ())}
         if onboarding:
             tools |= {item.name: item for item in registry.allowed((ONBOARDING,), ())}
         if "skill_view" not in tools or not self._skills:
-            tools.pop(LOAD_SKILLS, None)
+            tools.pop(_LOAD_SKILLS, None)
         if only is None:
             without = (*without, *RESERVED)
         else:
@@ -99,12 +99,12 @@ class Toolbox:
         """
         self._brief, self._examples = brief, examples or {}
         try:
-            async with asyncio.timeout(DEFINITIONS_WITHIN_S):
+            async with asyncio.timeout(_DEFINITIONS_WITHIN_S):
                 for name in revealed:
                     with suppress(ToolFailed):
                         self._revealed.update(await self._members(name))
         except TimeoutError:
-            raise ToolsNotReady(f"no tool definitions within {DEFINITIONS_WITHIN_S:g} s") from None
+            raise ToolsNotReady(f"no tool definitions within {_DEFINITIONS_WITHIN_S:g} s") from None
         self.reveal(())
 
     async def find(self, name: str) -> Tool | None:
@@ -217,7 +217,7 @@ class Toolbox:
             case "load_skills":
                 return not self._brief
             case name:
-                return item.group in SHOWN_GROUPS or name in self._revealed
+                return item.group in _SHOWN_GROUPS or name in self._revealed
 
     def _spec(self, item: Tool) -> ToolSpec:
         spec = self._registry.spec(item)
@@ -236,7 +236,7 @@ class Toolbox:
         """
         groups: dict[str, list[str]] = {}
         for item in self._tools.values():
-            if item.group in (*SHOWN_GROUPS, *OWN_GROUPS) or item.name in self._revealed:
+            if item.group in (*_SHOWN_GROUPS, *_OWN_GROUPS) or item.name in self._revealed:
                 continue
             if not (self._off_record and item.read_only is False):
                 groups.setdefault(item.group, []).append(item.name)

@@ -33,7 +33,7 @@ from aouo.words.schedules import watch_fails
 
 
 @dataclass(frozen=True, slots=True)
-class Chores:
+class _Chores:
     """`works` run for as long as the process, by name; the others are what somebody asks."""
 
     works: dict[str, Work]
@@ -53,7 +53,7 @@ def chores_of(
     waiting_notice: WaitingNotice,
     zone_of: ZoneOf,
     schedules: Schedules,
-) -> Chores:
+) -> _Chores:
     """Join them. What fails is run again, and ends nothing: see `plumbing.parts`."""
     database, clock, telegram = shared.database, shared.clock, shared.telegram
     titles = Titles(database=database, clock=clock, bus=shared.bus, generations=generations)
@@ -85,7 +85,7 @@ def chores_of(
     }
     if telegram:
         works["waking"] = partial(watch, clock, telegram.ask_anew)
-    return Chores(works, titles, tidying, heartbeat)
+    return _Chores(works, titles, tidying, heartbeat)
 
 
 def _longest_s(generations: Generations) -> Callable[[], float]:

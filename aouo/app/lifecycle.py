@@ -32,7 +32,7 @@ from aouo.words import sentences
 if TYPE_CHECKING:
     from aouo.app.wiring import App
 
-DRAIN_S = 20.0
+_DRAIN_S = 20.0
 _FLUSH_S = 5.0
 _SUBSCRIBERS_S = 2.0
 _READY_S = 30.0
@@ -228,7 +228,7 @@ class Runtime:
             task.cancel()
         self.app.lanes.close()
         self.app.running.stop_waiting()
-        await _within(DRAIN_S, self._lanes)
+        await _within(_DRAIN_S, self._lanes)
         self.app.outbox.close()
         await _within(_FLUSH_S, self._outbox)
         with suppress(TimeoutError):

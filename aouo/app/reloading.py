@@ -31,7 +31,7 @@ _STILL_S = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Reloaded:
+class _Reloaded:
     """The keys that have changed, by what becomes of that; with `problems` nothing has."""
 
     changed: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Reloading:
         self._told = bool(self.loaded.problems)  # at the start
         self._one_by_one = asyncio.Lock()
         self._begun = 0
-        self._last = 0, Reloaded()
+        self._last = 0, _Reloaded()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Reloading:
                 except Exception as error:  # the next save is looked at all the same
                     log.exception("reload_failed", error=repr(error))
 
-    async def reload(self) -> Reloaded:
+    async def reload(self) -> _Reloaded:
         """Take up what the file says now; a file with problems changes nothing, and is told to the
         owner once."""
         asked = self._begun
@@ -126,7 +126,7 @@ class Reloading:
             self._last = number, result
             return result
 
-    async def _reload(self) -> Reloaded:
+    async def _reload(self) -> _Reloaded:
         before = self._file
         try:
             text, loaded = await asyncio.to_thread(reread, self.shared.home.path, before)
@@ -165,7 +165,7 @@ class Reloading:
             await self.taken_off(self._after.of)
         self._let_in = self._let_in | people if self._after.unfinished else people
 
-    async def _accept(self, result: Reloaded, *, mended: bool) -> None:
+    async def _accept(self, result: _Reloaded, *, mended: bool) -> None:
         self._problems, told = (), self._told
         self._told = False
         if result.anything or mended:
@@ -185,14 +185,14 @@ class Reloading:
             note = sentences.config_after_restart(result.after_restart)
             await self.owner_notices.tell(note, about=about)
 
-    async def _reject(self, problems: tuple[str, ...]) -> Reloaded:
+    async def _reject(self, problems: tuple[str, ...]) -> _Reloaded:
         """Leave everything as it is; tell the owner, unless they know of these problems."""
         if problems != self._problems or not self._told:
             log.warning("config_rejected", problems=list(problems))
             about = str(look_of(self.shared.home.config))
             self._problems, self._told = problems, True
             await self.owner_notices.tell(sentences.config_rejected(problems), about=about)
-        return Reloaded(problems=problems)
+        return _Reloaded(problems=problems)
 
     def _pending(self) -> tuple[str, ...]:
         """The keys that the next start takes up."""
@@ -205,10 +205,10 @@ def _people(loaded: Loaded) -> set[int]:
     return {*telegram.allowed_user_ids, telegram.owner}
 
 
-def by_effect(keys: tuple[str, ...]) -> Reloaded:
+def by_effect(keys: tuple[str, ...]) -> _Reloaded:
     """Sort changed keys by what becomes of them."""
     nothing = tuple(key for key in keys if does_nothing(key))
     later = tuple(key for key in keys if waits_for_restart(key) and key not in nothing)
-    return Reloaded(
+    return _Reloaded(
         tuple(key for key in keys if key not in nothing and key not in later), later, nothing
     )

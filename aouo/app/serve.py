@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from aouo.facts.ports import ChatModel, Clock
     from aouo.store.database import Database
 
-LoadPage: TypeAlias = "Callable[[], MakePage]"
+_LoadPage: TypeAlias = "Callable[[], MakePage]"
 """Imports what makes the local page, which has a web server."""
 _HEAD_START_S = 0.05
 """How long the first poll has the interpreter for itself; imports would hold it up."""
 
 
-def start(home: Home, environ: Mapping[str, str], page: LoadPage | None = None) -> None:
+def start(home: Home, environ: Mapping[str, str], page: _LoadPage | None = None) -> None:
     """Serve `home` in the foreground until a signal or a verb ends it; a restart re-executes.
 
     Raises:
@@ -70,7 +70,7 @@ def start(home: Home, environ: Mapping[str, str], page: LoadPage | None = None) 
 
 
 async def _serve(
-    home: Home, loaded: Loaded, adopt: Adopt, systemd: Systemd, page: LoadPage | None
+    home: Home, loaded: Loaded, adopt: Adopt, systemd: Systemd, page: _LoadPage | None
 ) -> bool:
     """Run until stopped; True when a restart was asked for.
 
@@ -88,7 +88,7 @@ async def _serve(
         return runtime.restart
 
 
-def _runtime(page: LoadPage | None) -> tuple[type[Runtime], MakePage | None]:
+def _runtime(page: _LoadPage | None) -> tuple[type[Runtime], MakePage | None]:
     from aouo.app.lifecycle import Runtime
 
     return Runtime, page() if page else None

@@ -138,7 +138,7 @@ async def share(
     )
 
 
-RegistryOf: TypeAlias = Callable[[Library], Registry]
+_RegistryOf: TypeAlias = Callable[[Library], Registry]
 """Makes the registry of all tools for the packs that there are."""
 
 
@@ -155,7 +155,7 @@ def guarded_tools(
     schedules_run: bool,
     redact: Callable[[str], str],
     held: Holder,
-) -> tuple[Guard, RegistryOf, Looking]:
+) -> tuple[Guard, _RegistryOf, Looking]:
     """Build what the owner's settings and the packs' manifests ask for.
 
     `scan_dirs` are folders beside the home in which packs lie.

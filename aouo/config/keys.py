@@ -116,7 +116,7 @@ def _differing(one: object, other: object, path: str) -> Iterator[str]:
     if isinstance(one, dict) and isinstance(other, dict):
         here, there = cast("Tree", one), cast("Tree", other)
         for name in {**here, **there}:
-            yield from _differing(here.get(name), there.get(name), join(path, name))
+            yield from _differing(here.get(name), there.get(name), _join(path, name))
     elif one != other:
         yield path
 
@@ -140,7 +140,7 @@ def nearest(path: str) -> str:
     Searches the keys of its own section, then all paths, then the last names of all keys.
     """
     section, _, name = path.rpartition(".")
-    siblings = {sibling: join(section, sibling) for sibling in _names_in(section)}
+    siblings = {sibling: _join(section, sibling) for sibling in _names_in(section)}
     keys = known_keys()
     by_leaf = {key.rpartition(".")[2]: key for key in reversed(keys)}
     for candidates, wanted in (
@@ -184,14 +184,14 @@ def mask(secret: str) -> str:
     return "****" + (secret[-4:] if len(secret) >= 20 else "")
 
 
-def join(path: str, name: object) -> str:
+def _join(path: str, name: object) -> str:
     """Return a dotted path with one more name."""
     return f"{path}.{name}" if path else str(name)
 
 
 def _walk(model: type[BaseModel], prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        path = join(prefix, name)
+        path = _join(prefix, name)
         yield path
         if section := _model(field.annotation):
             yield from _walk(section, path)
@@ -298,11 +298,11 @@ def _expand(value: object, environ: Mapping[str, str], path: str, problems: list
             return _REFERENCE.sub(look_up, value) if "${" in value else value
         case list():
             items = enumerate(cast("list[object]", value))
-            return [_expand(item, environ, join(path, n), problems) for n, item in items]
+            return [_expand(item, environ, _join(path, n), problems) for n, item in items]
         case dict():
             fields = cast("Tree", value).items()
             return {
-                name: _expand(item, environ, join(path, name), problems) for name, item in fields
+                name: _expand(item, environ, _join(path, name), problems) for name, item in fields
             }
         case _:
             return value

@@ -19,7 +19,7 @@ from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor
 
 _HEARTBEAT_S = 15.0
-PATIENCE_S = 60.0
+_PATIENCE_S = 60.0
 """How long somebody may leave unread what is sent: 64 KB here, and what the system holds."""
 _Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 _HARMLESS = re.compile(
@@ -115,7 +115,7 @@ async def _begun(request: web.Request, response: web.StreamResponse) -> AsyncGen
     await response.prepare(request)
 
     async def write(part: bytes) -> None:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(_PATIENCE_S):
             await response.write(part)
 
     try:

@@ -42,7 +42,7 @@ _MISSING = {
 _PROXY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 
 
-DOWNLOAD = "download"
+_DOWNLOAD = "download"
 """The name of a file download in a plan of faults."""
 
 
@@ -104,7 +104,7 @@ class BotApi:
         found = file_at(self.world, request.match_info["path"])
         if found is None:
             return _refused(Refusal(404, "Not Found"))
-        fault = next_fault(self.faults, DOWNLOAD, None)
+        fault = next_fault(self.faults, _DOWNLOAD, None)
         if fault is not None and fault.kind == "status":
             return web.Response(status=fault.status, text=fault.description)
         if fault is not None and fault.kind == "slow":

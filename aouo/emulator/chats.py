@@ -10,7 +10,7 @@ from aouo.emulator.description import JsonObject
 from aouo.emulator.entities import Formatted
 from aouo.emulator.faults import Refusal, bad_request
 
-Status: TypeAlias = Literal["creator", "administrator", "member", "restricted", "left", "kicked"]
+_Status: TypeAlias = Literal["creator", "administrator", "member", "restricted", "left", "kicked"]
 
 _RIGHTS = [
     *("can_manage_chat", "can_delete_messages", "can_manage_video_chats", "can_restrict_members"),
@@ -52,7 +52,7 @@ class Person:
 class Membership:
     """A person's status in a chat; `manages_topics` counts for administrators only."""
 
-    status: Status
+    status: _Status
     manages_topics: bool = True
 
     @property
@@ -123,7 +123,7 @@ class Message:
 
 ChatKind: TypeAlias = Literal["private", "group", "supergroup"]
 
-GENERAL = 1  # the thread id of a forum's General topic; sends must omit it
+_GENERAL = 1  # the thread id of a forum's General topic; sends must omit it
 ICON_COLORS = (0x6FB9F0, 0xFFD67E, 0xCB86DB, 0x8EEE98, 0xFF93B2, 0xFB6F5F)
 
 
@@ -223,12 +223,12 @@ class Chat:
         if topic is None:
             raise bad_request("message thread not found")
         if topic.closed and not closed_too:
-            raise topic_closed()
+            raise _topic_closed()
         return thread_id
 
     def thread_of(self, thread_id: int | None) -> int | None:
         """Return the topic that an id names; None for no topic and for a forum's General one."""
-        if thread_id == GENERAL and self.kind == "supergroup":
+        if thread_id == _GENERAL and self.kind == "supergroup":
             return None
         return thread_id or None
 
@@ -237,6 +237,6 @@ class Chat:
         return (one for one in self.messages.values() if one.thread_id == thread_id)
 
 
-def topic_closed() -> Refusal:
+def _topic_closed() -> Refusal:
     """Return the refusal of a send into a closed topic."""
     return bad_request("TOPIC_CLOSED")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 JsonObject: TypeAlias = dict[str, Any]
-JsonArray: TypeAlias = list[Any]
+_JsonArray: TypeAlias = list[Any]
 
 
 def as_object(value: object) -> JsonObject | None:
@@ -19,12 +19,12 @@ def as_object(value: object) -> JsonObject | None:
     return cast(JsonObject, value) if isinstance(value, dict) else None
 
 
-def as_array(value: object) -> JsonArray | None:
+def as_array(value: object) -> _JsonArray | None:
     """Return `value` if it is a JSON array, else None."""
-    return cast(JsonArray, value) if isinstance(value, list) else None
+    return cast(_JsonArray, value) if isinstance(value, list) else None
 
 
-Flaw: TypeAlias = Literal["unknown", "missing", "type"]
+_Flaw: TypeAlias = Literal["unknown", "missing", "type"]
 
 _CONSTANT = re.compile(r"(?:always|must be) [“\"*]?(\w+)[”\"*]?$")
 _ARRAY = "Array of "
@@ -35,7 +35,7 @@ _SCALARS = {"Integer", "Float", "String", "Boolean", "InputFile"}
 class Problem:
     """One way in which a value differs from the description."""
 
-    flaw: Flaw
+    flaw: _Flaw
     path: str
     text: str
 

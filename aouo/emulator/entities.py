@@ -20,7 +20,7 @@ def utf16_length(text: str) -> int:
     return len(text) + sum(1 for character in text if ord(character) > 0xFFFF)
 
 
-def utf16_boundaries(text: str) -> list[int]:
+def _utf16_boundaries(text: str) -> list[int]:
     """Return the UTF-16 offset of every character and of the end; others split a surrogate pair."""
     offsets = [0]
     for character in text:
@@ -28,7 +28,7 @@ def utf16_boundaries(text: str) -> list[int]:
     return offsets
 
 
-def clean(text: str) -> str:
+def _clean(text: str) -> str:
     """Drop `\\r` and turn other control characters into spaces, as the server stores texts."""
     return "".join(
         " " if ord(character) < 32 and character != "\n" else character
@@ -37,7 +37,7 @@ def clean(text: str) -> str:
     )
 
 
-def outer_blanks(text: str) -> tuple[int, int]:
+def _outer_blanks(text: str) -> tuple[int, int]:
     """Return how many blank characters lead and trail; they never reach a chat."""
     leading = len(text) - len(text.lstrip(_BLANK))
     trailing = len(text) - len(text.rstrip(_BLANK))
@@ -63,7 +63,7 @@ def link_target(url: str) -> str | None:
     return address if parts.path or parts.query or parts.fragment else f"{address}/"
 
 
-MAX_ENTITIES = 100  # the server drops the rest
+_MAX_ENTITIES = 100  # the server drops the rest
 
 # The kinds that a bot may set; the server finds the others itself.
 SETTABLE = frozenset(
@@ -98,7 +98,7 @@ _PATTERNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class _Entity:
     """One MessageEntity; offset and length in UTF-16 units, `extras` are its other fields."""
 
     kind: str
@@ -124,7 +124,7 @@ class Formatted:
     """A text as it is stored, with its entities in order."""
 
     text: str
-    entities: tuple[Entity, ...] = ()
+    entities: tuple[_Entity, ...] = ()
 
 
 def formatted(text: str, raw: Iterable[JsonObject] = ()) -> Formatted:
@@ -140,15 +140,15 @@ def formatted(text: str, raw: Iterable[JsonObject] = ()) -> Formatted:
     text, given = _trimmed(text, given)
     given = _without_code_contents(given)
     found = [
-        Entity(kind, offset, length)
-        for kind, offset, length in found_entities(text)
+        _Entity(kind, offset, length)
+        for kind, offset, length in _found_entities(text)
         if not any(_overlaps(offset, length, other) for other in given)
     ]
     ordered = sorted([*given, *found], key=lambda one: (one.offset, -one.length, one.kind))
-    return Formatted(text, tuple(ordered[:MAX_ENTITIES]))
+    return Formatted(text, tuple(ordered[:_MAX_ENTITIES]))
 
 
-def _read(item: JsonObject) -> Entity | None:
+def _read(item: JsonObject) -> _Entity | None:
     """Return the entity, or None if the server ignores it: unknown kinds and invalid links."""
     kind: str = item["type"]
     offset: int = item["offset"]
@@ -165,11 +165,11 @@ def _read(item: JsonObject) -> Entity | None:
         if target is None:
             return None
         extras["url"] = target
-    return Entity(kind, offset, length, tuple(extras.items()))
+    return _Entity(kind, offset, length, tuple(extras.items()))
 
 
-def _check_bounds(text: str, entities: Sequence[Entity]) -> None:
-    boundaries = utf16_boundaries(text)
+def _check_bounds(text: str, entities: Sequence[_Entity]) -> None:
+    boundaries = _utf16_boundaries(text)
     allowed = set(boundaries)
     for entity in entities:
         if entity.end > boundaries[-1]:
@@ -195,10 +195,10 @@ def _byte_offset(text: str, boundaries: Sequence[int], offset: int) -> int:
     return len(text[:count].encode("utf-8", "surrogatepass"))
 
 
-def _cleaned(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
+def _cleaned(text: str, entities: list[_Entity]) -> tuple[str, list[_Entity]]:
     """Clean control characters; only removed `\\r` change offsets."""
     if "\r" in text:
-        boundaries = utf16_boundaries(text)
+        boundaries = _utf16_boundaries(text)
         gone = [boundaries[i] for i, character in enumerate(text) if character == "\r"]
         entities = [
             _span(
@@ -208,13 +208,13 @@ def _cleaned(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
             )
             for entity in entities
         ]
-    return clean(text), entities
+    return _clean(text), entities
 
 
-def _trimmed(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
-    leading, trailing = outer_blanks(text)
+def _trimmed(text: str, entities: list[_Entity]) -> tuple[str, list[_Entity]]:
+    leading, trailing = _outer_blanks(text)
     kept = text[leading : len(text) - trailing]
-    size = utf16_boundaries(kept)[-1]
+    size = _utf16_boundaries(kept)[-1]
     moved = [
         _span(entity, max(0, entity.offset - leading), min(size, entity.end - leading))
         for entity in entities
@@ -222,11 +222,11 @@ def _trimmed(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
     return kept, [entity for entity in moved if entity.length > 0]
 
 
-def _span(entity: Entity, start: int, end: int) -> Entity:
+def _span(entity: _Entity, start: int, end: int) -> _Entity:
     return replace(entity, offset=start, length=end - start)
 
 
-def _without_code_contents(entities: list[Entity]) -> list[Entity]:
+def _without_code_contents(entities: list[_Entity]) -> list[_Entity]:
     """Drop entities inside `code` and `pre`, which contain none; a quote may lie around them."""
     blocks = [entity for entity in entities if entity.kind in ("code", "pre")]
     return [
@@ -236,7 +236,7 @@ def _without_code_contents(entities: list[Entity]) -> list[Entity]:
     ]
 
 
-def _is_inside(entity: Entity, block: Entity) -> bool:
+def _is_inside(entity: _Entity, block: _Entity) -> bool:
     if entity.kind.endswith("blockquote") and (entity.offset, entity.end) == (
         block.offset,
         block.end,
@@ -245,14 +245,14 @@ def _is_inside(entity: Entity, block: Entity) -> bool:
     return block.offset <= entity.offset and entity.end <= block.end
 
 
-def _overlaps(offset: int, length: int, other: Entity) -> bool:
+def _overlaps(offset: int, length: int, other: _Entity) -> bool:
     opaque = other.kind in ("code", "pre", "text_link", "text_mention", "custom_emoji")
     return opaque and offset < other.end and other.offset < offset + length
 
 
-def found_entities(text: str) -> list[tuple[str, int, int]]:
+def _found_entities(text: str) -> list[tuple[str, int, int]]:
     """(kind, offset, length) of every link, command, mention and tag; none overlap."""
-    boundaries = utf16_boundaries(text)
+    boundaries = _utf16_boundaries(text)
     taken: list[tuple[int, int]] = []
     found: list[tuple[str, int, int]] = []
     for kind, pattern in _PATTERNS:

@@ -44,11 +44,11 @@ def too_many_requests(retry_after_s: int) -> Refusal:
     return Refusal(429, text, retry_after=retry_after_s)
 
 
-FaultKind: TypeAlias = Literal[
+_FaultKind: TypeAlias = Literal[
     "drop_before", "drop_after", "status", "slow", "garbage", "duplicate_update"
 ]
 
-FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
+FAULT_KINDS: tuple[str, ...] = get_args(_FaultKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Fault:
     `duplicate_update`: a getUpdates that confirms updates delivers them once more.
     """
 
-    kind: FaultKind
+    kind: _FaultKind
     method: str = "*"
     chat: int | None = None
     nth: int = 1
@@ -104,12 +104,12 @@ def next_fault(
 
 
 # Methods that count as messages; edits count like sends.
-COUNTED = ("send", "edit", "copy", "forward")
-UNCOUNTED = frozenset({"sendchataction", "sendmessagedraft", "editforumtopic"})
+_COUNTED = ("send", "edit", "copy", "forward")
+_UNCOUNTED = frozenset({"sendchataction", "sendmessagedraft", "editforumtopic"})
 
 
 @dataclass(slots=True)
-class Bucket:
+class _Bucket:
     """A leaky bucket: `burst` calls at once, then `rate` calls a second."""
 
     burst: float
@@ -132,8 +132,8 @@ class FloodControl:
     """Flood control with the figures that Telegram names; off until it is switched on."""
 
     on: bool = False
-    _chats: dict[object, list[Bucket]] = field(default_factory=dict[object, list[Bucket]])
-    _total: Bucket = field(default_factory=lambda: Bucket(30, 30))
+    _chats: dict[object, list[_Bucket]] = field(default_factory=dict[object, list[_Bucket]])
+    _total: _Bucket = field(default_factory=lambda: _Bucket(30, 30))
     _until: dict[object, float] = field(default_factory=dict[object, float])
 
     def judge(self, method: str, chat_id: object, is_group: bool, now: float) -> Refusal | None:
@@ -142,7 +142,7 @@ class FloodControl:
         A refused chat stays refused until its time is over; each 429 names the seconds left.
         """
         name = method.lower()
-        if not self.on or not name.startswith(COUNTED) or name in UNCOUNTED:
+        if not self.on or not name.startswith(_COUNTED) or name in _UNCOUNTED:
             return None
         held = self._until.get(chat_id, 0.0) - now
         if held > 0:
@@ -157,10 +157,10 @@ class FloodControl:
             bucket.take()
         return None
 
-    def _buckets(self, chat_id: object, is_group: bool) -> list[Bucket]:
+    def _buckets(self, chat_id: object, is_group: bool) -> list[_Bucket]:
         if chat_id not in self._chats:
-            per_minute = [Bucket(20, 20 / 60)] if is_group else []
-            self._chats[chat_id] = [Bucket(3, 1), *per_minute]
+            per_minute = [_Bucket(20, 20 / 60)] if is_group else []
+            self._chats[chat_id] = [_Bucket(3, 1), *per_minute]
         return self._chats[chat_id]
 
 
@@ -197,7 +197,7 @@ class ChangeSignal:
 
 
 @dataclass(frozen=True, slots=True)
-class ApiCall:
+class _ApiCall:
     """One API call; `status` is None while it is open, and if no answer was sent.
 
     `fault` names the fault it suffered, `at` is the emulator's clock at arrival.
@@ -216,7 +216,7 @@ class Journal:
     """The calls and violations since the start."""
 
     def __init__(self, signal: ChangeSignal) -> None:
-        self.calls: list[ApiCall] = []
+        self.calls: list[_ApiCall] = []
         self.violations: list[JsonObject] = []
         """What differs from the description, in calls and in our answers: call, method, problem."""
         self._signal = signal
@@ -224,7 +224,7 @@ class Journal:
     def arrived(self, at: float, method: str, params: JsonObject) -> int:
         """Record a call; return its number, from 1."""
         number = len(self.calls) + 1
-        self.calls.append(ApiCall(number, at, method, _shown(params)))
+        self.calls.append(_ApiCall(number, at, method, _shown(params)))
         self._signal.bump()
         return number
 

@@ -17,8 +17,8 @@ from aouo.emulator.description import JsonObject, Upload, as_array, as_object
 from aouo.emulator.faults import Refusal, bad_request
 from aouo.emulator.world import World
 
-MAX_UPLOAD_BYTES = 50_000_000
-MAX_LOCAL_UPLOAD_BYTES = 2_000_000_000
+_MAX_UPLOAD_BYTES = 50_000_000
+_MAX_LOCAL_UPLOAD_BYTES = 2_000_000_000
 _CHUNK_BYTES = 1 << 20
 
 
@@ -80,7 +80,7 @@ async def read_parameters(request: web.Request, *, local: bool = False) -> JsonO
         return values | await _json_body(request)
     if kind == "multipart/form-data":
         return values | await _multipart(
-            request, MAX_LOCAL_UPLOAD_BYTES if local else MAX_UPLOAD_BYTES
+            request, _MAX_LOCAL_UPLOAD_BYTES if local else _MAX_UPLOAD_BYTES
         )
     if kind == "application/x-www-form-urlencoded":
         form = await request.post()
@@ -125,11 +125,11 @@ async def _multipart(request: web.Request, limit: int) -> JsonObject:
     return values
 
 
-MAX_DOWNLOAD_BYTES = 20_000_000
-MAX_PHOTO_BYTES = 10_000_000
-MAX_PHOTO_SIDES = 10_000
+_MAX_DOWNLOAD_BYTES = 20_000_000
+_MAX_PHOTO_BYTES = 10_000_000
+_MAX_PHOTO_SIDES = 10_000
 """The greatest sum of width and height."""
-MAX_PHOTO_RATIO = 20
+_MAX_PHOTO_RATIO = 20
 _FOLDERS = {"audio": "music", "voice": "voice", "photo": "photos", "document": "documents"}
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 _UNKNOWN_SIZE = (640, 480)  # of an image whose header is not understood
@@ -162,7 +162,7 @@ def file_json(world: World, file_id: str) -> JsonObject:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
     source = world.files[file_id]
     size = len(source.content) if isinstance(source, Upload) else 0
-    if size > MAX_DOWNLOAD_BYTES and not world.local:
+    if size > _MAX_DOWNLOAD_BYTES and not world.local:
         raise bad_request("file is too big")
     item = _ids(file_id) | {"file_size": size}
     kind = file_id.rpartition("-")[0]
@@ -188,16 +188,16 @@ def _check(kind: MediaKind, source: Upload | str) -> None:
     size = len(source.content)
     if size == 0:
         raise bad_request("file must be non-empty")
-    if kind == "photo" and size > MAX_PHOTO_BYTES:
+    if kind == "photo" and size > _MAX_PHOTO_BYTES:
         raise bad_request(
             f"file of size {size} bytes is too big for a photo; "
-            f"the maximum size is {MAX_PHOTO_BYTES} bytes"
+            f"the maximum size is {_MAX_PHOTO_BYTES} bytes"
         )
     if kind == "photo" and not source.content.startswith(_IMAGES):
         raise bad_request("IMAGE_PROCESS_FAILED")
     if kind == "photo":
         sides = image_size(source.content)
-        if sum(sides) > MAX_PHOTO_SIDES or max(sides) > MAX_PHOTO_RATIO * min(sides):
+        if sum(sides) > _MAX_PHOTO_SIDES or max(sides) > _MAX_PHOTO_RATIO * min(sides):
             raise bad_request("PHOTO_INVALID_DIMENSIONS")
 
 

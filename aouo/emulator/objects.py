@@ -10,8 +10,8 @@ from aouo.emulator.entities import Formatted, link_target, utf16_length
 from aouo.emulator.faults import bad_request
 from aouo.emulator.world import World
 
-MAX_BUTTONS = 100
-MAX_CALLBACK_BYTES = 64
+_MAX_BUTTONS = 100
+_MAX_CALLBACK_BYTES = 64
 
 _ACTIONS = [
     *("url", "callback_data", "web_app", "login_url", "switch_inline_query"),
@@ -26,7 +26,7 @@ def inline_keyboard(markup: JsonObject | None) -> Keyboard:
     keyboard = tuple(
         tuple(_button(button) for button in as_array(row) or []) for row in rows if as_array(row)
     )
-    if sum(len(row) for row in keyboard) > MAX_BUTTONS:
+    if sum(len(row) for row in keyboard) > _MAX_BUTTONS:
         raise bad_request("reply markup is too long")
     return keyboard
 
@@ -49,7 +49,7 @@ def _button(raw: object) -> JsonObject:
         )
     if "callback_data" in button:
         size = len(str(button["callback_data"]).encode())
-        if not 1 <= size <= MAX_CALLBACK_BYTES:
+        if not 1 <= size <= _MAX_CALLBACK_BYTES:
             raise bad_request("BUTTON_DATA_INVALID")
     if "url" in button and link_target(str(button["url"])) is None:
         raise bad_request(

@@ -23,7 +23,7 @@ BOT_ID = 4200
 DEFAULT_TOKEN = f"{BOT_ID}:aouo-emulator"
 """The token of an emulator inside a test; as a process it makes a new one each time."""
 DEFAULT_USERNAME = "aouo_try_bot"
-MAX_BODY_BYTES = 60_000_000
+_MAX_BODY_BYTES = 60_000_000
 
 _PAGE = Path(__file__).with_name("page")
 _NOTHING_FOREIGN = (
@@ -31,8 +31,8 @@ _NOTHING_FOREIGN = (
     "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-MAX_WAIT_S = 60.0
-SHOWN_TYPES = frozenset(
+_MAX_WAIT_S = 60.0
+_SHOWN_TYPES = frozenset(
     [
         *("image/png", "image/jpeg", "image/gif", "image/webp"),
         *("audio/ogg", "audio/mpeg", "audio/mp4", "text/plain"),
@@ -121,7 +121,7 @@ class Emulator:
         return f"{self.base_url}/bot{self.token}"
 
     def _application(self) -> web.Application:
-        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[only_ours])
+        app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[only_ours])
         app.on_response_prepare.append(shown_nowhere_else)
         api = BotApi(
             token=self.token,
@@ -143,7 +143,7 @@ class Emulator:
     async def _changes(self, request: web.Request) -> web.Response:
         """Answers `{"now": N}` once N exceeds `since`, at the latest after `timeout_s`."""
         since = int(request.query.get("since", "0"))
-        timeout_s = min(MAX_WAIT_S, float(request.query.get("timeout_s", "25")))
+        timeout_s = min(_MAX_WAIT_S, float(request.query.get("timeout_s", "25")))
         return web.json_response({"now": await self.signal.wait_beyond(since, timeout_s)})
 
     async def _media(self, request: web.Request) -> web.StreamResponse:
@@ -151,7 +151,7 @@ class Emulator:
         found = self.world.files.get(request.match_info["path"])
         if not isinstance(found, Upload):
             raise web.HTTPNotFound
-        shown = found.mime if found.mime in SHOWN_TYPES else "application/octet-stream"
+        shown = found.mime if found.mime in _SHOWN_TYPES else "application/octet-stream"
         headers = {"X-Content-Type-Options": "nosniff"}
         return web.Response(body=found.content, content_type=shown, headers=headers)
 

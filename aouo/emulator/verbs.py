@@ -20,7 +20,7 @@ from aouo.emulator.world import Shown, World, add_topic, newest
 _PREVIEW = 80
 
 
-def conversation_view(
+def _conversation_view(
     world: World,
     now: float,
     *,
@@ -258,7 +258,7 @@ def _state(desk: Desk, arguments: JsonObject) -> Any:
 
 
 def _view(desk: Desk, arguments: JsonObject) -> Any:
-    return conversation_view(desk.world, desk.now, **arguments)
+    return _conversation_view(desk.world, desk.now, **arguments)
 
 
 def _shown(act: Callable[..., Message]) -> Verb:

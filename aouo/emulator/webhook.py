@@ -15,10 +15,10 @@ from aouo.emulator.faults import ChangeSignal, Fault, Refusal, conflict, next_fa
 from aouo.emulator.files import Parameters
 from aouo.emulator.world import World
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _OURS = frozenset({"same-origin", "none"})
 """From the same origin, or typed into the browser; another port of this machine is neither."""
-SHOWN_NOWHERE_ELSE = {
+_SHOWN_NOWHERE_ELSE = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -38,17 +38,17 @@ async def only_ours(request: web.Request, handler: Handler) -> web.StreamRespons
 
 async def shown_nowhere_else(_request: web.Request, response: web.StreamResponse) -> None:
     """Forbid other pages to embed an answer."""
-    response.headers.update(SHOWN_NOWHERE_ELSE)
+    response.headers.update(_SHOWN_NOWHERE_ELSE)
 
 
-def on_this_machine(url: str) -> bool:
-    return urlsplit(url).hostname in LOOPBACK
+def _on_this_machine(url: str) -> bool:
+    return urlsplit(url).hostname in _LOOPBACK
 
 
 def _foreign(request: web.Request) -> str:
     """Return why a request is refused, "" = it is allowed."""
     headers: Mapping[str, str] = request.headers
-    if request.url.host not in LOOPBACK:  # a name that was rebound to 127.0.0.1
+    if request.url.host not in _LOOPBACK:  # a name that was rebound to 127.0.0.1
         return "only this machine"
     if headers.get("Sec-Fetch-Site", "none") not in _OURS:
         return "only its own page"
@@ -58,7 +58,7 @@ def _foreign(request: web.Request) -> str:
     return ""
 
 
-MAX_TIMEOUT_S = 50
+_MAX_TIMEOUT_S = 50
 _TERMINATED = (
     "terminated by other getUpdates request; make sure that only one bot instance is running"
 )
@@ -88,7 +88,7 @@ class Poll:
         self._confirm(params, duplicate=duplicate)
         limit = params.integer("limit", 100)
         limit = limit if 1 <= limit <= 100 else 100
-        timeout_s = max(0, min(MAX_TIMEOUT_S, params.integer("timeout")))
+        timeout_s = max(0, min(_MAX_TIMEOUT_S, params.integer("timeout")))
         try:
             async with asyncio.timeout(timeout_s or None):
                 while timeout_s and not len(self._world.updates):
@@ -126,8 +126,8 @@ class Poll:
 
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
-FIRST_WAIT_S = 2.0
-LONGEST_WAIT_S = 60.0
+_FIRST_WAIT_S = 2.0
+_LONGEST_WAIT_S = 60.0
 _ANSWER_S = 60.0
 _METHOD = "webhook"
 
@@ -149,7 +149,7 @@ class WebhookCaller:
     def __post_init__(self) -> None:
         self._busy: set[object] = set()
         self.tls_ends_at = ""
-        self.first_wait_s = FIRST_WAIT_S
+        self.first_wait_s = _FIRST_WAIT_S
         self.statuses: list[int] = []
         """The status of each call of the webhook, 0 = no answer."""
 
@@ -184,7 +184,7 @@ class WebhookCaller:
                     self.world.updates.remove(update["update_id"])
                     return
                 await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2 or self.first_wait_s, LONGEST_WAIT_S)
+                wait_s = min(wait_s * 2 or self.first_wait_s, _LONGEST_WAIT_S)
         finally:
             self._busy.discard(_chat_of(update))
             self.signal.bump()
@@ -194,7 +194,7 @@ class WebhookCaller:
         headers = {SECRET_HEADER: str(hook["secret"])} if hook["secret"] else {}
         status, problem = 0, ""
         try:
-            if not on_this_machine(url):  # the emulator calls no other machine
+            if not _on_this_machine(url):  # the emulator calls no other machine
                 raise ClientError(url)
             async with session.post(
                 url, json=update, headers=headers, allow_redirects=False

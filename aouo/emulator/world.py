@@ -184,7 +184,7 @@ def newest(items: Iterable[int]) -> int:
 
 
 # Not delivered unless the bot asks for them.
-OPT_IN = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
+_OPT_IN = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 _FUTURE = 10  # an offset further ahead than this is ignored
 _GAP_EVERY = 5  # ids increase but are not contiguous
 
@@ -212,7 +212,7 @@ class UpdateQueue:
 
     def push(self, kind: str, content: JsonObject) -> int | None:
         """Queue an update, unless the bot does not want its kind; its id."""
-        wanted = kind not in OPT_IN if self._allowed is None else kind in self._allowed
+        wanted = kind not in _OPT_IN if self._allowed is None else kind in self._allowed
         if not wanted:
             return None
         update_id = self._next_id

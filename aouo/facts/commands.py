@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
-Bypass: TypeAlias = Literal["never", "stopping", "looking", "leaving"]
+_Bypass: TypeAlias = Literal["never", "stopping", "looking", "leaving"]
 """When a command does not wait for the turn that runs in its conversation: always, for it stops
 that turn; when it only looks, which is always or with the first words that it `looks` with; while
 a question is open, which it closes, with its turn."""
@@ -105,7 +105,7 @@ class CommandEntry:
 
     name: str
     line: str
-    bypass: Bypass = "never"
+    bypass: _Bypass = "never"
     takes: Takes = Takes.NOTHING
     only_on: str = ""
     looks: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ def offered(platform: str) -> list[CommandEntry]:
     return [entry for entry in COMMANDS.values() if entry.only_on in ("", platform)]
 
 
-ALIASES: Mapping[str, tuple[str, str]] = MappingProxyType(
+_ALIASES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"cron_add": ("cron", "add"), "cron_list": ("cron", ""), "cron_remove": ("cron", "remove")}
 )
 """Other names of commands: which command, and its first word; the rest is kept after a word."""
@@ -201,7 +201,7 @@ ALIASES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 def meant(name: str, rest: str) -> tuple[str, str]:
     """Return a command's own name, and what follows it, for one that may be typed as an alias."""
-    if found := ALIASES.get(name.replace("-", "_")):
+    if found := _ALIASES.get(name.replace("-", "_")):
         return found[0], f"{found[1]} {rest}".strip() if found[1] else ""
     return name, rest
 

@@ -96,12 +96,12 @@ JOURNAL_TOOLS = ("journal_search", "journal_add")
 CONSOLIDATE_TOOLS = ("memory_edits",)
 RESERVED = (*JOURNAL_TOOLS, *CONSOLIDATE_TOOLS)
 """Tools that only turns of their origin may call, whatever a pack permits."""
-ASKING_TOOLS = ("clarify",)
+_ASKING_TOOLS = ("clarify",)
 """Tools that ask a person."""
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class _Profile:
     """What turns of one origin are like.
 
     `attended`: a person sees their questions. `tools` are exactly those that they may call, None =
@@ -115,25 +115,27 @@ class Profile:
     goes: Goes = "here"
 
 
-_PERSON = Profile()
-_ALONE = Profile("isolated", attended=False, without=ASKING_TOOLS, goes="report")
+_PERSON = _Profile()
+_ALONE = _Profile("isolated", attended=False, without=_ASKING_TOOLS, goes="report")
 
 PEOPLE: tuple[Origin, ...] = ("chat", "web", "cli")
 """The origins that somebody sat at, and spoke in the conversation itself."""
 TRIGGERS: tuple[Origin, ...] = ("cron", "heartbeat", "watch", "journal", "consolidate")
 """The origins that nobody sat at; their lanes begin with their name."""
 
-PROFILES: Mapping[Origin, Profile] = MappingProxyType(
+PROFILES: Mapping[Origin, _Profile] = MappingProxyType(
     {
         "chat": _PERSON,
         "web": _PERSON,
         "cli": _PERSON,
-        "api": Profile("isolated", attended=False, without=ASKING_TOOLS, goes="nowhere"),
+        "api": _Profile("isolated", attended=False, without=_ASKING_TOOLS, goes="nowhere"),
         "command": _ALONE,
         "cron": _ALONE,
         "heartbeat": _ALONE,
         "watch": _ALONE,
-        "journal": Profile("isolated", attended=False, tools=JOURNAL_TOOLS, goes="nowhere"),
-        "consolidate": Profile("isolated", attended=False, tools=CONSOLIDATE_TOOLS, goes="nowhere"),
+        "journal": _Profile("isolated", attended=False, tools=JOURNAL_TOOLS, goes="nowhere"),
+        "consolidate": _Profile(
+            "isolated", attended=False, tools=CONSOLIDATE_TOOLS, goes="nowhere"
+        ),
     }
 )

@@ -119,7 +119,7 @@ NEWEST = 2**63 - 1
 """The highest possible row id: a stretch up to it has no end."""
 
 
-CauseOrigin = Literal["tool", "summary", "hand", "undo", "consolidate"]
+_CauseOrigin = Literal["tool", "summary", "hand", "undo", "consolidate"]
 """A call of the memory tool; facts of a summary; an edit of the file itself; an undo; the
 journal."""
 Basis = Literal["said", "inferred"]
@@ -231,7 +231,7 @@ class Cause:
     """The origin of a change; `message_id` 0 = its message is unknown or gone; `sources` tell of
     each line that came from the journal."""
 
-    origin: CauseOrigin
+    origin: _CauseOrigin
     turn_id: str = ""
     person: str = ""
     platform: str = ""

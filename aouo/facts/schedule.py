@@ -45,7 +45,7 @@ _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "satu
 _SETS = {"day": "*", "weekday": "1-5", "weekend": "0,6", "monday to friday": "1-5"}
 
 
-def rewritten(text: str, today: date) -> str:
+def _rewritten(text: str, today: date) -> str:
     """Return what `text` says as `every 2h`, `5m`, `0 9 * * *` or `2026-03-01T09:00`.
 
     `today` is the day where its zone is. A text of another form is returned as it is.
@@ -196,7 +196,7 @@ def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
         NotASchedule: the text is no schedule.
     """
     now = now.replace(microsecond=0)
-    words = " ".join(rewritten(text, _today(now, zone)).split())
+    words = " ".join(_rewritten(text, _today(now, zone)).split())
     if words.lower().startswith("every"):
         return Every(_minutes(words.lower().removeprefix("every").strip(), text), now)
     if _DATE.match(words):
@@ -217,7 +217,7 @@ def check(text: str) -> None:
 
 def is_from_now(text: str) -> bool:
     """Whether the text is a span that counts from when the schedule is made: `in 45 minutes`."""
-    words = rewritten(text, _ANY_DAY.date())
+    words = _rewritten(text, _ANY_DAY.date())
     return bool(_SPAN.fullmatch(" ".join(words.split()).lower()))
 
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-MAX_BYTES = 64
+_MAX_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class _Form:
     """One kind of button: its data, with a place for each value.
 
     `bypasses`: the tap is done at once, also while a turn runs in its lane. `asks_once`: only the
@@ -31,15 +31,15 @@ class Form:
     asks_once: bool = False
 
 
-def _answers(wire: str) -> Form:
+def _answers(wire: str) -> _Form:
     """Return a button that answers a question or an offer."""
-    return Form(wire, bypasses=True, asks_once=True)
+    return _Form(wire, bypasses=True, asks_once=True)
 
 
-FORMS: Mapping[str, Form] = MappingProxyType(
+FORMS: Mapping[str, _Form] = MappingProxyType(
     {
-        "pack": Form("pack:{text}"),  # bind the conversation, as /use does
-        "command": Form("c:{text}"),  # a command line without its slash, as if it had been typed
+        "pack": _Form("pack:{text}"),  # bind the conversation, as /use does
+        "command": _Form("c:{text}"),  # a command line without its slash, as if it had been typed
         "choice": _answers("choice_{id}:{number}"),  # a gate, and an option from 0
         "approval": _answers("approval_{id}:{text}"),  # a gate, and the owner's answer
         "budget_raise": _answers("nav:budget_raise_{id}"),  # the turn that a budget stopped
@@ -51,11 +51,11 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "install_no": _answers("nav:install_{id}_no"),
         "again": _answers("nav:again_{number}"),  # the delivery that may not have arrived
         "digest": _answers("nav:digest_{number}"),  # show all of what a digest told
-        "onboarding_skip": Form("nav:onboarding_skip"),
-        "kept": Form("kept_{number}:{number}"),  # a delivery, and its button from 0, row by row
-        "page": Form("nav:{text}", bypasses=True),  # of the pack's menu, "" = the first one
-        "old": Form("{text}"),  # looks like ours and is none
-        "text": Form("{text}"),  # of a pack or a model: the tap becomes an inbound of its own
+        "onboarding_skip": _Form("nav:onboarding_skip"),
+        "kept": _Form("kept_{number}:{number}"),  # a delivery, and its button from 0, row by row
+        "page": _Form("nav:{text}", bypasses=True),  # of the pack's menu, "" = the first one
+        "old": _Form("{text}"),  # looks like ours and is none
+        "text": _Form("{text}"),  # of a pack or a model: the tap becomes an inbound of its own
     }
 )
 _KINDS = {
@@ -110,7 +110,7 @@ def decode(data: str) -> Tap:
 
 
 def fits(data: str) -> bool:
-    return 0 < len(data.encode()) <= MAX_BYTES
+    return 0 < len(data.encode()) <= _MAX_BYTES
 
 
 def _own() -> list[tuple[str, str]]:

@@ -108,7 +108,7 @@ class Generation:
 PATIENCE_S = 30.0
 """How long a change of a pack lets its turns finish by themselves."""
 
-GiveBack = Callable[[Collection[int], bool], None]
+_GiveBack = Callable[[Collection[int], bool], None]
 """Lets the turns of these jobs be taken up anew; True: only those that wait on a person."""
 
 
@@ -158,7 +158,7 @@ class Generations:
         library: Current[Library],
         timezone: Current[str],
         adopt: Adopt,
-        give_back: GiveBack,
+        give_back: _GiveBack,
     ) -> None:
         self._now = first
         self._library = library

@@ -85,7 +85,7 @@ async def typing(show: Show, clock: Clock, address: ConversationAddress) -> Asyn
 
 T = TypeVar("T")
 
-SEEN_BYTES = 4_000_000
+_SEEN_BYTES = 4_000_000
 """A picture that came as a file is shown to the model up to this size."""
 _TRIES = 3
 _BACKOFF = partial(pause_s, first_s=1, factor=2, most_s=2)
@@ -319,7 +319,7 @@ def _refuse_early(item: Attachment, audience: Audience) -> None:
 
 def _is_picture(one: KeptFile) -> bool:
     """Whether a model that sees is shown it."""
-    large = one.kind == "document" and one.size_bytes > SEEN_BYTES
+    large = one.kind == "document" and one.size_bytes > _SEEN_BYTES
     return one.mime_type.lower() in PICTURES and not large
 
 

@@ -38,7 +38,7 @@ from aouo.queue.running import Running, StopReason
 from aouo.store.off_record import is_once
 from aouo.words.catalogue import say, text
 
-STARTS_MAX = 3
+_STARTS_MAX = 3
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -78,7 +78,7 @@ class Flow:
     async def _handle(self, job: Job) -> None:
         if job.stopped:
             raise StopAsked(f"job {job.id}")
-        if job.starts > STARTS_MAX:
+        if job.starts > _STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             if job.isolated:
                 await self.bringing.give_up(job, text("runs.broke", reference=f"job {job.id}"))

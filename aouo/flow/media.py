@@ -22,7 +22,7 @@ from aouo.guard.sent_files import FOLDER, READERS
 from aouo.plumbing.trees import remove as removed
 from aouo.plumbing.web.envelope import forwarded, untrusted
 
-QUOTA_BYTES = 2_000_000_000
+_QUOTA_BYTES = 2_000_000_000
 """All files together; above it the oldest go, whatever their age."""
 
 
@@ -37,7 +37,7 @@ def remove_files(media: Path, job_id: int, inbound: Inbound) -> None:
             removed(file)
 
 
-def prune_files(media: Path, before_s: float, *, quota_bytes: int = QUOTA_BYTES) -> list[str]:
+def prune_files(media: Path, before_s: float, *, quota_bytes: int = _QUOTA_BYTES) -> list[str]:
     """Remove what was written before `before_s` (Unix time), and the oldest above the quota.
 
     Returns the paths that are gone, below `media`. Folders stay: a download may be on its way.

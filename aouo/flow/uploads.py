@@ -22,7 +22,7 @@ from aouo.facts.ids import ulid
 
 UPLOAD_BYTES = 20 * 1024 * 1024
 """The most that one file may have; as much as bots get of Telegram's own server."""
-PICTURE_BYTES = 4_000_000
+_PICTURE_BYTES = 4_000_000
 """A larger picture is taken as a file, which a model reads with a tool and does not see."""
 UNSAID_MAX = 40
 """The most files of all chats that wait for their message; above it the oldest goes."""
@@ -151,7 +151,7 @@ def type_of(file: Path) -> str:
 
 def _kind_of(mime_type: str, size: int) -> Kind:
     if mime_type in PICTURES:
-        return "photo" if size <= PICTURE_BYTES else "document"
+        return "photo" if size <= _PICTURE_BYTES else "document"
     if mime_type.startswith("audio/"):
         return "audio"
     return "video" if mime_type.startswith("video/") else "document"

@@ -29,7 +29,7 @@ from aouo.words import sentences
 from aouo.words.markdown.render import render
 
 
-def waits_key(gate: Gate) -> str:
+def _waits_key(gate: Gate) -> str:
     """The key of the line that tells a person of a gate which somebody else has to answer."""
     return f"{gate.call_id}:waits"
 
@@ -37,7 +37,7 @@ def waits_key(gate: Gate) -> str:
 def show_settled(tx: Tx, gate: Gate, now: str) -> list[Delivery]:
     """Turn the message of a settled gate into its outcome, and the line of whoever waits for it."""
     outcome = sentences.question_settled(gate.kind, gate.state, gate.answer)
-    cards = (deliveries.get(tx, gate.delivery_id), deliveries.keyed(tx, waits_key(gate)))
+    cards = (deliveries.get(tx, gate.delivery_id), deliveries.keyed(tx, _waits_key(gate)))
     return [row for card in cards if card for row in become_settled(tx, card, outcome, now)]
 
 
@@ -100,8 +100,8 @@ def end_dropped(tx: Tx, job_id: int, inbound: Inbound, why: str, now: str) -> li
     return rows
 
 
-EXPIRES_AFTER = timedelta(hours=24)
-Tells: TypeAlias = Callable[[bool], Rendered]
+_EXPIRES_AFTER = timedelta(hours=24)
+_Tells: TypeAlias = Callable[[bool], Rendered]
 """What is told where the turn is: the card that asks has arrived elsewhere, or never will."""
 
 
@@ -130,7 +130,7 @@ class PersonWait:
         Raises:
             ToolFailed: nobody answered in time, the question was closed, or it cannot be shown.
         """
-        gate = self.gate("clarify", self.job.inbound.person.id, call_id, EXPIRES_AFTER)
+        gate = self.gate("clarify", self.job.inbound.person.id, call_id, _EXPIRES_AFTER)
         gate = replace(gate, question=question, options=tuple(options))
         card = _card(gate)
         gate, row = await self.database.transact(lambda tx: self.open(tx, gate, card), durable=True)
@@ -185,7 +185,7 @@ class PersonWait:
         """Have rows sent that no sender has seen."""
         self.outbox.put(*(row for row in rows if row.state in ("queued", "dropped")))
 
-    async def answered(self, gate: Gate, card: Delivery, tells: Tells | None = None) -> Gate:
+    async def answered(self, gate: Gate, card: Delivery, tells: _Tells | None = None) -> Gate:
         """The gate as it was answered; or closed, and shown to be: its time is over, or nobody can
         be asked.
 
@@ -210,7 +210,7 @@ class PersonWait:
             self.put(*await self.database.transact(lambda tx: show_settled(tx, settled, now)))
         return settled
 
-    async def _reach(self, gate: Gate, card: Delivery, tells: Tells | None) -> None:
+    async def _reach(self, gate: Gate, card: Delivery, tells: _Tells | None) -> None:
         """See that the card arrives; a question that nobody will ever see is closed."""
         card = await self._arrived(card)
         reached, now = card.state != "refused", iso(self.clock.now())
@@ -221,7 +221,7 @@ class PersonWait:
             if tells is None or (reached and now_is and now_is.state != "open"):  # answered by now
                 return settled, None
             said = tells(reached)
-            key = waits_key(gate)
+            key = _waits_key(gate)
             return settled, deliveries.add(
                 tx, self.job.inbound.address, "notice", said, now, turn_id=self.turn_id, key=key
             )

@@ -33,9 +33,9 @@ from aouo.store.gates import Grant
 from aouo.words import sentences
 from aouo.words.catalogue import text
 
-TEXT_CHARS = 100_000
+_TEXT_CHARS = 100_000
 """The longest message."""
-FILES = 10
+_FILES = 10
 """The most files of one message, as in an album."""
 _SHOWN: dict[str, MediaKind] = {"photo": "photo", "video": "video", "audio": "audio"}
 
@@ -73,10 +73,12 @@ class WebChat:
         text = self.redactor().known(text.strip())
         if not text and not files:
             raise Refused("There is nothing in it to send.")
-        if len(text) > TEXT_CHARS:
-            raise Refused(f"It is too long: at most {TEXT_CHARS:,} characters can be sent at once.")
-        if len(files) > FILES:
-            raise Refused(f"At most {FILES} files can be sent at once.")
+        if len(text) > _TEXT_CHARS:
+            raise Refused(
+                f"It is too long: at most {_TEXT_CHARS:,} characters can be sent at once."
+            )
+        if len(files) > _FILES:
+            raise Refused(f"At most {_FILES} files can be sent at once.")
         items = [
             await asyncio.to_thread(self.uploads.attachment, address, one, "" if n else text)
             for n, one in enumerate(files)
@@ -189,8 +191,8 @@ def _shown(text: str, files: Sequence[Attachment]) -> Rendered:
     return Rendered(text, media=media[0] if media else None)
 
 
-WITHIN_S = 10.0
-WORDS_CHARS = 4_096
+_WITHIN_S = 10.0
+_WORDS_CHARS = 4_096
 """Of an answer in words, as a message in a chat has."""
 
 
@@ -228,7 +230,7 @@ class Deciding:
         said = _said(gate, words.strip()) if words else _tapped(gate, choice)
         inbound = Inbound(gate.address, Person(gate.person), said, origin="web")
         try:
-            async with asyncio.timeout(WITHIN_S):
+            async with asyncio.timeout(_WITHIN_S):
                 outcome = await self.outcome(inbound)
         except TimeoutError:
             raise Refused(text("deciding.stored")) from None
@@ -290,8 +292,8 @@ def _said(gate: Gate, words: str) -> Text:
         raise ValueError(text("deciding.choices-only"))
     if not words:
         raise ValueError(text("deciding.no-words"))
-    if len(words) > WORDS_CHARS:
-        raise ValueError(text("deciding.too-long", most=WORDS_CHARS))
+    if len(words) > _WORDS_CHARS:
+        raise ValueError(text("deciding.too-long", most=_WORDS_CHARS))
     return Text(words, answers=gate.id)
 
 

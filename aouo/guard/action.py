@@ -186,7 +186,7 @@ def dumped(arguments: BaseModel) -> Mapping[str, Any]:
     return arguments.model_dump(warnings=False)
 
 
-ALLOW, DENY, ALWAYS = "allow", "deny", "always"
+_ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 FOR_GOOD = "the owner allowed it for good"
 """What the audit says of a call that a grant let pass."""
 UNATTENDED = (
@@ -212,4 +212,4 @@ def is_attended(origin: Origin) -> bool:
 
 def answers(ask: Ask) -> tuple[str, ...]:
     """Return the answers that the owner may choose from."""
-    return (ALLOW, DENY) if ask.folder is None else (ALLOW, DENY, ALWAYS)
+    return (_ALLOW, DENY) if ask.folder is None else (_ALLOW, DENY, ALWAYS)

@@ -41,17 +41,17 @@ from aouo.store import audit
 from aouo.store.database import Database
 
 Judge: TypeAlias = Callable[[Action], Verdict]
-Bind: TypeAlias = Callable[[Action], Action]
+_Bind: TypeAlias = Callable[[Action], Action]
 Run: TypeAlias = Callable[[BaseModel, str], Awaitable[str]]
 """Carries out a call with these arguments and this id. Raises `ToolFailed`."""
 
-Keep: TypeAlias = Callable[[Action, str], Awaitable[str]]
+_Keep: TypeAlias = Callable[[Action, str], Awaitable[str]]
 """Keeps a redacted text that is too long for a prompt; returns the handle that the model reads
 instead."""
 
 RESULT_CHARS = 4_000
 """A longer result is kept elsewhere, and the model reads a handle."""
-INSTRUCTION_CHARS = 16_000
+_INSTRUCTION_CHARS = 16_000
 """Skills, which the model reads in order to follow them, come whole up to this length."""
 CEILING_CHARS = 2_000_000
 """More than this of one result is never kept."""
@@ -65,9 +65,9 @@ class Guard:
 
     database: Database
     clock: Clock
-    bind: Bind
+    bind: _Bind
     judges: Sequence[Judge]
-    keep: Keep
+    keep: _Keep
     redact: Callable[[str], str]
     hidden: Callable[[Action, str], str]
     publish: Callable[[Event], None]
@@ -203,7 +203,7 @@ class Guard:
         text = self.redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
         if failed or effect:  # our words; a read-only result is the content of something
             text = self.hidden(action, text)
-        limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
+        limit = _INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
         if len(text) <= limit:
             return Outcome(text, failed, effect)
         if length > CEILING_CHARS:

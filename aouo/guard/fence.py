@@ -97,7 +97,7 @@ class Protection:
 
 Mode: TypeAlias = Literal["ask", "deny", "allow"]
 
-TOUCHING = {
+_TOUCHING = {
     "read_file": "path",
     "write_file": "path",
     "list_dir": "path",
@@ -257,7 +257,7 @@ class Fence:
 
 def _named(action: Action) -> Iterator[tuple[str, str, int | None]]:
     """Find the call's paths: (argument or "", path as the model wrote it, its place in a list)."""
-    if key := TOUCHING.get(action.tool):
+    if key := _TOUCHING.get(action.tool):
         given = action.payload.get(key)
         if action.tool == "msg" and (action.payload.get("type") == "album" or not _is_text(given)):
             for at, text in enumerate(listed(given)):

@@ -26,8 +26,8 @@ _PATH_START = ("/", "~", "./", "../", "file:")
 _LONGEST_PATH = 4096
 """In characters; no system call takes a longer path."""
 MAX_FOLDERS = 64
-MAX_PATH_BYTES = 1_024
-MAX_NAME_BYTES = 255
+_MAX_PATH_BYTES = 1_024
+_MAX_NAME_BYTES = 255
 """Of one name in a path; the system's limit."""
 _SHOWN_CHARS = 80
 
@@ -104,12 +104,12 @@ def refused(text: str) -> str:
             f"A path of {len(names):,} folders is too many folders deep: at most {MAX_FOLDERS} "
             "names fit into one. Use fewer folders."
         )
-    if (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_PATH_BYTES:
-        return f"A path of {size:,} bytes is too long: at most {MAX_PATH_BYTES:,}. Shorten it."
+    if (size := len(text.encode("utf-8", "surrogatepass"))) > _MAX_PATH_BYTES:
+        return f"A path of {size:,} bytes is too long: at most {_MAX_PATH_BYTES:,}. Shorten it."
     if (
         longest := max((len(name.encode("utf-8", "surrogatepass")) for name in names), default=0)
-    ) > MAX_NAME_BYTES:
-        return f"A name of {longest:,} bytes is too long: at most {MAX_NAME_BYTES}. Shorten it."
+    ) > _MAX_NAME_BYTES:
+        return f"A name of {longest:,} bytes is too long: at most {_MAX_NAME_BYTES}. Shorten it."
     return ""
 
 

@@ -12,9 +12,9 @@ from aouo.guard.fence import Area, Fence, Protection
 from aouo.guard.paths import MAX_FOLDERS, mentioned, resolved
 from aouo.plumbing.trees import Found, TooMuch, walk
 
-MAX_LOOKED_AT = 5_000
+_MAX_LOOKED_AT = 5_000
 """Directory entries that are looked at for one pattern; the rest is not found."""
-MAX_PATHS = 500
+_MAX_PATHS = 500
 
 
 def refusal(fence: Fence, protection: Protection, pack: str, path: Path) -> str:
@@ -46,7 +46,7 @@ def reached(
         if path is not None and any(area.covers(path) for area in asked):
             found.append(path)
     kept = dict.fromkeys(path for one in found for path in _without(one, closed))
-    return tuple(islice((path for path in kept if path.exists()), MAX_PATHS))
+    return tuple(islice((path for path in kept if path.exists()), _MAX_PATHS))
 
 
 def _both(asked: Area, opened: Sequence[Area] | None) -> Iterator[Path]:
@@ -72,7 +72,7 @@ def _there(area: Area) -> Iterator[Path]:
         yield area.root
         return
     with suppress(TooMuch, OSError):
-        for found in walk(area.root, most=MAX_LOOKED_AT, enter=_is_near, closed=lambda path: None):
+        for found in walk(area.root, most=_MAX_LOOKED_AT, enter=_is_near, closed=lambda path: None):
             path = area.root / found.path
             if found.is_file and area.covers(path):
                 yield path
@@ -93,5 +93,5 @@ def _without(path: Path, closed: Sequence[Path]) -> Iterator[Path]:
         children = sorted(child for child in path.iterdir() if not child.is_symlink())
     except OSError:
         return
-    for child in islice(children, MAX_PATHS):
+    for child in islice(children, _MAX_PATHS):
         yield from _without(child, closed)

@@ -32,7 +32,7 @@ def sample_packs() -> list[Path]:
     return sorted(file.parent for file in folder.glob("*/pack.yml"))
 
 
-def scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, str]) -> Library:
+def _scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str, str]) -> Library:
     """Load the installed packs, as the owner's `section` on packs and the enabled `tools` say;
     `pinned` are the content hashes they were installed with, by pack."""
     library = read_library(
@@ -72,10 +72,10 @@ def scan_at_rest(
     if left_out_too:
         section = section.model_copy(update={"enabled": ()})
     if not home.database.exists():
-        return scan(home, section, tools, {})
+        return _scan(home, section, tools, {})
     with reading(home.database) as tx:
         pinned = installs.all_of(tx)
-    return scan(home, section, tools, {pack: install.digest for pack, install in pinned.items()})
+    return _scan(home, section, tools, {pack: install.digest for pack, install in pinned.items()})
 
 
 async def as_if(
@@ -88,7 +88,7 @@ async def as_if(
     """Load the packs as if those in `pinned` were installed with these content hashes."""
     known = await database.read(installs.all_of)
     digests = {pack: install.digest for pack, install in known.items()}
-    return await asyncio.to_thread(scan, home, section, tools, {**digests, **pinned})
+    return await asyncio.to_thread(_scan, home, section, tools, {**digests, **pinned})
 
 
 async def scanned(home: Home, section: Packs, tools: Sequence[str], database: Database) -> Library:

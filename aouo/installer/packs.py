@@ -65,7 +65,7 @@ def check(kit: PackKit, unpacked: Unpacked) -> None:
             ) from error
 
 
-async def put_back(kit: PackKit, unpacked: Unpacked) -> tuple[Path | None, str]:
+async def _put_back(kit: PackKit, unpacked: Unpacked) -> tuple[Path | None, str]:
     """Replace the pack's data; return the backup of the old data, as `restoring.begin` does,
     and why the schedules were not restored, "" = they were.
 
@@ -74,27 +74,27 @@ async def put_back(kit: PackKit, unpacked: Unpacked) -> tuple[Path | None, str]:
     """
     name, home = unpacked.facts.pack, kit.home
     if name in await asyncio.to_thread(restoring.begun, home):
-        await carry_on(kit, name)  # what a process before this one could not end
+        await _carry_on(kit, name)  # what a process before this one could not end
     there = await kit.database.read(lambda tx: known(tx, name))
     now = kit.clock.now()
     before = await asyncio.to_thread(restoring.begin, unpacked, home, now=now, known=there)
     try:
-        return before, await carry_on(kit, name)
+        return before, await _carry_on(kit, name)
     except PackError:
         await asyncio.to_thread(restoring.forsake, home, name)
         raise
 
 
-async def recover_restoring(kit: PackKit, takeover: Takeover) -> None:
+async def _recover_restoring(kit: PackKit, takeover: Takeover) -> None:
     """Finish what an earlier process began; remove what it had only unpacked."""
     await asyncio.to_thread(restoring.sweep, kit.home)
     for name in await asyncio.to_thread(restoring.begun, kit.home):
         async with takeover.of(putting_back(name)):
-            await carry_on(kit, name)
+            await _carry_on(kit, name)
 
 
-async def carry_on(kit: PackKit, name: str) -> str:
-    """Finish a begun restoration, or what is left of it after a kill; see `put_back`.
+async def _carry_on(kit: PackKit, name: str) -> str:
+    """Finish a begun restoration, or what is left of it after a kill; see `_put_back`.
 
     Raises:
         PackError: files cannot be exchanged; what this call did is undone.
@@ -221,7 +221,7 @@ class Packs:
             async with self._one_by_one:
                 await asyncio.to_thread(check, self.kit, unpacked)
                 async with self.kit.alone(name):
-                    return await finish(put_back(self.kit, unpacked))
+                    return await finish(_put_back(self.kit, unpacked))
         finally:
             await asyncio.to_thread(remove, unpacked.folder)
 
@@ -237,7 +237,7 @@ class Packs:
         A change that cannot be finished stays begun, for the next start or its pack's next change.
         """
         async with takeover.of("Restoring backups"):
-            await recover_restoring(self.kit, takeover)
+            await _recover_restoring(self.kit, takeover)
         for change in await self.kit.database.read(installs.unsettled):
             if change.state == "begun":
                 try:

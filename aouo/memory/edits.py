@@ -11,15 +11,15 @@ from typing import Literal, TypeAlias
 from aouo.facts.errors import ToolFailed
 from aouo.facts.records import Basis, Source
 
-Kind: TypeAlias = Literal["same", "gone", "new", "skipped"]
-Line: TypeAlias = tuple[Kind, str]
-CONTEXT = 2
+_Kind: TypeAlias = Literal["same", "gone", "new", "skipped"]
+_Line: TypeAlias = tuple[_Kind, str]
+_CONTEXT = 2
 """Lines that stayed and are shown around those that did not."""
 _PAIRS_MAX = 100_000
 """Lines times lines; more are shown as all gone and all new."""
 
 
-def difference(before: str, after: str) -> list[Line]:
+def difference(before: str, after: str) -> list[_Line]:
     """Return the lines in the order of the texts; "skipped" says how many stayed there."""
     old, new = before.splitlines(), after.splitlines()
     first = _alike(old, new)
@@ -29,7 +29,7 @@ def difference(before: str, after: str) -> list[Line]:
     return list(_shortened([*_each("same", old[:first]), *_middle(*middle), *_each("same", end)]))
 
 
-def _each(kind: Kind, lines: list[str]) -> list[Line]:
+def _each(kind: _Kind, lines: list[str]) -> list[_Line]:
     return [(kind, line) for line in lines]
 
 
@@ -39,7 +39,7 @@ def _alike(one: list[str], other: list[str]) -> int:
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _middle(old: list[str], new: list[str]) -> Iterator[Line]:
+def _middle(old: list[str], new: list[str]) -> Iterator[_Line]:
     if len(old) * len(new) > _PAIRS_MAX:
         blocks = [("replace", 0, len(old), 0, len(new))]
     else:
@@ -52,11 +52,11 @@ def _middle(old: list[str], new: list[str]) -> Iterator[Line]:
             yield from _each("new", new[c:d])
 
 
-def _shortened(lines: list[Line]) -> Iterator[Line]:
+def _shortened(lines: list[_Line]) -> Iterator[_Line]:
     near = [False] * len(lines)
     for index, (kind, _) in enumerate(lines):
         if kind != "same":
-            for other in range(max(0, index - CONTEXT), min(len(lines), index + CONTEXT + 1)):
+            for other in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1)):
                 near[other] = True
     skipped = 0
     for line, is_near in zip(lines, near, strict=True):
@@ -71,7 +71,7 @@ def _shortened(lines: list[Line]) -> Iterator[Line]:
         yield "skipped", str(skipped)
 
 
-LINE_CHARS = 300
+_LINE_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ def _problem(
     """What is wrong with one edit, "" = nothing."""
     if not edit.sources or not set(edit.sources) <= journal.keys():
         return "its sources have to be numbers of the journal's lines above"
-    if edit.do != "drop" and not 2 < len(_line(edit)) <= LINE_CHARS:
-        return f"its text has to be one line of up to {LINE_CHARS} characters"
+    if edit.do != "drop" and not 2 < len(_line(edit)) <= _LINE_CHARS:
+        return f"its text has to be one line of up to {_LINE_CHARS} characters"
     if edit.do == "add":
         return ""
     there = lines[edit.line - 1].strip() if 0 < edit.line <= len(lines) else ""

@@ -18,7 +18,7 @@ from aouo.plumbing.waiting import finish
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database, Tx
 
-FilesOf: TypeAlias = Callable[[str, str], MemoryFiles]
+_FilesOf: TypeAlias = Callable[[str, str], MemoryFiles]
 """Gives the memory files of a pack, "" = of none, for a tenant."""
 _TRIES = 5
 
@@ -38,7 +38,7 @@ class Keeping:
 
     database: Database
     clock: Clock
-    files: FilesOf
+    files: _FilesOf
     _locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         init=False, default_factory=WeakValueDictionary[tuple[str, str], asyncio.Lock]
     )

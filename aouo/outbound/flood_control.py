@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock
 
-CHAT_PER_S, CHAT_BURST = 1.0, 3
-GROUP_PER_S, GROUP_BURST = 20 / 60, 20
-BOT_PER_S, BOT_BURST = 30.0, 30
-SLOWER_AT_MOST, CALM_S = 8.0, 60.0
+_CHAT_PER_S, CHAT_BURST = 1.0, 3
+_GROUP_PER_S, _GROUP_BURST = 20 / 60, 20
+_BOT_PER_S, BOT_BURST = 30.0, 30
+_SLOWER_AT_MOST, CALM_S = 8.0, 60.0
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Pace:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._bot = Bucket(BOT_PER_S, BOT_BURST)
+        self._bot = Bucket(_BOT_PER_S, BOT_BURST)
         self._chats: dict[str, tuple[Bucket, ...]] = {}
         self._slower: dict[str, tuple[float, float]] = {}
         self._parked: dict[str, float] = {}
@@ -70,7 +70,7 @@ class Pace:
         Live edits there should then be half as frequent for a while.
         """
         now_s = self._clock.monotonic_s()
-        factor = min(self.slower(address) * 2, SLOWER_AT_MOST)
+        factor = min(self.slower(address) * 2, _SLOWER_AT_MOST)
         self._slower[address.chat_id] = (factor, now_s)
         self._parked[address.chat_id] = max(now_s + wait_s, self._parked.get(address.chat_id, 0.0))
 
@@ -89,7 +89,7 @@ class Pace:
         """Return the factor for the pause between live edits; it halves with every calm minute."""
         factor, since_s = self._slower.get(address.chat_id, (1.0, 0.0))
         if factor > 1.0:
-            minutes = min((self._clock.monotonic_s() - since_s) // CALM_S, SLOWER_AT_MOST)
+            minutes = min((self._clock.monotonic_s() - since_s) // CALM_S, _SLOWER_AT_MOST)
             factor = max(1.0, factor / 2**minutes)
         if factor == 1.0:
             self._slower.pop(address.chat_id, None)
@@ -98,5 +98,5 @@ class Pace:
 
 def _of_chat(chat_id: str) -> tuple[Bucket, ...]:
     """Return fresh buckets for a chat; groups, with negative ids, have two."""
-    chat = Bucket(CHAT_PER_S, CHAT_BURST)
-    return (chat, Bucket(GROUP_PER_S, GROUP_BURST)) if chat_id.startswith("-") else (chat,)
+    chat = Bucket(_CHAT_PER_S, CHAT_BURST)
+    return (chat, Bucket(_GROUP_PER_S, _GROUP_BURST)) if chat_id.startswith("-") else (chat,)

@@ -88,13 +88,13 @@ class TerminalMessenger:
             waiting.put_nowait(said)
 
 
-FILE_BYTES = 200_000_000
+_FILE_BYTES = 200_000_000
 """The most that a file may have which is shown on the page."""
 _PASSING = 20
 _HIDDEN = 50
 
 
-class Window:
+class _Window:
     """One page that shows a chat: is told when its rows may have changed, and what passes.
 
     Of what passes, an activity or the answer to a tap, only the newest few wait.
@@ -122,15 +122,15 @@ class WebMessenger:
         self._database = database
         self._clock = clock
         self._place = place
-        self._windows: dict[str, list[Window]] = {}
+        self._windows: dict[str, list[_Window]] = {}
         self._hidden = defaultdict[str, dict[int, Rendered]](dict)
         database.listen(web_messages.CHANGED, self._tell)
         database.listen(jobs.ENDED, self._tell)
 
     @contextmanager
-    def watch(self, chat_id: str) -> Generator[Window]:
+    def watch(self, chat_id: str) -> Generator[_Window]:
         """Yield a window of a chat, which is told of changes as long as the block runs."""
-        window, windows = Window(), self._windows.setdefault(chat_id, [])
+        window, windows = _Window(), self._windows.setdefault(chat_id, [])
         windows.append(window)
         try:
             yield window
@@ -277,9 +277,9 @@ def _copy(file: Media, folder: Path, prefix: str) -> Media:
             raise ToolFailed("it has no absolute path")
         with opened(source) as descriptor:
             size = os.fstat(descriptor).st_size
-            if size > FILE_BYTES:
+            if size > _FILE_BYTES:
                 raise DeliveryRefused(
-                    f"{name} has {size:,} bytes; at most {FILE_BYTES:,} can be sent"
+                    f"{name} has {size:,} bytes; at most {_FILE_BYTES:,} can be sent"
                 )
             part = target.with_name(f".{target.name}")
             with os.fdopen(os.dup(descriptor), "rb") as content, part.open("wb") as copy:

@@ -19,7 +19,7 @@ from aouo.words.catalogue import text as sentence
 from aouo.words.markdown.render import Part, first_heading, render, stable_prefix
 from aouo.words.markdown.tables import LIMIT, utf16_len
 
-MAX_ITEMS = 10
+_MAX_ITEMS = 10
 """Source, also for which kinds go together: core.telegram.org/bots/api#sendmediagroup."""
 _KINDS: dict[str, MediaKind] = {
     **dict.fromkeys((".jpg", ".jpeg", ".png", ".webp"), "photo"),
@@ -51,7 +51,7 @@ def grouped(files: Sequence[Media]) -> list[tuple[Media, ...]]:
 
 
 def _cut(items: Sequence[Media]) -> list[tuple[Media, ...]]:
-    count = -(-len(items) // MAX_ITEMS)
+    count = -(-len(items) // _MAX_ITEMS)
     ends = [len(items) * number // count for number in range(count + 1)]
     return [tuple(items[start:end]) for start, end in pairwise(ends)]
 
@@ -99,7 +99,7 @@ def _as_text(payload: Payload) -> Payload:
     return replace(payload, type="text", text=text or "(something this chat cannot show)", url="")
 
 
-MAX_CAPTION = 1024
+_MAX_CAPTION = 1024
 """UTF-16 units. Source: core.telegram.org/bots/api#sendphoto."""
 
 
@@ -132,7 +132,7 @@ def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
 
 
 def _with_caption(messages: list[Rendered], text: str) -> list[Rendered]:
-    captions = render(text, limit=MAX_CAPTION)
+    captions = render(text, limit=_MAX_CAPTION)
     if len(captions) > 1:
         return [*messages, *_texts(text)]
     for caption in captions:
@@ -147,7 +147,7 @@ def _texts(text: str) -> list[Rendered]:
 def chosen(message: Rendered, label: str) -> Rendered:
     """Return the message without buttons, with as much of `→ label` below its text as fits."""
     done = replace(message, buttons=(), reply_to=0)
-    limit = MAX_CAPTION if message.media else LIMIT
+    limit = _MAX_CAPTION if message.media else LIMIT
     above = f"{message.text}\n→ ".lstrip("\n")
     label = _shortened(label, limit - utf16_len(above))
     return replace(done, text=above + label) if label else done
@@ -208,7 +208,7 @@ def messages_of_answer(
         opening, _ = stable_prefix(text[: 8 * _OPENING_UNITS], limit=_OPENING_UNITS)
         before = render(opening, tail=_MORE)
     caption = sentence("turns.whole-answer", count=len(text.split())) + tail
-    file = Rendered(caption, media=Media("document", "", file_name(text), text))
+    file = Rendered(caption, media=Media("document", "", _file_name(text), text))
     return (*map(_message, before), file)
 
 
@@ -219,13 +219,13 @@ def with_tail(messages: Sequence[Rendered], tail: str) -> list[Rendered]:
         return []
     *before, last = messages
     text = f"{last.text}{tail}" if last.text else tail.lstrip("\n")
-    limit = MAX_CAPTION if last.media or last.album else LIMIT
+    limit = _MAX_CAPTION if last.media or last.album else LIMIT
     if utf16_len(text) <= limit:
         return [*before, replace(last, text=text)]
     return [*messages, Rendered(tail.lstrip("\n"))]
 
 
-def file_name(markdown: str) -> str:
+def _file_name(markdown: str) -> str:
     """Return a file name for a document: its first heading, else its first words."""
     title = first_heading(markdown) or render(markdown)[0].text.split("\n")[0]
     if len(title) > _TITLE_CHARS:

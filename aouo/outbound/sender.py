@@ -33,7 +33,7 @@ from aouo.store.deliveries import ONLY_CHANGES
 _BACKOFF = partial(pause_s, first_s=0.5, factor=2, most_s=30)
 
 
-Growing: TypeAlias = tuple[Rendered, Callable[[], None]]
+_Growing: TypeAlias = tuple[Rendered, Callable[[], None]]
 """A live message as it is to be shown, and what to call each time the platform took it."""
 
 
@@ -58,8 +58,8 @@ class Sender:
 
     def __post_init__(self) -> None:
         self.rows: deque[Delivery] = deque()
-        self.edits: dict[int, Growing] = {}
-        self.draft: tuple[int, Growing] | None = None
+        self.edits: dict[int, _Growing] = {}
+        self.draft: tuple[int, _Growing] | None = None
         self.sending = 0
         self._place_kept = False
         self._left_topic = False

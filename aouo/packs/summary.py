@@ -34,7 +34,7 @@ _TABLES = frozenset({"CREATE TABLE", "CREATE VIRTUAL TABLE", "CREATE INDEX", "PR
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class _Part:
     """One file: what it is for, its hash and its size."""
 
     matter: Matter
@@ -42,15 +42,15 @@ class Part:
     size_bytes: int
 
 
-def parts(manifest: Manifest, files: Mapping[str, Path]) -> dict[str, Part]:
+def parts(manifest: Manifest, files: Mapping[str, Path]) -> dict[str, _Part]:
     """Say of each file of an app that runs or speaks what it holds."""
-    found: dict[str, Part] = {}
+    found: dict[str, _Part] = {}
     for name, path in files.items():
         matter = _matter(manifest, name)
         if matter is not None:
             content = path.read_bytes()
             kept = _besides_tables(content) if name == manifest.schema.file else content
-            found[name] = Part(matter, hashlib.sha256(kept).hexdigest(), len(content))
+            found[name] = _Part(matter, hashlib.sha256(kept).hexdigest(), len(content))
     said = json.dumps(
         [
             [job.prompt for job in manifest.cron_defaults],
@@ -64,7 +64,7 @@ def parts(manifest: Manifest, files: Mapping[str, Path]) -> dict[str, Part]:
         default=str,
     ).encode()
     size = files[FILE].stat().st_size if FILE in files else 0
-    found[FILE] = Part("soul", hashlib.sha256(said).hexdigest(), size)
+    found[FILE] = _Part("soul", hashlib.sha256(said).hexdigest(), size)
     return found
 
 
@@ -175,7 +175,7 @@ class Summary:
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
     unused: tuple[str, ...] = ()
     """What a pack of the original says that does nothing here, each with its place."""
-    parts: Mapping[str, Part] = field(default_factory=dict[str, Part])
+    parts: Mapping[str, _Part] = field(default_factory=dict[str, _Part])
     """Its files that run or speak."""
 
 

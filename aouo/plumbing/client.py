@@ -12,7 +12,7 @@ from aouo.facts.errors import SetupError
 from aouo.plumbing.control import Facts
 from aouo.plumbing.home import Home, is_locked, reachable
 
-BEGINS_S = 5.0
+_BEGINS_S = 5.0
 """How long a bot that has its home's lock is given to listen: it takes the lock first."""
 _EVERY_S = 0.02
 _LINE_BYTES = 64 * 2**20
@@ -65,10 +65,10 @@ async def answers(
     `timeout_s` is the longest wait for one of them, None = for ever.
 
     Raises:
-        NotRunning: nobody listens, nor begins to within `begins_s` (None: `BEGINS_S`).
+        NotRunning: nobody listens, nor begins to within `begins_s` (None: `_BEGINS_S`).
         NoAnswer: refused, silent for `timeout_s`, or gone in the middle.
     """
-    reader, writer = await _connected(home, BEGINS_S if begins_s is None else begins_s)
+    reader, writer = await _connected(home, _BEGINS_S if begins_s is None else begins_s)
     try:
         writer.write(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
         while not (answer := await _read(reader, timeout_s)).get("done"):

@@ -24,7 +24,7 @@ log: FilteringBoundLogger = structlog.get_logger()
 """What every module writes its events to; it goes where `Logs`, or a verb, has configured it to."""
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
-Format: TypeAlias = Literal["auto", "json", "text"]
+_Format: TypeAlias = Literal["auto", "json", "text"]
 
 _LEVELS: Mapping[str, int] = {
     "debug": logging.DEBUG,
@@ -153,7 +153,7 @@ class Logs:
         self,
         *,
         level: Level = "info",
-        form: Format = "auto",
+        form: _Format = "auto",
         file: Path | None = None,
         redactor: Redactor | None = None,
         stderr: TextIO | None = None,

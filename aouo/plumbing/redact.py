@@ -27,20 +27,20 @@ from aouo.plumbing.secret_shapes import (
 )
 
 _LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s:]*:([^/\s]+)@)", re.IGNORECASE)
-SHORTEST_SECRET = 6
+_SHORTEST_SECRET = 6
 """Redacting a shorter secret everywhere would also redact ordinary words."""
 
 
 def secrets_in(address: str) -> tuple[str, ...]:
     """Return the secrets of an address: its password, percent-encoded and decoded.
 
-    With a password shorter than `SHORTEST_SECRET` also `user:password@` as a whole.
+    With a password shorter than `_SHORTEST_SECRET` also `user:password@` as a whole.
     """
     found = _LOGIN.match(address)
     if not found:
         return ()
     login, password = found[1], found[2]
-    whole = (login,) if len(unquote(password)) < SHORTEST_SECRET else ()
+    whole = (login,) if len(unquote(password)) < _SHORTEST_SECRET else ()
     return password, unquote(password), *whole
 
 
@@ -60,7 +60,7 @@ class Redactor:
         written = {
             form
             for secret in self._secrets
-            if len(secret) >= SHORTEST_SECRET
+            if len(secret) >= _SHORTEST_SECRET
             for form in _forms(secret)
         }
         self._forms = _ordered(written)

@@ -13,7 +13,7 @@ from aouo.providers.failures import NotServed, ParameterRefused
 from aouo.providers.room import Room
 from aouo.providers.thoughts import THOUGHTS, Signed
 
-Wire: TypeAlias = Literal["chat", "responses"]
+_Wire: TypeAlias = Literal["chat", "responses"]
 
 _OPENAI = "api.openai.com"
 _THINKS = re.compile(r"gpt-[5-9]|o[1-9]")
@@ -48,7 +48,7 @@ class Dialect:
     """The end of a stable prefix is marked, because nothing is cached otherwise (Claude)."""
     cache_key: bool = False
     """Requests with the same beginning send the same cache key (Mistral)."""
-    wire: Wire = "chat"
+    wire: _Wire = "chat"
     effort: bool = True
     """The model takes the owner's setting of how much to think."""
     tools_think: bool = True
@@ -193,7 +193,7 @@ def _thinking_otherwise(dialect: Dialect, request: ModelRequest) -> tuple[Dialec
 def _on_other_wire(dialect: Dialect) -> tuple[Dialect, ...]:
     if not dialect.other_wire:
         return ()
-    wire: Wire = "chat" if dialect.wire == "responses" else "responses"
+    wire: _Wire = "chat" if dialect.wire == "responses" else "responses"
     return (
         replace(dialect, wire=wire, other_wire=False, effort=True, tools_think=True, proven=False),
     )

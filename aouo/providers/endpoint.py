@@ -24,8 +24,8 @@ from aouo.providers.formats.chat_answers import ChatParser
 from aouo.providers.http import Session, shared_client
 from aouo.providers.roads import broken
 
-MAX_JSON_BYTES = 4 * 1024 * 1024
-TAIL_WAIT_S = 0.1  # for the end of a stream that already said it is done
+_MAX_JSON_BYTES = 4 * 1024 * 1024
+_TAIL_WAIT_S = 0.1  # for the end of a stream that already said it is done
 
 
 Line: TypeAlias = Callable[[str, bytes | None], Awaitable[httpx2.Response]]
@@ -164,7 +164,7 @@ class ChatEndpoint:
     async def _whole(self, response: httpx2.Response) -> bytes:
         whole = bytearray()
         pieces = response.aiter_bytes()
-        while len(whole) < MAX_JSON_BYTES and (part := await self._next(pieces)):
+        while len(whole) < _MAX_JSON_BYTES and (part := await self._next(pieces)):
             whole += part
         return bytes(whole)
 
@@ -185,7 +185,7 @@ class ChatEndpoint:
 async def _read_out(pieces: AsyncGenerator[bytes]) -> None:
     """Read the few bytes after `[DONE]`, so that the connection can serve again."""
     try:
-        async with asyncio.timeout(TAIL_WAIT_S):
+        async with asyncio.timeout(_TAIL_WAIT_S):
             async for _ in pieces:
                 pass
     except (TimeoutError, httpx2.HTTPError):

@@ -28,7 +28,7 @@ from aouo.facts.transcript import (
 )
 from aouo.providers.failures import parse_body
 
-MAX_CHARS = 20_000
+_MAX_CHARS = 20_000
 _OPENINGS = ("{", "[", "```", "<tool_call>")
 _WHOLE = re.compile(
     r"\s*(?:<tool_call>\s*(?P<marked>.+?)\s*</tool_call>"
@@ -54,7 +54,7 @@ async def read_printed(
                     held, decided = "", not request.tools
                     yield event
                 case Finished(said=said) if not decided:
-                    calls = () if said.calls else printed_calls(said.text, request)
+                    calls = () if said.calls else _printed_calls(said.text, request)
                     if calls:
                         said = AssistantSaid("", calls)
                         yield replace(event, said=said, reason="tool_calls")
@@ -66,9 +66,9 @@ async def read_printed(
                     yield event
 
 
-def printed_calls(text: str, request: ModelRequest) -> tuple[ToolCall, ...]:
+def _printed_calls(text: str, request: ModelRequest) -> tuple[ToolCall, ...]:
     """Return the calls that `text` consists of, () when it is anything else."""
-    whole = _WHOLE.fullmatch(text) if len(text) <= MAX_CHARS else None
+    whole = _WHOLE.fullmatch(text) if len(text) <= _MAX_CHARS else None
     if whole is None:
         return ()
     body = whole["marked"] or whole["fenced"] or whole["bare"]
@@ -110,7 +110,7 @@ def _was_read(body: str, request: ModelRequest) -> bool:
 
 def _may_become_one(text: str) -> bool:
     start = text.lstrip()
-    return len(text) <= MAX_CHARS and (
+    return len(text) <= _MAX_CHARS and (
         start.startswith(_OPENINGS) or any(opening.startswith(start) for opening in _OPENINGS)
     )
 
@@ -122,7 +122,7 @@ def _object(value: object) -> Mapping[str, Any]:
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark
 _DONE = b"[DONE]"
 _FIELDS = (b":", b"event:", b"id:", b"retry:", b"data")
-MAX_PENDING_BYTES = 16 * 1024 * 1024  # one line of a stream, or one whole unstreamed answer
+_MAX_PENDING_BYTES = 16 * 1024 * 1024  # one line of a stream, or one whole unstreamed answer
 
 Event: TypeAlias = dict[str, Any]
 
@@ -150,8 +150,8 @@ class EventStream:
         pending = self._pending
         # CRLF and CR end a line too; the empty lines this makes mean nothing.
         pending += data.replace(b"\r", b"\n") if b"\r" in data else data
-        if len(pending) > MAX_PENDING_BYTES:
-            raise ProviderBusy(f"{self._provider}: an event of over {MAX_PENDING_BYTES} bytes")
+        if len(pending) > _MAX_PENDING_BYTES:
+            raise ProviderBusy(f"{self._provider}: an event of over {_MAX_PENDING_BYTES} bytes")
         if not self._known:
             head = pending.lstrip(_BLANK)
             if not head:

@@ -115,7 +115,7 @@ def _is_signed(item: object) -> bool:
     return isinstance(item, dict) and bool(cast("dict[str, object]", item).get(_SIGNED))
 
 
-MAX_NAMED_S = 30 * 86_400.0
+_MAX_NAMED_S = 30 * 86_400.0
 """The longest pause that a service can mean."""
 
 _IT_WORKS = (PromptTooLong, ContentFiltered)
@@ -134,7 +134,7 @@ class Health:
 
 
 @runtime_checkable
-class Listing(Protocol):
+class _Listing(Protocol):
     """A model whose service lists its other models."""
 
     async def living(self) -> tuple[str, ...]: ...
@@ -285,7 +285,7 @@ class FallbackModel:
     ) -> None:
         """Record and log a failure, and complete the error with what is known."""
         if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
-            then = self.clock.now() + timedelta(seconds=min(error.retry_after_s, MAX_NAMED_S))
+            then = self.clock.now() + timedelta(seconds=min(error.retry_after_s, _MAX_NAMED_S))
             error.until = then.astimezone(self.zone)
         if isinstance(error, ModelGone):
             error.model = error.model or self.models[which].model
@@ -316,7 +316,7 @@ class FallbackModel:
         """Return other models of the service of a missing model; asked once."""
         model = self.models[which]
         if which not in self._living:
-            self._living[which] = await model.living() if isinstance(model, Listing) else ()
+            self._living[which] = await model.living() if isinstance(model, _Listing) else ()
         return self._living[which]
 
     def _moved_on(self, which: int, to: int, error: ProviderError) -> None:

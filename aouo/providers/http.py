@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import httpx
     import httpx2
 
-MAX_ERROR_BYTES = 64 * 1024
+_MAX_ERROR_BYTES = 64 * 1024
 """The part of a refusal's body that is read."""
 
 Session: TypeAlias = aiohttp.ClientSession | Callable[[], aiohttp.ClientSession]
@@ -58,7 +58,7 @@ def _transport(library: Any, session: Session, *, again: bool) -> Any:
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             content = self._response.content
-            left = MAX_ERROR_BYTES if self._response.status >= 400 else math.inf
+            left = _MAX_ERROR_BYTES if self._response.status >= 400 else math.inf
             with _translated(library):
                 while left > 0 and (data := await content.readany()):
                     left -= len(data)

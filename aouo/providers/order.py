@@ -22,9 +22,9 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 
-EARLIER = UserSaid("[Earlier messages are not shown.]")
-NO_ANSWER_YET = AssistantSaid("[no answer yet]")
-GO_ON = UserSaid("[Go on.]")
+_EARLIER = UserSaid("[Earlier messages are not shown.]")
+_NO_ANSWER_YET = AssistantSaid("[no answer yet]")
+_GO_ON = UserSaid("[Go on.]")
 _BREAK = "\n\n"
 
 
@@ -81,21 +81,21 @@ def _in_turns(messages: Sequence[Message], at: int) -> tuple[Sequence[Message], 
                 kept[-1] = _both_said(last, message)
             elif message.text or message.images:
                 if type(last) is ToolReturned:
-                    kept.append(NO_ANSWER_YET)
+                    kept.append(_NO_ANSWER_YET)
                 kept.append(message)
         elif type(message) is AssistantSaid:
             if type(last) is AssistantSaid and not last.calls:
                 kept[-1] = replace(message, text=_joined(last.text, message.text))
             elif message.text or message.calls:
                 if last is None:
-                    kept.append(EARLIER)
+                    kept.append(_EARLIER)
                 kept.append(message)
         else:
             kept.append(message)
         if index == at:
             words_at = len(kept) - 1
     if kept and type(kept[-1]) is AssistantSaid:
-        kept.append(GO_ON)
+        kept.append(_GO_ON)
     return kept, words_at if words_at >= 0 else len(kept)
 
 

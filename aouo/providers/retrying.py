@@ -46,8 +46,8 @@ from aouo.facts.errors import (
 from aouo.facts.transcript import ModelRequest
 from aouo.plumbing import waiting
 
-BACKOFF = partial(waiting.pause_s, first_s=1, factor=2, most_s=20, jitter=0.5)
-MAX_RETRY_AFTER_S = 60.0
+_BACKOFF = partial(waiting.pause_s, first_s=1, factor=2, most_s=20, jitter=0.5)
+_MAX_RETRY_AFTER_S = 60.0
 """A service that asks for a longer pause is not retried."""
 MAX_COOLING_S = 3600.0
 _PASSING = (ProviderBusy, ProviderTimeout, ProviderBroke)
@@ -74,7 +74,7 @@ def pause_s(error: ProviderError, failures: int, spread: float) -> float:
         return error.retry_after_s * (1 + spread / 10)
     if isinstance(error, _NOT_SOON):
         return MAX_COOLING_S
-    return BACKOFF(failures, chance=spread)
+    return _BACKOFF(failures, chance=spread)
 
 
 def may_be_asked_again(error: ProviderError) -> bool:
@@ -83,7 +83,7 @@ def may_be_asked_again(error: ProviderError) -> bool:
         case QuotaUsedUp() | PlanTooSmall() | StillComputing():
             return False
         case ProviderBusy(retry_after_s=asked_s):
-            return asked_s <= MAX_RETRY_AFTER_S
+            return asked_s <= _MAX_RETRY_AFTER_S
         case _:
             return isinstance(error, _PASSING)
 

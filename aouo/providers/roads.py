@@ -160,7 +160,7 @@ def _named_s(message: str) -> float:
     return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
 
 
-MAX_QUOTE_CHARS = 300
+_MAX_QUOTE_CHARS = 300
 
 
 def broken(
@@ -169,7 +169,7 @@ def broken(
     """Return the error to raise when a transport of `http` gave no answer, or only a part."""
     import httpx2
 
-    text = f"{provider}: {type(error).__name__}: {mask(str(error))[:MAX_QUOTE_CHARS]}"
+    text = f"{provider}: {type(error).__name__}: {mask(str(error))[:_MAX_QUOTE_CHARS]}"
     if found := in_the_way(text, error):
         return found
     match error:

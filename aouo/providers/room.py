@@ -31,11 +31,11 @@ from aouo.providers.failures import AnswerTooLarge
 from aouo.providers.refusals import PER_MINUTE
 from aouo.providers.thoughts import sent_of
 
-LEAST_TOKENS = 256
+_LEAST_TOKENS = 256
 """The least room that is worth asking for."""
-PLAN_TOKENS = 1_024
+_PLAN_TOKENS = 1_024
 """The room to ask for if a plan has few tokens a minute and does not say how many are left."""
-MARGIN = 0.05
+_MARGIN = 0.05
 """The share by which a prompt's estimate may be too low, once a service has counted one."""
 _VLLM = re.compile(r"\((\d+) > (\d+) - (\d+)\)")
 _ANTHROPIC = re.compile(r"context limit: (\d+) \+ (\d+) > (\d+)")
@@ -60,7 +60,7 @@ class Room:
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream as `ChatModel.stream`; after a refusal for its size, ask once more with less."""
         wanted = request.max_tokens
-        prompt = partial(prompt_tokens, request, model.provider, model.model)
+        prompt = partial(_prompt_tokens, request, model.provider, model.model)
         request = replace(request, max_tokens=self._bounded(wanted, prompt))
         began = False
         try:
@@ -105,8 +105,8 @@ class Room:
         if self._per_minute:
             wanted = min(wanted, _share(self._per_minute, prompt()))
         if self._window:
-            left = int(self._window - prompt() * self._counts * (1 + MARGIN))
-            wanted = min(wanted, left) if left >= LEAST_TOKENS else wanted
+            left = int(self._window - prompt() * self._counts * (1 + _MARGIN))
+            wanted = min(wanted, left) if left >= _LEAST_TOKENS else wanted
         return wanted
 
     def _learn(self, error: ProviderError, asked: int, estimate: Callable[[], int]) -> int:
@@ -123,15 +123,15 @@ class Room:
             smaller = window - prompt
         else:
             smaller = room_left(error, asked)
-            if LEAST_TOKENS <= smaller < asked:
+            if _LEAST_TOKENS <= smaller < asked:
                 self._most = smaller
-        return smaller if LEAST_TOKENS <= smaller < asked else 0
+        return smaller if _LEAST_TOKENS <= smaller < asked else 0
 
     def _of_plan(self, error: PlanTooSmall, asked: int) -> int:
         counted = PER_MINUTE.search(str(error))
         if not counted:
-            self._most = min(self._most or PLAN_TOKENS, PLAN_TOKENS)
-            return PLAN_TOKENS
+            self._most = min(self._most or _PLAN_TOKENS, _PLAN_TOKENS)
+            return _PLAN_TOKENS
         self._per_minute = int(counted[1])
         return _share(self._per_minute, int(counted[2]) - asked)
 
@@ -139,15 +139,15 @@ class Room:
 def _leaves_nothing(error: ProviderError, request: ModelRequest) -> bool:
     """Whether the answer was refused for its size because the prompt fills the window."""
     window, prompt = counted_together(error, request.max_tokens)
-    return isinstance(error, AnswerTooLarge) and 0 < window < prompt + LEAST_TOKENS
+    return isinstance(error, AnswerTooLarge) and 0 < window < prompt + _LEAST_TOKENS
 
 
 def _share(per_minute: int, prompt: int) -> int:
     """Return half of what a minute leaves after the prompt: a turn makes several calls a minute."""
-    return max(PLAN_TOKENS, (per_minute - prompt) // 2)
+    return max(_PLAN_TOKENS, (per_minute - prompt) // 2)
 
 
-def prompt_tokens(request: ModelRequest, provider: str, model: str) -> int:
+def _prompt_tokens(request: ModelRequest, provider: str, model: str) -> int:
     """Return a cheap estimate of a request's tokens without its answer, to the high side."""
     tools = "".join(f"{tool.description}{tool.parameters}" for tool in request.tools)
     fixed = estimate_tokens(request.system + request.context + tools)
@@ -170,7 +170,7 @@ def room_left(error: ProviderError, asked: int) -> int:
     window, prompt = counted_together(error, asked)
     if window or not isinstance(error, AnswerTooLarge):
         return window - prompt
-    smaller = [number for number in error.numbers if LEAST_TOKENS <= number < asked]
+    smaller = [number for number in error.numbers if _LEAST_TOKENS <= number < asked]
     return max(smaller, default=0) - ("exclusive" in str(error))
 
 

@@ -146,7 +146,7 @@ def is_nearby(url: str) -> bool:
         return ("." not in host and bool(host)) or host.endswith(_NAMES)
 
 
-TRIES_MAX = 6
+_TRIES_MAX = 6
 """The most attempts of one request after refusals; two refusals are usual."""
 
 
@@ -181,7 +181,7 @@ class CompatibleModel(ServiceModel):
         endpoint = await self._connected()
         known = self._dialect
         tries, guessed = [known], None
-        for left in range(TRIES_MAX, 0, -1):
+        for left in range(_TRIES_MAX, 0, -1):
             dialect, *tries = tries
             answered = False
             try:

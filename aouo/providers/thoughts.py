@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from aouo.facts.transcript import AssistantSaid, Message
 
-WIRE = "chat"
+_WIRE = "chat"
 CHARS_MAX = 200_000
 """The most thoughts of one answer; longer ones are dropped whole, since a part would be wrong."""
 NATIVE_CHARS_MAX = 2 * CHARS_MAX
@@ -82,7 +82,7 @@ def native_of(said: Message, provider: str, model: str) -> Native:
     if not isinstance(said, AssistantSaid) or not said.native:
         return NOTHING
     kept: dict[str, Any] = json.loads(said.native)
-    if kept.get("wire") != WIRE or kept.get("provider") != provider:
+    if kept.get("wire") != _WIRE or kept.get("provider") != provider:
         return NOTHING
     if "thoughts" in kept:
         return Native({"reasoning_content": kept["thoughts"]})
@@ -207,7 +207,7 @@ class Thoughts:
         ]
         if not message and not any(calls):
             return ""
-        kept = {"wire": WIRE, "provider": provider, "model": model}
+        kept = {"wire": _WIRE, "provider": provider, "model": model}
         native = json.dumps(kept | {"message": message, "calls": calls}, ensure_ascii=False)
         return native if len(native) <= NATIVE_CHARS_MAX else ""
 

@@ -50,7 +50,7 @@ from aouo.store.database import Database, Tx
 _Tap: TypeAlias = tuple[ConversationAddress, int, str, str]
 _Fact: TypeAlias = tuple[str, dict[str, object]]
 _SAID = (Text, Command, Button, Attached, Album, Shown, Unsupported)
-TWICE_WITHIN_S = 2.0
+_TWICE_WITHIN_S = 2.0
 """The same tap again within this time is a double tap and counts once."""
 
 
@@ -251,7 +251,7 @@ class Inbox:
         if not isinstance(content, Button) or not content.answer_id or content.tap.asks_once:
             return ""  # a second tap on a button that asks once gets an answer of its own
         tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
-        before_s = now_s - TWICE_WITHIN_S
+        before_s = now_s - _TWICE_WITHIN_S
         self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}
         if tap in self._tapped:
             return content.answer_id

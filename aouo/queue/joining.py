@@ -90,8 +90,8 @@ def is_late(inbound: Inbound) -> Inbound:
     return replace(inbound, content=replace(inbound.content, late=True))
 
 
-LONG_CHARS = 80
-PASTE_UNITS = 4_000
+_LONG_CHARS = 80
+_PASTE_UNITS = 4_000
 
 
 def gathers_burst(inbound: Inbound) -> bool:
@@ -105,7 +105,7 @@ def closes_burst(inbound: Inbound) -> bool:
     assert isinstance(inbound.content, Text)
     text = inbound.content.text
     units = len(text.encode("utf-16-le")) // 2
-    return len(text) >= LONG_CHARS and units < PASTE_UNITS
+    return len(text) >= _LONG_CHARS and units < _PASTE_UNITS
 
 
 def follows_burst(first: Inbound, then: Inbound, window_s: float) -> bool:
@@ -125,7 +125,7 @@ def join_burst(first: Inbound, then: Inbound) -> Inbound:
     assert isinstance(then.content, Text)
     return replace(
         first,
-        content=burst((*_parts(first, first.content), *_parts(then, then.content))),
+        content=_burst((*_parts(first, first.content), *_parts(then, then.content))),
         message_id=then.message_id,
         addressed=first.addressed or then.addressed,
         title=first.title or then.title,
@@ -133,7 +133,7 @@ def join_burst(first: Inbound, then: Inbound) -> Inbound:
     )
 
 
-def burst(parts: tuple[Part, ...]) -> Text:
+def _burst(parts: tuple[Part, ...]) -> Text:
     """Return one text of several messages, which it keeps as its `parts`."""
     about = tuple(line for part in parts for line in part.about)
     return Text("\n".join(part.text for part in parts), about, parts)
@@ -160,7 +160,7 @@ def _rewritten(content: Content, message_id: int, said: Said) -> Content | None:
     match content, said:
         case Text(parts=(_, *_) as parts), Text(text, about):
             new = Part(message_id, text, about)
-            return burst(tuple(new if p.message_id == message_id else p for p in parts))
+            return _burst(tuple(new if p.message_id == message_id else p for p in parts))
         case Text(parts=()) | Command(), _:
             return said
         case Attached(), Attached():

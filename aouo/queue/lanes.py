@@ -98,7 +98,7 @@ class Slots:
             self._gives = False
 
 
-def kind_of(lane: Lane) -> str:
+def _kind_of(lane: Lane) -> str:
     """Return what the slots for a lane's jobs are counted by."""
     origin = lane.partition(":")[0]
     return origin if origin in TRIGGERS else ""
@@ -203,7 +203,7 @@ class Lanes:
         if lane.bypasses:
             group.create_task(self._drain(group, lane, None), name=f"lane {lane}")
             return
-        free = self._free[kind_of(lane)]
+        free = self._free[_kind_of(lane)]
 
         def given() -> None:
             if self._closed:
@@ -221,7 +221,7 @@ class Lanes:
             while not (self._closed or goes_on):
                 if (job := await self._claim(lane)) is None:
                     return
-                await self._handle(job, free or self._free[kind_of(lane)])
+                await self._handle(job, free or self._free[_kind_of(lane)])
                 goes_on = free is not None and free.is_wanted
         except BaseException:
             self._closed = True  # all of them end, and none begins

@@ -34,7 +34,7 @@ class Plan:
 
 def plan(origin: Origin, content: Content, *, streams: bool, message_id: int = 0) -> Plan:
     """Plan the turn of an inbound; `streams`: its channel can show an answer while it grows."""
-    profile, hints = PROFILES[origin], hints_of(content, message_id)
+    profile, hints = PROFILES[origin], _hints_of(content, message_id)
     run = content if isinstance(content, Triggered) else None
     return Plan(
         stream=streams and not hints.force_sync,
@@ -48,7 +48,7 @@ def plan(origin: Origin, content: Content, *, streams: bool, message_id: int = 0
     )
 
 
-def hints_of(content: Content, message_id: int = 0) -> Hints:
+def _hints_of(content: Content, message_id: int = 0) -> Hints:
     """Return the hints that lie in an inbound's content."""
     match content:
         case Triggered():

@@ -34,7 +34,7 @@ from aouo.store.journal import Owed
 GAP = timedelta(minutes=10)
 """From a turn's end to the look at it, and at what is said until then."""
 _MESSAGES_AT_ONCE, _MESSAGE_CHARS = 40, 800
-WITHIN_S = 120
+_WITHIN_S = 120
 _LATER = timedelta(hours=1)
 """The longest that a look is put off."""
 _BATCH = 20
@@ -50,9 +50,9 @@ _WISH = (
 )
 
 Due: TypeAlias = Callable[[Tx, datetime], Sequence[Inbound]]
-May: TypeAlias = Callable[[str, Inbound], bool]
+_May: TypeAlias = Callable[[str, Inbound], bool]
 """Whether notes are taken for a pack of what this person said."""
-Left: TypeAlias = Callable[[Tx], int]
+_Left: TypeAlias = Callable[[Tx], int]
 """The tokens that are left today, 0 = none, -1 = without a cap."""
 
 
@@ -63,8 +63,8 @@ class Journaling:
     database: Database
     clock: Clock
     trigger: Callable[[Due], Awaitable[int]]
-    may: May
-    left: Left
+    may: _May
+    left: _Left
     enabled: Callable[[], bool]
 
     async def run(self) -> None:
@@ -112,7 +112,7 @@ def _look_at(
         prompt="\n".join((_WISH, f"<<{mark}>>", *lines, f"<<{mark}>>")),
         pack=wanted.pack,
         due_at=iso(now),
-        timeout_s=WITHIN_S,
+        timeout_s=_WITHIN_S,
         tokens_max=tokens_max,
     )
     inbound = wanted.inbound
@@ -156,8 +156,8 @@ class Consolidating:
     clock: Clock
     trigger: Callable[[Due], Awaitable[int]]
     keeping: Keeping
-    may: May
-    left: Left
+    may: _May
+    left: _Left
     enabled: Callable[[], bool]
     every_s: Callable[[], float]
 
@@ -230,7 +230,7 @@ def _work_in(
         prompt="\n".join(told),
         pack=owed.pack,
         due_at=iso(now),
-        timeout_s=WITHIN_S,
+        timeout_s=_WITHIN_S,
         tokens_max=tokens_max,
     )
     inbound = owed.inbound

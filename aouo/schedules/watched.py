@@ -30,7 +30,7 @@ from aouo.store.chats import tenant_of
 from aouo.store.database import Tx
 from aouo.store.watches import WatchState
 
-ROWS = 100
+_ROWS = 100
 """What is compared of a query's rows."""
 _FILE_S = 5.0
 _SEEN_CHARS = 8_000
@@ -78,7 +78,7 @@ class Looking:
 
     def _rows(self, pack: str, tenant: str, sql: str) -> Seen:
         with self.lent_store(pack, tenant) as store:
-            found = store.glance(sql, limit=ROWS)
+            found = store.glance(sql, limit=_ROWS)
         lines = [json.dumps(row, ensure_ascii=False) for row in found.rows]
         if found.more:
             lines.append("…")

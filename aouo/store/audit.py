@@ -16,7 +16,7 @@ from aouo.plumbing.control import Facts
 from aouo.store.database import Tx
 from aouo.store.snapshots import Query
 
-TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
+_TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
 
 
 def append(tx: Tx, entry: AuditEntry, now: str) -> None:
@@ -24,7 +24,7 @@ def append(tx: Tx, entry: AuditEntry, now: str) -> None:
 
     A call that is resumed after a crash passes the same stages again; its earlier rows stand.
     """
-    terminal = entry.stage in TERMINAL
+    terminal = entry.stage in _TERMINAL
     tx.run(
         "INSERT INTO audit (at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, "
         "reason, judge) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS "

@@ -112,7 +112,7 @@ def erase_results(tx: Tx, turn_id: str) -> int:
     return tx.run("DELETE FROM results WHERE turn_id = ?", turn_id)
 
 
-PRUNED_AT_ONCE = 50
+_PRUNED_AT_ONCE = 50
 """A result may have megabytes."""
 
 
@@ -122,7 +122,7 @@ def prune_results(tx: Tx, before: str) -> int:
         "DELETE FROM results WHERE rowid IN "
         "(SELECT rowid FROM results WHERE created_at < ? LIMIT ?)",
         before,
-        PRUNED_AT_ONCE,
+        _PRUNED_AT_ONCE,
     )
 
 

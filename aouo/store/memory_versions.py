@@ -15,7 +15,7 @@ from aouo.store.jobs import inbound_of
 from aouo.store.rows import columns, made
 from aouo.store.snapshots import Query
 
-KEPT = 50
+_KEPT = 50
 """Versions of one file; older ones are forgotten."""
 
 
@@ -61,7 +61,7 @@ def intents(tx: Tx, pack: str, tenant: str) -> list[Version]:
         pack,
         tenant,
     )
-    return [version_of(row) for row in rows]
+    return [_version_of(row) for row in rows]
 
 
 def settle(tx: Tx, version_id: int) -> None:
@@ -103,7 +103,7 @@ def of_call(tx: Tx, pack: str, tenant: str, call_id: str) -> Version | None:
         tenant,
         call_id,
     )
-    return version_of(row) if row else None
+    return _version_of(row) if row else None
 
 
 def undoable(tx: Tx, pack: str, tenant: str) -> Version | None:
@@ -114,7 +114,7 @@ def undoable(tx: Tx, pack: str, tenant: str) -> Version | None:
         pack,
         tenant,
     )
-    return version_of(row) if row else None
+    return _version_of(row) if row else None
 
 
 def newest(tx: Tx, pack: str, tenant: str, limit: int) -> list[Version]:
@@ -126,7 +126,7 @@ def newest(tx: Tx, pack: str, tenant: str, limit: int) -> list[Version]:
         tenant,
         limit,
     )
-    return [version_of(row) for row in rows]
+    return [_version_of(row) for row in rows]
 
 
 def inferred(tx: Tx, pack: str, tenant: str, file: str) -> frozenset[str]:
@@ -192,7 +192,7 @@ def _newest_of(tx: Tx, pack: str, tenant: str, file: str) -> Version | None:
         tenant,
         file,
     )
-    return version_of(row) if row else None
+    return _version_of(row) if row else None
 
 
 def _forget_oldest(tx: Tx, pack: str, tenant: str, file: str) -> None:
@@ -203,7 +203,7 @@ def _forget_oldest(tx: Tx, pack: str, tenant: str, file: str) -> None:
         "ORDER BY id DESC LIMIT 1 OFFSET ?)",
         *key,
         *key,
-        KEPT,
+        _KEPT,
     )
 
 
@@ -232,7 +232,7 @@ def _loaded(sources: str) -> tuple[Source, ...]:
     return tuple(Source(line, basis, tuple(ids)) for line, basis, ids in rows)
 
 
-def version_of(row: sqlite3.Row) -> Version:
+def _version_of(row: sqlite3.Row) -> Version:
     """Read a row's version."""
     cause = made(Cause, row, sources=_loaded(row["sources"]))
     return made(Version, row, cause=cause)
@@ -261,7 +261,7 @@ def changes(pack: str, tenant: str) -> Query[list[Facts]]:
         "platform = 'web' AS by_page, length(CAST(after AS BLOB)) AS bytes_after "
         "FROM memory_versions WHERE pack = ? AND owner = ? AND state <> 'intent' "
         "ORDER BY id DESC LIMIT ?",
-        (pack, tenant, KEPT * _FILES),
+        (pack, tenant, _KEPT * _FILES),
         lambda rows: [
             {**dict(row), "undone": bool(row["undone"]), "by_page": bool(row["by_page"])}
             for row in rows
@@ -285,7 +285,7 @@ def version(pack: str, tenant: str, version_id: int) -> Query[Version | None]:
         "SELECT * FROM memory_versions WHERE id = ? AND pack = ? AND owner = ? "
         "AND state <> 'intent'",
         (version_id, pack, tenant),
-        lambda rows: version_of(rows[0]) if rows else None,
+        lambda rows: _version_of(rows[0]) if rows else None,
     )
 
 

@@ -46,10 +46,10 @@ def make_tables(tx: Tx) -> None:
     if tx.schema == 0 and tx.one("SELECT 1 FROM sqlite_schema") is None:
         tx.script(text)
         tx.schema = number
-    check_tables(tx)
+    _check_tables(tx)
 
 
-def check_tables(tx: Tx) -> None:
+def _check_tables(tx: Tx) -> None:
     """Check that the database has the tables of this program's schema.
 
     Raises:
@@ -90,7 +90,7 @@ def reading(file: Path) -> Generator[Tx]:
             tx = Tx(connection)
             if tx.one("SELECT 1 FROM sqlite_schema") is None:
                 raise _unreadable(file, "it is empty")
-            check_tables(tx)
+            _check_tables(tx)
             yield tx
     except sqlite3.Error as error:
         raise _unreadable(file, error) from error

@@ -60,7 +60,7 @@ def _add(tx: Tx, session_id: str, key: str, now: str) -> str:
     return session_id
 
 
-def of_pack(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> str:
+def _of_pack(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> str:
     """Return the session of this conversation with a pack: the route's, if it is bound to the pack,
     else the newest; a new one if there is none."""
     if route.active_pack == pack:
@@ -75,7 +75,7 @@ def of_result(
     """Return the session that a result belongs to in a conversation: its pack's, or of the pack at
     hand if no pack brings it, for that is who is asked about it."""
     route = routes.get_or_create(tx, address, chat_kind, now)
-    return of_pack(tx, route, address, pack or route.active_pack, now)
+    return _of_pack(tx, route, address, pack or route.active_pack, now)
 
 
 def _newest(tx: Tx, key: str) -> str:

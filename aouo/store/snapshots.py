@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     import aiosqlite
 
 T = TypeVar("T")
-CONNECTIONS = 2
-PATIENCE_S = 2.0
+_CONNECTIONS = 2
+_PATIENCE_S = 2.0
 """Processor time of a snapshot, so that a busy machine does not end it. The writer waits five
 seconds for readers when it empties its log."""
-ROWS_MAX = 5_000
+_ROWS_MAX = 5_000
 """`Query.read` runs on the loop: for this many rows it takes some ten milliseconds."""
 _STEPS = 50_000
 """Instructions of SQLite between two looks at the clock: half a millisecond. A look needs the
@@ -88,9 +88,9 @@ class Snapshots:
 
     path: Path
     _: KW_ONLY
-    connections: int = CONNECTIONS
-    patience_s: float = PATIENCE_S
-    rows_max: int = ROWS_MAX
+    connections: int = _CONNECTIONS
+    patience_s: float = _PATIENCE_S
+    rows_max: int = _ROWS_MAX
 
     def __post_init__(self) -> None:
         self._room = asyncio.Semaphore(self.connections)

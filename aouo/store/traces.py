@@ -23,7 +23,7 @@ from aouo.store.rows import made
 from aouo.store.snapshots import Query, Snapshot
 from aouo.store.turn_reports import READ_CHARS, TurnLine
 
-ENTRIES_MAX = 200
+_ENTRIES_MAX = 200
 """Of each kind."""
 _ASKED = "the owner is asked"
 
@@ -155,8 +155,8 @@ def _parts(turn: TurnLine) -> Sequence[Query[tuple[Recorded, list[Entry]]]]:
 
 def _whole(turn: TurnLine, found: Sequence[tuple[Recorded, list[Entry]]]) -> Trace:
     recorded = found[0][0] if found else Recorded()
-    entries = chain.from_iterable(some[:ENTRIES_MAX] for _, some in found)
-    cut = any(len(some) > ENTRIES_MAX for _, some in found)
+    entries = chain.from_iterable(some[:_ENTRIES_MAX] for _, some in found)
+    cut = any(len(some) > _ENTRIES_MAX for _, some in found)
     return Trace(turn, recorded, tuple(sorted(entries, key=lambda entry: entry.at_ms)), cut)
 
 
@@ -197,7 +197,7 @@ def _calls(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     return Query(
         "SELECT * FROM usage_events WHERE session_id IN (?, '') AND turn_id = ? "
         "AND scope NOT LIKE 'tool:%' ORDER BY id LIMIT ?",
-        (turn.session_id, turn.id, ENTRIES_MAX + 1),
+        (turn.session_id, turn.id, _ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 
@@ -230,7 +230,7 @@ def _tools(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
         "LEFT JOIN audit AS last ON last.call_id = c.id "
         "AND last.stage IN ('EXECUTED', 'FAILED', 'BLOCKED') "
         "WHERE c.turn_id = ? ORDER BY c.started_at, c.id LIMIT ?",
-        (READ_CHARS, READ_CHARS, turn.id, ENTRIES_MAX + 1),
+        (READ_CHARS, READ_CHARS, turn.id, _ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 
@@ -244,7 +244,7 @@ def _waits(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     return Query(
         "SELECT kind, person, state, created_at, settled_at FROM gates WHERE turn_id = ? "
         "ORDER BY created_at LIMIT ?",
-        (turn.id, ENTRIES_MAX + 1),
+        (turn.id, _ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 
@@ -259,7 +259,7 @@ def _messages(turn: TurnLine) -> Query[tuple[Recorded, list[Entry]]]:
     return Query(
         "SELECT kind, state, message_id, edits, attempts, substr(error, 1, ?) AS error, "
         "created_at, settled_at FROM deliveries WHERE turn_id = ? ORDER BY id LIMIT ?",
-        (READ_CHARS, turn.id, ENTRIES_MAX + 1),
+        (READ_CHARS, turn.id, _ENTRIES_MAX + 1),
         lambda rows: (Recorded(), [read(row) for row in rows]),
     )
 
@@ -298,7 +298,7 @@ def count_waiting(tx: Tx, address: ConversationAddress) -> int:
     )
 
 
-GATE_CHARS = 20_000
+_GATE_CHARS = 20_000
 """Of a question, and of the arguments of a call, that are read to be shown."""
 
 
@@ -331,7 +331,7 @@ def open_gates(limit: int) -> Query[list[Opened]]:
         "coalesce(j.body, '') AS body FROM gates AS g LEFT JOIN turns AS t ON t.id = g.turn_id "
         "LEFT JOIN jobs AS j ON j.id = t.job_id LEFT JOIN tool_calls AS c ON c.id = g.call_id "
         "WHERE g.state = 'open' ORDER BY g.created_at, g.id LIMIT ?",
-        (GATE_CHARS, GATE_CHARS, limit),
+        (_GATE_CHARS, _GATE_CHARS, limit),
         _opened,
     )
 

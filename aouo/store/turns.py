@@ -289,7 +289,7 @@ def record_line(tx: Tx, turn: OpenTurn, line: str, now: str) -> None:
     _append(tx, turn.session_id, turn.id, "user", line, now)
 
 
-def session_of(tx: Tx, turn_id: str) -> str:
+def _session_of(tx: Tx, turn_id: str) -> str:
     """The session of a turn, "" = there is no such turn."""
     row = tx.one("SELECT session_id FROM turns WHERE id = ?", turn_id) if turn_id else None
     return row["session_id"] if row else ""
@@ -299,7 +299,7 @@ def shown_in(tx: Tx, turn_id: str) -> str:
     """The session that people answer a turn's messages in: the one it was brought into, if it ran
     apart, else its own; "" = there is no such turn."""
     row = tx.one("SELECT session_id FROM messages WHERE turn_id = ? LIMIT 1", f"{REPORT}{turn_id}")
-    return row["session_id"] if row else session_of(tx, turn_id)
+    return row["session_id"] if row else _session_of(tx, turn_id)
 
 
 def pack_of(tx: Tx, turn_id: str) -> str:

@@ -132,7 +132,7 @@ def money_of_day(tx: Tx, day: str) -> list[tuple[str, str, float]]:
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-Decision: TypeAlias = Literal["raised", "cheaper", "stopped"]
+_Decision: TypeAlias = Literal["raised", "cheaper", "stopped"]
 
 
 def put_reservation(tx: Tx, worst: Spent, now: str) -> None:
@@ -194,7 +194,7 @@ def refusal_of(tx: Tx, turn_id: str) -> Refusal | None:
     return made(Refusal, row)
 
 
-def decide_refusal(tx: Tx, refusal: Refusal, decision: Decision) -> bool:
+def decide_refusal(tx: Tx, refusal: Refusal, decision: _Decision) -> bool:
     """Settle an open refusal; False = it was settled already."""
     return tx.changes(
         "UPDATE budget_refusals SET state = ? WHERE turn_id = ? AND state = 'open'",

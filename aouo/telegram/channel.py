@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # what a message needs is imported behind the first poll, by 
 _MENU_TRIES = 5
 _MENU_BACKOFF = partial(pause_s, first_s=2, factor=2, most_s=32)
 _GET_ME_BACKOFF = partial(pause_s, first_s=2, factor=1, most_s=2)
-GENERAL = "1"
+_GENERAL = "1"
 
 
 class TelegramChannel:
@@ -212,7 +212,7 @@ class TelegramChannel:
         visible, though a message must not."""
         messenger = await self._ready()
         if not to.thread_id and to.chat_id in self._forums:
-            to = replace(to, thread_id=GENERAL)
+            to = replace(to, thread_id=_GENERAL)
         await messenger.action(to, action)
 
     async def rights(self, chat: ConversationAddress) -> Rights:

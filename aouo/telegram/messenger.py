@@ -21,13 +21,13 @@ from aouo.plumbing.logs import log
 from aouo.telegram.api import FileLimits, limits_of
 from aouo.telegram.http import AiohttpRequest, translated
 
-Item: TypeAlias = (
+_Item: TypeAlias = (
     telegram.InputMediaPhoto
     | telegram.InputMediaVideo
     | telegram.InputMediaAudio
     | telegram.InputMediaDocument
 )
-_ITEMS: dict[str, type[Item]] = {
+_ITEMS: dict[str, type[_Item]] = {
     "photo": telegram.InputMediaPhoto,
     "video": telegram.InputMediaVideo,
     "audio": telegram.InputMediaAudio,
@@ -35,28 +35,28 @@ _ITEMS: dict[str, type[Item]] = {
 }
 
 
-async def album_of(message: Rendered, limits: FileLimits, files: ExitStack) -> list[Item]:
+async def _album_of(message: Rendered, limits: FileLimits, files: ExitStack) -> list[_Item]:
     """Return the items of a message's album; the first has the caption. `files` closes the files.
 
     Raises:
         NoPhoto: a photo is too large for a photo.
         DeliveryRefused: an item is no file, or they are too large together.
     """
-    items: list[Item] = []
+    items: list[_Item] = []
     size = 0
     for number, media in enumerate(message.album):
-        source = await source_of(media, limits, files, attached=True)
-        size += size_of(source)
+        source = await _source_of(media, limits, files, attached=True)
+        size += _size_of(source)
         if size > limits.upload:
             limit = f"{limits.upload:,}"
             raise DeliveryRefused(f"the files of an album may have {limit} bytes together")
         text = "" if number else message.text
-        entities = entities_of(message.entities) if text else None
+        entities = _entities_of(message.entities) if text else None
         items.append(_ITEMS[media.kind](source, caption=text or None, caption_entities=entities))
     return items
 
 
-async def source_of(
+async def _source_of(
     media: Media, limits: FileLimits, files: ExitStack, *, attached: bool = False
 ) -> str | telegram.InputFile:
     """Return the address or the file for Telegram; the files of an album are `attached`.
@@ -83,12 +83,12 @@ async def source_of(
     source = telegram.InputFile(
         content, filename=media.name or file.name, attach=attached, read_file_handle=False
     )
-    if media.kind == "photo" and size_of(source) > limits.photo:
+    if media.kind == "photo" and _size_of(source) > limits.photo:
         raise NoPhoto(f"{file.name} has more than the {limits.photo:,} bytes of a photo")
     return source
 
 
-def size_of(source: str | telegram.InputFile) -> int:
+def _size_of(source: str | telegram.InputFile) -> int:
     """Return the bytes to upload; 0 for an address."""
     if isinstance(source, str):
         return 0
@@ -96,7 +96,7 @@ def size_of(source: str | telegram.InputFile) -> int:
     return len(content) if isinstance(content, bytes) else os.fstat(content.fileno()).st_size
 
 
-def entities_of(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:
+def _entities_of(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:
     found: list[telegram.MessageEntity] = []
     for item in entities:
         extra: dict[str, Any] = {}
@@ -156,7 +156,7 @@ class TelegramMessenger:
             sent = await self._bot.send_message(
                 int(to.chat_id),
                 message.text,
-                entities=entities_of(message.entities),
+                entities=_entities_of(message.entities),
                 reply_markup=_keyboard(message.buttons),
                 message_thread_id=_thread(to),
                 reply_parameters=_reply(message),
@@ -182,13 +182,13 @@ class TelegramMessenger:
             "document": self._bot.send_document,
         }
         with ExitStack() as files:
-            source = await source_of(media, self._limits, files)
+            source = await _source_of(media, self._limits, files)
             async with translated(uploading=True):
                 sent = await calls[media.kind](
                     int(to.chat_id),
                     source,
                     caption=message.text or None,
-                    caption_entities=entities_of(message.entities) if message.text else None,
+                    caption_entities=_entities_of(message.entities) if message.text else None,
                     reply_markup=_keyboard(message.buttons),
                     message_thread_id=_thread(to),
                     reply_parameters=_reply(message),
@@ -209,7 +209,7 @@ class TelegramMessenger:
 
     async def _send_group(self, to: ConversationAddress, message: Rendered) -> int:
         with ExitStack() as files:
-            items = await album_of(message, self._limits, files)
+            items = await _album_of(message, self._limits, files)
             async with translated(uploading=True):
                 sent = await self._bot.send_media_group(
                     int(to.chat_id),
@@ -226,7 +226,7 @@ class TelegramMessenger:
                     int(to.chat_id),
                     message_id,
                     caption=message.text,
-                    caption_entities=entities_of(message.entities),
+                    caption_entities=_entities_of(message.entities),
                     reply_markup=_keyboard(message.buttons),
                 )
                 return
@@ -234,7 +234,7 @@ class TelegramMessenger:
                 message.text,
                 int(to.chat_id),
                 message_id,
-                entities=entities_of(message.entities),
+                entities=_entities_of(message.entities),
                 reply_markup=_keyboard(message.buttons),
                 link_preview_options=None if message.preview else _NO_PREVIEW,
             )
@@ -252,7 +252,7 @@ class TelegramMessenger:
                 draft_id,
                 message.text,
                 message_thread_id=_thread(to),
-                entities=entities_of(message.entities),
+                entities=_entities_of(message.entities),
                 api_kwargs={"can_stop": True},
             )
 

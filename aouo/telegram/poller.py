@@ -19,8 +19,8 @@ from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
-POLL_S = 50
-GRACE_S = 15.0
+_POLL_S = 50
+_GRACE_S = 15.0
 """How long after its own timeout a poll may be answered; then its connection is closed."""
 ALLOWED_UPDATES = (
     "message",
@@ -116,7 +116,7 @@ class Poller:
                 offset = max(update["update_id"] for update in raw) + 1
                 self._expect(_STORE_S)
                 await self.store(raw, offset)
-            timeout_s = POLL_S
+            timeout_s = _POLL_S
 
     def _expect(self, within_s: float) -> None:
         """The next sign of life comes within so many seconds."""
@@ -127,12 +127,12 @@ class Poller:
         await self.clock.sleep(seconds)
 
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
-        self._expect(timeout_s + GRACE_S)
+        self._expect(timeout_s + _GRACE_S)
         try:  # `ask_anew` ends it by a TimeoutError; a timeout of the call is `ApiUnreachable`
             async with asyncio.timeout(None) as self._asking:
                 raw = await self.api.call(
                     "getUpdates",
-                    timeout_s + GRACE_S,
+                    timeout_s + _GRACE_S,
                     offset=offset,
                     timeout=timeout_s,
                     allowed_updates=ALLOWED_UPDATES,

@@ -163,17 +163,17 @@ def line(message: telegram.Message) -> str:
     if message.contact:
         contact = message.contact
         name = " ".join(filter(None, (contact.first_name, contact.last_name)))
-        return f"[contact: {plain(name)}, {plain(contact.phone_number)}]"
+        return f"[contact: {_plain(name)}, {_plain(contact.phone_number)}]"
     if message.venue:
         venue = message.venue
-        where = plain(f"{venue.title}, {venue.address}")
+        where = _plain(f"{venue.title}, {venue.address}")
         return f"[place: {where} ({_degrees(venue.location)})]"
     if message.location:
         live = ", shared live" if message.location.live_period else ""
         return f"[location: {_degrees(message.location)}{live}]"
     if message.poll:
-        options = " · ".join(plain(option.text) for option in message.poll.options)
-        return f'[poll: "{plain(message.poll.question)}", options: {options}]'
+        options = " · ".join(_plain(option.text) for option in message.poll.options)
+        return f'[poll: "{_plain(message.poll.question)}", options: {options}]'
     if message.dice:
         return f"[dice {message.dice.emoji}: {message.dice.value}]"
     return ""
@@ -184,7 +184,7 @@ def unsupported(message: telegram.Message) -> str:
     return next((what for name, what in _UNSUPPORTED.items() if getattr(message, name, None)), "")
 
 
-def called(message: telegram.Message) -> str:
+def _called(message: telegram.Message) -> str:
     """Return a phrase for a message without words that another message refers to."""
     found = attachment(message, "")
     return f"a {found.in_words}" if found else line(message) or "a message without text"
@@ -208,13 +208,13 @@ def _degrees(place: telegram.Location) -> str:
     return f"{place.latitude:.6f}, {place.longitude:.6f}"
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """Return `text` as one line without square brackets, shortened."""
     shown = " ".join(text.replace("[", "(").replace("]", ")").split())
     return shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"
 
 
-GENERAL = 1
+_GENERAL = 1
 """The topic that every forum has; it is the forum itself, and a send must not name it."""
 
 UNKNOWN = "messages of this kind"
@@ -236,7 +236,7 @@ def thread(message: telegram.Message) -> str:
     if not message.is_topic_message or not message.message_thread_id:
         return ""
     if message.chat.type != "private" and (
-        not message.chat.is_forum or message.message_thread_id == GENERAL
+        not message.chat.is_forum or message.message_thread_id == _GENERAL
     ):
         return ""
     return str(message.message_thread_id)
@@ -302,11 +302,11 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
     elif replied and replied.forum_topic_created is None:
         who = replied.from_user.first_name if replied.from_user else "someone"
-        who = plain(who)
-        words = replied.text or replied.caption or called(replied)
+        who = _plain(who)
+        words = replied.text or replied.caption or _called(replied)
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
-        origin = plain(_origin(message.forward_origin))
+        origin = _plain(_origin(message.forward_origin))
         lines.append(f"{FORWARDED}{origin}]")
     return [*lines, *_hidden_links(message)]
 

@@ -127,7 +127,7 @@ _WHY_CHARS = 200
 _LABEL_CHARS = 40
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     """A schedule in words, as chat, tool, terminal and page show it; `last` is how its newest run
     ended, "" = none has begun."""
 
@@ -140,7 +140,7 @@ class Line(NamedTuple):
         return text("schedules.line", name=self.name, when=self.when, state=self.state)
 
 
-def line_of(row: Scheduled, zone_of: ZoneOf) -> Line:
+def line_of(row: Scheduled, zone_of: ZoneOf) -> _Line:
     """Return a schedule in words."""
     zone = zone_of(row.zone)
     try:
@@ -153,7 +153,7 @@ def line_of(row: Scheduled, zone_of: ZoneOf) -> Line:
     else:
         state = text("schedules.on" if due in when else "schedules.on-next", due=due)
     named = f"{when} ({row.zone})" if row.zone else when
-    return Line(row.title, named, state, ended(row.last_state))
+    return _Line(row.title, named, state, ended(row.last_state))
 
 
 def ended(state: str) -> str:

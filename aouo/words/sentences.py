@@ -66,11 +66,11 @@ def approval(gate_id: str, action: Action, ask: Ask, waiting: Inbound | None) ->
 
 def raising(error: BudgetExceeded, turn_id: str, waiting: Inbound) -> Rendered:
     """Return the card that asks the owner to raise the budget that stopped a turn elsewhere."""
-    button = raise_button(turn_id, error.raise_usd)
+    button = _raise_button(turn_id, error.raise_usd)
     return say("questions.raising", [button], who=_waits(waiting), why=money.raising(error))
 
 
-def raise_button(turn_id: str, usd: float) -> ButtonSpec:
+def _raise_button(turn_id: str, usd: float) -> ButtonSpec:
     """Return the owner's button that raises a budget for today."""
     label = text("questions.raise", usd=money.usd(usd))
     return ButtonSpec(label, encode("budget_raise", turn_id))
@@ -134,7 +134,7 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
 
     `raise_usd` 0 = no button to raise it; `cheaper` names a model, "" = there is none.
     """
-    rows = [[raise_button(turn_id, raise_usd)]] if raise_usd else []
+    rows = [[_raise_button(turn_id, raise_usd)]] if raise_usd else []
     last = [ButtonSpec(text("budgets.button-stop"), encode("budget_stop", turn_id))]
     if cheaper:
         label = text("budgets.button-cheaper", model=cheaper)

@@ -46,33 +46,6 @@ def why(told: Trace, reason_of: Callable[[ToolUse], str], look: str) -> Rendered
     return message("\n".join(_lines(told, reason_of, look)))
 
 
-def edited_too_late(offer: int) -> Rendered:
-    """Offer to answer again a message that was edited after it had been answered."""
-    button = ButtonSpec(text("turns.answer-again"), encode("edited", offer))
-    return say("turns.edited-too-late", [button])
-
-
-def set_aside_elsewhere(
-    name: str,
-    person: str,
-    chat_id: str,
-    thread_id: str,
-    turn_id: str,
-    why: Literal["broke", "unreadable", "failed"],
-) -> Rendered:
-    """Tell the owner of a message that was put aside: its sender, the chat ("" = their private one)
-    and topic, and the turn that had begun; "" = none."""
-    sender = text("turns.person", name=one_line(name), id=person) if name else person
-    where = text("turns.chat", chat=chat_id) if chat_id else text("turns.private-chat")
-    return say(
-        "turns.owner-set-aside",
-        why=text(f"turns.set-aside-{why}"),
-        sender=sender,
-        where=text("turns.topic", where=where, topic=thread_id) if thread_id else where,
-        look=f"aouo trace {turn_id}" if turn_id else "aouo logs",
-    )
-
-
 def _lines(told: Trace, reason_of: Callable[[ToolUse], str], look: str) -> Iterator[str]:
     turn, recorded = told.turn, told.recorded
     yield _ending(told)

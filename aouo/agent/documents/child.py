@@ -16,13 +16,13 @@ from aouo.agent.documents import kinds, plain
 from aouo.agent.documents.kinds import Extract, Unreadable, parse_range
 
 MEMORY_BYTES = 1_500_000_000
-CPU_S = 30
+_CPU_S = 30
 
 
-def main() -> None:
+def _main() -> None:
     job: dict[str, Any] = json.loads(sys.argv[1])
     _limit("RLIMIT_AS", MEMORY_BYTES)
-    _limit("RLIMIT_CPU", CPU_S)
+    _limit("RLIMIT_CPU", _CPU_S)
     _limit("RLIMIT_FSIZE", 0)
     _limit("RLIMIT_CORE", 0)
     try:
@@ -66,4 +66,4 @@ def _read(data: bytes, kind: str, job: dict[str, Any]) -> Extract:
 
 
 if __name__ == "__main__":
-    main()
+    _main()

@@ -16,9 +16,9 @@ class Unreadable(Exception):
     """The document cannot be read; `str` is a sentence for the model. Only `documents` uses it."""
 
 
-Kind: TypeAlias = Literal["pdf", "docx", "xlsx", "csv", "html", "text"]
+_Kind: TypeAlias = Literal["pdf", "docx", "xlsx", "csv", "html", "text"]
 MAX_UNPACKED_BYTES = 100_000_000
-MAX_MEMBERS = 10_000
+_MAX_MEMBERS = 10_000
 _BY_MAGIC = (
     (b"\x89PNG", "a picture (PNG)"),
     (b"\xff\xd8\xff", "a picture (JPEG)"),
@@ -37,7 +37,7 @@ _BY_MAGIC = (
 )
 
 
-def kind_of(data: bytes, name: str) -> Kind:
+def kind_of(data: bytes, name: str) -> _Kind:
     """Return the kind to read `data` as; the name decides only between kinds of text.
 
     Raises:
@@ -90,14 +90,14 @@ def text_of(data: bytes, charset: str = "") -> str:
     return data.decode("cp1252", "replace")
 
 
-def _packed(data: bytes) -> Kind:
+def _packed(data: bytes) -> _Kind:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise Unreadable("The file is damaged: its archive cannot be opened.") from error
     unpacked = sum(member.file_size for member in members)
-    if unpacked > MAX_UNPACKED_BYTES or len(members) > MAX_MEMBERS:
+    if unpacked > MAX_UNPACKED_BYTES or len(members) > _MAX_MEMBERS:
         raise Unreadable(
             f"Unpacked it would be {unpacked:,} bytes in {len(members):,} files; "
             f"at most {MAX_UNPACKED_BYTES:,} bytes are read."

@@ -11,7 +11,7 @@ from aouo.agent.documents.kinds import Extract
 from aouo.facts.errors import ToolFailed
 from aouo.plumbing import children
 
-LIMIT_S = 20.0
+_LIMIT_S = 20.0
 AT_ONCE = 2
 """Each child may take its share of the memory."""
 _MAX_ANSWER_BYTES = 4_000_000
@@ -25,7 +25,7 @@ async def read(
     kind: str = "",
     charset: str = "",
     base_url: str = "",
-    limit_s: float = LIMIT_S,
+    limit_s: float = _LIMIT_S,
     room: asyncio.Semaphore | None = None,
 ) -> Extract:
     """Read a document from an open file, or from its bytes; the file stays open.

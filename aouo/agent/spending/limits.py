@@ -16,9 +16,9 @@ from aouo.store import usage
 from aouo.store.database import Tx
 
 Whose: TypeAlias = Literal["day", "person", "pack", "session", "origin"]
-OriginCap: TypeAlias = tuple[str, int, str]
+_OriginCap: TypeAlias = tuple[str, int, str]
 """Origin, tokens a day (0 = off), configuration key."""
-SESSIONS_MAX = 20
+_SESSIONS_MAX = 20
 """The sessions that are shown: those at work that took most."""
 _NO_CEILING = PackBudget()
 
@@ -93,7 +93,7 @@ def left(
     tx: Tx,
     day: str,
     limits: Limits,
-    origins: Sequence[OriginCap],
+    origins: Sequence[_OriginCap],
     reserved: Callable[[Name], float] = lambda name: 0.0,
 ) -> list[Left]:
     """Return what is left of every limit on a day; `reserved` is what calls at work may take."""
@@ -130,7 +130,7 @@ def _kind(name: Name) -> Whose:
     return kinds[name[1]]
 
 
-def _of_origins(tx: Tx, day: str, origins: Sequence[OriginCap]) -> Iterator[Left]:
+def _of_origins(tx: Tx, day: str, origins: Sequence[_OriginCap]) -> Iterator[Left]:
     for origin, cap, key in origins:
         if cap:
             used = usage.tokens_of_origin(tx, day, origin)
@@ -138,7 +138,7 @@ def _of_origins(tx: Tx, day: str, origins: Sequence[OriginCap]) -> Iterator[Left
 
 
 def _of_sessions(tx: Tx, cap: int) -> Iterator[Left]:
-    for session, used in usage.tokens_of_sessions_at_work(tx, SESSIONS_MAX) if cap else ():
+    for session, used in usage.tokens_of_sessions_at_work(tx, _SESSIONS_MAX) if cap else ():
         key = "advanced.session_tokens_max"
         yield Left("tokens", "session", session, used, 0.0, cap, key)
 

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 from aouo.facts.transcript import AssistantSaid, Message, ModelRequest, Usage, UserSaid
 
-Kind: TypeAlias = Literal["day", "person", "pack"]
+_Kind: TypeAlias = Literal["day", "person", "pack"]
 """Whose spending a budget bounds: everybody's of a day, one person's, one pack's."""
 
-Ceiling: TypeAlias = tuple[Kind, str, float, str]
+Ceiling: TypeAlias = tuple[_Kind, str, float, str]
 """Kind, which person or pack, USD a day, configuration key."""
 
-ENTRY_TOKENS = 16
+_ENTRY_TOKENS = 16
 """More than any chat template puts around one entry or one tool."""
 
 IMAGE_TOKENS = 50_000
@@ -52,7 +52,7 @@ Unit: TypeAlias = Literal["minute", "million_characters", "call"]
 """What is paid for besides tokens: a minute of sound that is heard, a million characters that are
 spoken, a call of a service."""
 
-Source: TypeAlias = Literal["it runs here", "you", "the catalogue", "the server", "nobody"]
+_Source: TypeAlias = Literal["it runs here", "you", "the catalogue", "the server", "nobody"]
 """Who says a price; `you` is the owner."""
 
 
@@ -89,7 +89,7 @@ class Prices:
         """Return the price of a model, None = it is not known."""
         return self.told(provider, model)[0]
 
-    def told(self, provider: str, model: str) -> tuple[Price | None, Source]:
+    def told(self, provider: str, model: str) -> tuple[Price | None, _Source]:
         """Return the price of a model, None = it is not known, and who says it."""
         if provider == "local":
             return FREE, "it runs here"
@@ -100,7 +100,7 @@ class Prices:
         served = self.served(provider, model)
         return served, "the server" if served else "nobody"
 
-    def of_unit(self, unit: Unit, provider: str, name: str) -> tuple[float | None, Source]:
+    def of_unit(self, unit: Unit, provider: str, name: str) -> tuple[float | None, _Source]:
         """Return USD for one unit of a model or a tool, None = it is not known, and who says it."""
         if provider == "local":
             return 0.0, "it runs here"
@@ -199,7 +199,7 @@ def bounds_of(request: ModelRequest, sizes: SchemaSizes) -> Usage:
     """Bound a request by its UTF-8 bytes: no service's tokenizer makes more tokens of it; `sizes`
     is a cache of the size of each tool's schema."""
     entries = 2 + len(request.messages) + len(request.tools)
-    tokens = _bytes(request.system) + _bytes(request.context) + ENTRY_TOKENS * entries
+    tokens = _bytes(request.system) + _bytes(request.context) + _ENTRY_TOKENS * entries
     # Hundreds of them, before each model call: plain tests of types, one look at all texts.
     tokens += _bytes("".join([message.text for message in request.messages]))
     for message in request.messages:
@@ -259,12 +259,12 @@ def _beside_text(message: Message) -> int:
         return IMAGE_TOKENS * len(message.images) if message.images else 0
     if isinstance(message, AssistantSaid) and (message.calls or message.native):
         asked = sum(_bytes(call.id + call.name + call.arguments) for call in message.calls)
-        return asked + _bytes(message.native) + ENTRY_TOKENS * len(message.calls)
+        return asked + _bytes(message.native) + _ENTRY_TOKENS * len(message.calls)
     return 0
 
 
-Measure: TypeAlias = Literal["tokens"] | Unit
-_KEYS: dict[Measure, str] = {
+_Measure: TypeAlias = Literal["tokens"] | Unit
+_KEYS: dict[_Measure, str] = {
     "tokens": "budgets.prices",
     "minute": "budgets.prices_per_minute",
     "million_characters": "budgets.prices_per_million_characters",
@@ -278,7 +278,7 @@ UNLESS_SERVED = ", unless its server says one"
 class Paid:
     """A model or a tool that may cost money; `measure` is what its price is for."""
 
-    measure: Measure
+    measure: _Measure
     provider: str
     name: str
 
@@ -296,7 +296,7 @@ class Paid:
         what = f"a budget is set and {self.name} has no price: what it does is not counted"
         return what, f"Set {self.key}."
 
-    def price(self, prices: Prices) -> tuple[Price | float | None, Source]:
+    def price(self, prices: Prices) -> tuple[Price | float | None, _Source]:
         """Return what it costs, None = that is not known, and who says it; the first call may take
         a second."""
         if self.measure == "tokens":
@@ -304,9 +304,9 @@ class Paid:
         return prices.of_unit(self.measure, self.provider, self.name)
 
 
-def measure_of(scope: str) -> Measure:
+def measure_of(scope: str) -> _Measure:
     """Return what a usage row of this scope is paid for."""
-    measures: dict[str, Measure] = {"stt": "minute", "tts": "million_characters"}
+    measures: dict[str, _Measure] = {"stt": "minute", "tts": "million_characters"}
     return "call" if scope.startswith("tool:") else measures.get(scope, "tokens")
 
 

@@ -49,7 +49,7 @@ from aouo.store.database import Database
 _NOTHING = Usage()
 
 
-class Paying:
+class _Paying:
     """One reserved model call.
 
     `durable`: under a budget, so its worst case is in the table, too; `begun`: an answer began;
@@ -114,7 +114,7 @@ class Paying:
         return round((time.perf_counter() - self._begun_s) * 1000)
 
 
-NEAR = 0.8
+_NEAR = 0.8
 """The share of its cap at which a session is renewed, while the rest is enough for one turn."""
 
 
@@ -168,13 +168,13 @@ class Quota:
         return await self._database.transact(usage.write_off)
 
     async def is_near_its_cap(self, session_id: str) -> bool:
-        """Whether a session has taken the share `NEAR` of its token cap."""
+        """Whether a session has taken the share `_NEAR` of its token cap."""
         if not self.limits.session_tokens_max:
             return False
         used = await self._database.read(
             lambda tx: usage.tokens_of_session(tx, session_id), once=True
         )
-        return used >= self.limits.session_tokens_max * NEAR
+        return used >= self.limits.session_tokens_max * _NEAR
 
     async def check(self, pack: str = "") -> None:
         """Check that no token cap is reached, before a turn begins.
@@ -244,7 +244,7 @@ class Quota:
 
     async def _pay(
         self, model: ChatModel, request: ModelRequest, row: Spent, least_tokens: int
-    ) -> tuple[Paying, ModelRequest]:
+    ) -> tuple[_Paying, ModelRequest]:
         """Reserve the worst case of one call, under a budget in the table, too; return it with the
         request that it pays for, whose room for the answer may be smaller."""
         ceilings = self.limits.ceilings(row.person, row.pack)
@@ -270,7 +270,7 @@ class Quota:
             model=model.model,
             cost_usd=worst_usd,
         )
-        paying = Paying(worst, reservation, prices, durable=bool(ceilings))
+        paying = _Paying(worst, reservation, prices, durable=bool(ceilings))
         if paying.durable:
             await self._write_down(paying)
         return paying, request
@@ -314,7 +314,7 @@ class Quota:
                 return day, reservation, fits
             await self._reservations.change()
 
-    async def _write_down(self, paying: Paying) -> None:
+    async def _write_down(self, paying: _Paying) -> None:
         """Store the worst case in the table, before the call is made."""
         worst = paying.worst
         now = stamp(self._clock)
@@ -324,7 +324,7 @@ class Quota:
             await self._release(paying)
             raise
 
-    async def _release(self, paying: Paying) -> None:
+    async def _release(self, paying: _Paying) -> None:
         """Give back the reservation of a call that spent nothing."""
         paying.end(0, 0.0, row=False)
         if paying.durable:

@@ -9,7 +9,7 @@ from aouo.plumbing.web.envelope import still_untrusted
 from aouo.store import routes, search
 from aouo.store.database import Database
 
-MAX_OPTIONS = 10
+_MAX_OPTIONS = 10
 
 
 class Clarify(Arguments):
@@ -21,8 +21,8 @@ async def _ask(question: Clarify, context: ToolContext, call_id: str) -> str:
     options = [option.strip() for option in question.options if option.strip()]
     if not question.message.strip():
         raise ToolFailed("clarify needs a message: the question.")
-    if len(options) > MAX_OPTIONS:
-        raise ToolFailed(f"clarify takes at most {MAX_OPTIONS} options; offer the likeliest.")
+    if len(options) > _MAX_OPTIONS:
+        raise ToolFailed(f"clarify takes at most {_MAX_OPTIONS} options; offer the likeliest.")
     return await context.ask(call_id, question.message, options)
 
 
@@ -36,7 +36,7 @@ def clarify() -> Tool:
     )
 
 
-SHOWN = 8
+_SHOWN = 8
 
 
 class Sessions(Arguments):
@@ -56,7 +56,7 @@ def sessions(database: Database) -> Tool:
         found: list[search.Hit] = []
         try:
             async with database.snapshot() as snapshot:
-                for question in search.wanted(key, wish.query, SHOWN):
+                for question in search.wanted(key, wish.query, _SHOWN):
                     found = found or await snapshot.ask(question)
         except TooMuchToRead as error:
             raise ToolFailed(
@@ -83,7 +83,7 @@ def _line(hit: search.Hit) -> str:
 
 GROUP = "onboarding"
 """It needs no permission, and exists only in turns of a first conversation."""
-SUMMARY_CHARS = 500
+_SUMMARY_CHARS = 500
 
 
 class OnboardingDone(Arguments):
@@ -95,7 +95,7 @@ def onboarding_done(database: Database, clock: Clock) -> Tool:
 
     async def _run(wish: OnboardingDone, context: ToolContext, call_id: str) -> str:
         del call_id
-        now, summary = stamp(clock), wish.summary.strip()[:SUMMARY_CHARS]
+        now, summary = stamp(clock), wish.summary.strip()[:_SUMMARY_CHARS]
         await database.transact(
             lambda tx: routes.end_onboarding(
                 tx, context.facts.pack, context.facts.tenant, "done", now, summary

@@ -25,19 +25,19 @@ from aouo.plumbing.trees import TooMuch, walk
 from aouo.plumbing.web.envelope import untrusted
 
 MAX_BYTES = 1_000_000
-MAX_FOLDER_BYTES = 200_000_000
-MAX_FOLDER_FILES = 5_000
+_MAX_FOLDER_BYTES = 200_000_000
+_MAX_FOLDER_FILES = 5_000
 """Of a pack's own folder, all below it counted."""
-MAX_FOLDER_ENTRIES = 2 * MAX_FOLDER_FILES
+_MAX_FOLDER_ENTRIES = 2 * _MAX_FOLDER_FILES
 """Folders too."""
-LEAST_FREE_BYTES = 100_000_000
+_LEAST_FREE_BYTES = 100_000_000
 """Nothing is written to a disk with less space left, since our database may be on it."""
-MAX_LISTED = 2_000
-FolderOf = Callable[[str, str], Path]
+_MAX_LISTED = 2_000
+_FolderOf = Callable[[str, str], Path]
 """Gives a pack's data folder for a tenant."""
-SentOf = Callable[[str, Path], bool]
+_SentOf = Callable[[str, Path], bool]
 """Whether a path is a file that was sent to the conversation whose media folder this is."""
-RootOf = Callable[[str, str, Path], Path | None]
+_RootOf = Callable[[str, str, Path], Path | None]
 """The folder below which folders may be made for a path, None = nowhere."""
 
 
@@ -55,7 +55,7 @@ class WriteFile(Arguments):
     content: str
 
 
-def read_file(folder_of: FolderOf, sent: SentOf) -> Tool:
+def read_file(folder_of: _FolderOf, sent: _SentOf) -> Tool:
     async def _run(wish: ReadFile, context: ToolContext, call_id: str) -> str:
         del call_id
         path = placed(wish.path, folder_of(context.facts.pack, context.facts.tenant))
@@ -72,7 +72,7 @@ def read_file(folder_of: FolderOf, sent: SentOf) -> Tool:
     )
 
 
-def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
+def write_file(folder_of: _FolderOf, root_of: _RootOf) -> Tool:
     async def _run(wish: WriteFile, context: ToolContext, call_id: str) -> str:
         own = folder_of(context.facts.pack, context.facts.tenant)
         path = placed(wish.path, own)
@@ -106,7 +106,7 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
     )
 
 
-def list_dir(folder_of: FolderOf) -> Tool:
+def list_dir(folder_of: _FolderOf) -> Tool:
     async def _run(wish: OnePath, context: ToolContext, call_id: str) -> str:
         del call_id
         own = folder_of(context.facts.pack, context.facts.tenant)
@@ -158,13 +158,13 @@ def check_room(own: Path, more_bytes: int) -> None:
     """
     files = size = 0
     try:
-        for found in walk(own, most=MAX_FOLDER_ENTRIES):
+        for found in walk(own, most=_MAX_FOLDER_ENTRIES):
             files += not found.is_folder
             size += 0 if found.is_folder else found.facts.st_size
-            if files >= MAX_FOLDER_FILES or size + more_bytes > MAX_FOLDER_BYTES:
+            if files >= _MAX_FOLDER_FILES or size + more_bytes > _MAX_FOLDER_BYTES:
                 raise ToolFailed(
-                    f"This pack's folder is full: it may hold {MAX_FOLDER_FILES:,} files and "
-                    f"{MAX_FOLDER_BYTES:,} bytes. Put more into one file, or ask "
+                    f"This pack's folder is full: it may hold {_MAX_FOLDER_FILES:,} files and "
+                    f"{_MAX_FOLDER_BYTES:,} bytes. Put more into one file, or ask "
                     "the person to tidy up."
                 )
     except TooMuch as error:
@@ -185,7 +185,7 @@ def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None
     with parent(path, make_below=root) as folder:
         mode = _mode_of(path, folder)
         disk = os.fstatvfs(folder)
-        if disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES + len(content):
+        if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES + len(content):
             raise ToolFailed("The disk is nearly full, so nothing is written. Tell the person.")
         try:
             with suppress(FileNotFoundError):
@@ -228,7 +228,7 @@ def _list(path: Path, *, may_be_missing: bool) -> str:
             descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
                 with os.scandir(descriptor) as found:
-                    lines = sorted(_line(entry) for entry in islice(found, MAX_LISTED))
+                    lines = sorted(_line(entry) for entry in islice(found, _MAX_LISTED))
                     more = sum(1 for _ in found)
             finally:
                 os.close(descriptor)

@@ -19,10 +19,10 @@ from aouo.packs.format.tool_types import is_sound
 from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import untrusted
 
-MAX_DESCRIPTION_CHARS = 1_000
-MAX_SCHEMA_CHARS = 12_000
+_MAX_DESCRIPTION_CHARS = 1_000
+_MAX_SCHEMA_CHARS = 12_000
 MAX_TOOLS = 128
-CALL_S = 30.0
+_CALL_S = 30.0
 _MAX_NAME_CHARS = 64
 _MAX_SERVER_CHARS = 24
 _MAX_FIELD_DESCRIPTION_CHARS = 300
@@ -78,7 +78,7 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
     for item in offered[:MAX_TOOLS]:
         schema = _bounded(item.schema)
         why = "" if is_sound(schema) else "schema is wrong"
-        if not why and len(json.dumps(schema)) > MAX_SCHEMA_CHARS:
+        if not why and len(json.dumps(schema)) > _MAX_SCHEMA_CHARS:
             why = "schema is too long"
         if why:
             log.warning("mcp_tool_left_out", server=server, tool=item.name[:80], why=why)
@@ -86,14 +86,14 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
         name = _name(server, item.name, made)
         made[name] = Tool(
             name=name,
-            description=item.description.strip()[:MAX_DESCRIPTION_CHARS] or item.name[:100],
+            description=item.description.strip()[:_MAX_DESCRIPTION_CHARS] or item.name[:100],
             arguments=_arguments(schema),
             handler=_handler(server, item.name, call),
             group=f"mcp:{server}",
             idempotent=item.idempotent or item.read_only,
             mutates=not item.read_only,
             read_only=item.read_only,
-            timeout_s=CALL_S,
+            timeout_s=_CALL_S,
         )
     if len(offered) > MAX_TOOLS:
         log.warning("mcp_tools_left_out", server=server, count=len(offered) - MAX_TOOLS)

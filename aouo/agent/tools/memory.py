@@ -21,7 +21,7 @@ from aouo.store import journal, memory_versions
 from aouo.store import journal as store
 from aouo.store.database import Database, Tx
 
-NAME, TARGET = "memory", "target"
+NAME, _TARGET = "memory", "target"
 _SHOWN: dict[str, Any] = {"enum": list(ALWAYS)}
 """The targets that a model is shown, unless its pack keeps more files (`turn.toolbox`)."""
 
@@ -35,7 +35,7 @@ class Memory(Arguments):
 def with_targets(parameters: Mapping[str, Any], targets: Sequence[str]) -> dict[str, Any]:
     """Return the tool's parameters for a pack that keeps these files."""
     properties = dict(parameters["properties"])
-    properties[TARGET] = {**properties[TARGET], "enum": list(targets)}
+    properties[_TARGET] = {**properties[_TARGET], "enum": list(targets)}
     return {**parameters, "properties": properties}
 
 
@@ -67,7 +67,7 @@ def memory(keeping: Keeping) -> Tool:
 
 _GROUP = "consolidate"
 _FILE = "MEMORY.md"
-(EDITS,) = CONSOLIDATE_TOOLS
+(_EDITS,) = CONSOLIDATE_TOOLS
 
 
 class OneEdit(Arguments):
@@ -126,7 +126,7 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
         return "done" if changed else "Nothing was changed: all of it stands there already."
 
     return tool(
-        EDITS, f"Change {_FILE}, all edits at once.", MemoryEdits, _run, group=_GROUP, mutates=True
+        _EDITS, f"Change {_FILE}, all edits at once.", MemoryEdits, _run, group=_GROUP, mutates=True
     )
 
 
@@ -135,9 +135,9 @@ def _edits(wished: Sequence[OneEdit]) -> list[apply.Edit]:
 
 
 GROUP = "journal"
-SEARCH, ADD = JOURNAL_TOOLS
+_SEARCH, _ADD = JOURNAL_TOOLS
 SHOWN = 10
-LINE_CHARS = 300
+_LINE_CHARS = 300
 
 
 class Search(Arguments):
@@ -161,10 +161,10 @@ def journal_search(database: Database) -> Tool:
         )
         words = wish.query.casefold().split()
         found = [line for line in lines if any(word in line.text.casefold() for word in words)]
-        return "\n".join(map(told, found[:SHOWN])) or "Nothing is noted about that."
+        return "\n".join(map(_told, found[:SHOWN])) or "Nothing is noted about that."
 
     return tool(
-        SEARCH, "Look for what is noted already.", Search, _run, group=GROUP, read_only=True
+        _SEARCH, "Look for what is noted already.", Search, _run, group=GROUP, read_only=True
     )
 
 
@@ -173,8 +173,8 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
 
     async def _run(wish: Add, context: ToolContext, call_id: str) -> str:
         text = " ".join(wish.text.split())
-        if not 0 < len(text) <= LINE_CHARS:
-            raise ToolFailed(f"{ADD} needs one line of up to {LINE_CHARS} characters.")
+        if not 0 < len(text) <= _LINE_CHARS:
+            raise ToolFailed(f"{_ADD} needs one line of up to {_LINE_CHARS} characters.")
         now = clock.now()
         day = now.astimezone(zone()).date().isoformat()
         line = JournalLine(0, day, text, wish.basis, wish.message)
@@ -195,10 +195,10 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
         return "noted"
 
     return tool(
-        ADD, "Note one thing that lasts, in one line.", Add, _run, group=GROUP, mutates=True
+        _ADD, "Note one thing that lasts, in one line.", Add, _run, group=GROUP, mutates=True
     )
 
 
-def told(line: JournalLine) -> str:
+def _told(line: JournalLine) -> str:
     """Return a line as a model reads it."""
     return f"{line.day}, {line.basis}: {line.text}"

@@ -35,11 +35,11 @@ from aouo.plumbing.logs import log
 from aouo.providers.speech.audio import Audio
 from aouo.providers.speech.services import SpeechCall, TermsAsked, Voice
 
-MAX_DATA_CHARS = 1_000
-MAX_BUTTONS = 100
+_MAX_DATA_CHARS = 1_000
+_MAX_BUTTONS = 100
 """Of one message. Source: reference, "Outbound"."""
-MAX_FILES = 30
-ACTIONS = (
+_MAX_FILES = 30
+_ACTIONS = (
     "typing",
     "upload_photo",
     "record_video",
@@ -100,12 +100,12 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
     album = listed(wish.url) if wish.type == "album" else ()
     if wish.type == "album" and not album:
         raise ToolFailed("msg of type album needs addresses or paths in url, one a line.")
-    if len(album) > MAX_FILES:
-        raise ToolFailed(f"An album has at most {MAX_FILES} files; show the rest with another.")
-    if wish.type == "action" and wish.action not in ACTIONS:
-        raise ToolFailed(f"There is no action {wish.action[:80]!r}. It is {_any_of(ACTIONS)}.")
-    if sum(map(len, wish.buttons)) > MAX_BUTTONS:
-        raise ToolFailed(f"A message takes at most {MAX_BUTTONS} buttons.")
+    if len(album) > _MAX_FILES:
+        raise ToolFailed(f"An album has at most {_MAX_FILES} files; show the rest with another.")
+    if wish.type == "action" and wish.action not in _ACTIONS:
+        raise ToolFailed(f"There is no action {wish.action[:80]!r}. It is {_any_of(_ACTIONS)}.")
+    if sum(map(len, wish.buttons)) > _MAX_BUTTONS:
+        raise ToolFailed(f"A message takes at most {_MAX_BUTTONS} buttons.")
     payload = Payload(
         type=wish.type,
         text=wish.text.replace("\\n", "\n"),
@@ -136,9 +136,9 @@ def _any_of(names: Sequence[str]) -> str:
 def _button(cell: str) -> ButtonSpec:
     label, bar, data = cell.rpartition("|")
     label, data = (label, data) if bar else (cell, cell)
-    if not label.strip() or not 0 < len(data) <= MAX_DATA_CHARS:
+    if not label.strip() or not 0 < len(data) <= _MAX_DATA_CHARS:
         raise ToolFailed(
-            f'Button {cell[:200]!r}: write "Label|data" with data of 1 to {MAX_DATA_CHARS:,} '
+            f'Button {cell[:200]!r}: write "Label|data" with data of 1 to {_MAX_DATA_CHARS:,} '
             "characters."
         )
     return ButtonSpec(label, data)
@@ -155,7 +155,7 @@ def msg() -> Tool:
     )
 
 
-MAX_CHARS = 4096
+_MAX_CHARS = 4096
 """Of one voice note: some five minutes; a service may be asked for it in pieces."""
 SPEAKING_S = 120.0
 """How long speaking may take; the rest of the tool's time is for sending."""
@@ -195,8 +195,8 @@ def tts(
         text = wish.text.strip()
         if not text:
             raise ToolFailed("tts needs a text.")
-        if len(text) > MAX_CHARS:
-            raise ToolFailed(f"tts takes {MAX_CHARS:,} characters; these are {len(text):,}.")
+        if len(text) > _MAX_CHARS:
+            raise ToolFailed(f"tts takes {_MAX_CHARS:,} characters; these are {len(text):,}.")
         if isinstance(speaker, str):
             raise ToolFailed(_LACKS[speaker])
         own = folder_of(context.facts.pack, context.facts.tenant)

@@ -30,8 +30,8 @@ from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.egress import EgressProxy
 from aouo.plumbing.web.envelope import untrusted
 
-LIMITS = RunLimits()
-WAITED_S = LIMITS.time_s + 30
+_LIMITS = RunLimits()
+_WAITED_S = _LIMITS.time_s + 30
 """A call's time limit with the wait for other calls; running may take `LIMITS.time_s`."""
 _VENDOR = "vendor"
 _SHOWN_CHARS = 1_500
@@ -66,7 +66,7 @@ def _tool(pack: Pack, item: PackTool, shop: Workshop) -> Tool:
         idempotent=item.reads,
         mutates=not item.reads,
         read_only=item.reads,
-        timeout_s=WAITED_S,
+        timeout_s=_WAITED_S,
         pack=pack.name,
     )
 
@@ -160,7 +160,7 @@ def _order(
         programs=_programs(pack),
         env=(("HOME", str(own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(own))),
         online=bool(pack.manifest.permissions.network),
-        limits=LIMITS,
+        limits=_LIMITS,
     )
 
 
@@ -223,16 +223,18 @@ def _check_end(name: str, ran: Ran, why: str) -> None:
     """Raise for a run that was ended on the way."""
     match ran.end:
         case "time":
-            raise OutcomeUnknown(f"{name} took longer than {LIMITS.time_s:g} s and was ended.{why}")
+            raise OutcomeUnknown(
+                f"{name} took longer than {_LIMITS.time_s:g} s and was ended.{why}"
+            )
         case "output":
             raise OutcomeUnknown(
-                f"{name} answered with more than {LIMITS.output_bytes:,} bytes and was ended. Ask "
+                f"{name} answered with more than {_LIMITS.output_bytes:,} bytes and was ended. Ask "
                 "it for less."
             )
         case "scratch":
             raise ToolFailed(
-                f"{name} was ended: it put more than {LIMITS.scratch_bytes:,} bytes or "
-                f"{LIMITS.scratch_entries:,} files and folders into temporary files. Ask it for "
+                f"{name} was ended: it put more than {_LIMITS.scratch_bytes:,} bytes or "
+                f"{_LIMITS.scratch_entries:,} files and folders into temporary files. Ask it for "
                 "less; calling it again with the same does not help."
             )
         case "room":
@@ -281,7 +283,7 @@ def _cause(status: int) -> str:
     number = -status if status < 0 else status - 128
     return {
         9: ": it was killed, most likely for its memory",
-        24: f": it used more than {LIMITS.cpu_s} s of the processor",
-        25: f": it wrote a file of more than {LIMITS.file_bytes:,} bytes",
+        24: f": it used more than {_LIMITS.cpu_s} s of the processor",
+        25: f": it wrote a file of more than {_LIMITS.file_bytes:,} bytes",
         31: ": it made a call that the sandbox does not allow",
     }.get(number, "")

@@ -15,11 +15,11 @@ from aouo.store import contents
 from aouo.store.database import Database, Tx
 
 NAME = "result_read"
-READ_CHARS = 3_400
+_READ_CHARS = 3_400
 """What one call reads: with its frame and marks it is not a long result itself."""
-LINE_CHARS = 400
+_LINE_CHARS = 400
 """A longer line counts as several, so that it can be read in parts."""
-MAX_WORDS = 50
+_MAX_WORDS = 50
 """The most alternatives of one grep."""
 _FIRST_CHARS, _LAST_CHARS = 900, 300
 _COUNT = 100
@@ -119,15 +119,15 @@ def read(text: str, wish: ResultRead) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Split a text into lines, and lines over `LINE_CHARS` into pieces."""
+    """Split a text into lines, and lines over `_LINE_CHARS` into pieces."""
     pieces: list[str] = []
     for line in text.splitlines():
-        pieces += [line[at : at + LINE_CHARS] for at in range(0, len(line) or 1, LINE_CHARS)]
+        pieces += [line[at : at + _LINE_CHARS] for at in range(0, len(line) or 1, _LINE_CHARS)]
     return pieces
 
 
 def _found(lines: Sequence[str], pattern: str, start: int, count: int) -> str:
-    words = [word.casefold() for word in pattern.split("|") if word.strip()][:MAX_WORDS]
+    words = [word.casefold() for word in pattern.split("|") if word.strip()][:_MAX_WORDS]
     if not words:
         raise ToolFailed("grep needs a pattern: words to find, | between alternatives.")
     hits = [
@@ -150,10 +150,10 @@ def _shown(
     """Numbered lines within one reading; the end says where to go on."""
     wanted = [f"{number}: {lines[number - 1]}" for number in numbers]
     if tail:
-        shown = _within(READ_CHARS, reversed(wanted))[::-1]
+        shown = _within(_READ_CHARS, reversed(wanted))[::-1]
         first = numbers[-1] - len(shown) + 1
         return "\n".join([*shown, f"[lines {first:,} to {len(lines):,}, the end]"])
-    shown = _within(READ_CHARS, wanted)
+    shown = _within(_READ_CHARS, wanted)
     last = numbers[len(shown) - 1]
     left = any(number > last for number in of) if of else last < len(lines)
     rest = f"go on with start={last + 1}" if left else "the end"

@@ -97,7 +97,7 @@ def _spread(text: str) -> str:
 
 KEPT_S = 24 * 3600.0
 MAX_KEPT = 200
-LIMIT_S = 20.0
+_LIMIT_S = 20.0
 _MAX_ANSWER_BYTES = 2_000_000
 _MAX_CONTENT_CHARS = 1_200
 _KEY = "tools.web_search.api_key"
@@ -155,7 +155,7 @@ async def _ask(
     body = {"query": query, "max_results": most, "include_answer": True}
     try:
         async with (
-            asyncio.timeout(LIMIT_S),
+            asyncio.timeout(_LIMIT_S),
             session.post(
                 url,
                 json=body,
@@ -167,7 +167,7 @@ async def _ask(
                 raise ToolFailed(_refusal(answer.status))
             return _parsed(await _body(answer))
     except TimeoutError as error:
-        raise ToolFailed(f"The search service did not answer in {LIMIT_S:g} s.") from error
+        raise ToolFailed(f"The search service did not answer in {_LIMIT_S:g} s.") from error
     except (aiohttp.ClientError, OSError) as error:
         raise ToolFailed(
             f"The search service could not be reached ({type(error).__name__})."

@@ -43,7 +43,7 @@ from aouo.queue.lanes import idle
 from aouo.store import usage
 from aouo.store.database import Database, Tx
 
-LIMIT_S = 60.0
+_LIMIT_S = 60.0
 _LOOK_EVERY_S = 0.005
 
 
@@ -68,7 +68,7 @@ async def evaluate(
     try:
         with one_setup_error():
             async with (
-                asyncio.timeout(LIMIT_S),
+                asyncio.timeout(_LIMIT_S),
                 _Play.of(pack, found, beside, real, sandbox) as play,
             ):
                 for index in range(len(found.steps)):
@@ -76,7 +76,7 @@ async def evaluate(
                     if results[-1].wrong:
                         break
     except TimeoutError:
-        results.append(_broken(found, len(results), f"an end within {LIMIT_S:g} s"))
+        results.append(_broken(found, len(results), f"an end within {_LIMIT_S:g} s"))
     except AouoError as error:
         results.append(_broken(found, len(results), str(error)))
     failed = any(result.wrong for result in results)

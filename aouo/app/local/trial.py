@@ -33,7 +33,7 @@ from aouo.store import jobs, turns
 from aouo.store.database import Database
 from aouo.words.catalogue import text as sentence
 
-ADA, BEN = 1001, 1002
+_ADA, _BEN = 1001, 1002
 _ANSWER_S = 120.0
 _EMULATOR_ENDS_S = 5.0
 _SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
@@ -128,13 +128,13 @@ async def say(
         EmulatorClient(local.url) as people,
     ):
         tell("ready; asking")
-        asked = await people.say(ADA, ADA, f"/use {pack}")
-        await people.next_message(ADA, after=asked.id, contains="answers here")
+        asked = await people.say(_ADA, _ADA, f"/use {pack}")
+        await people.next_message(_ADA, after=asked.id, contains="answers here")
         database, clock = app.shared.database, app.shared.clock
         before = await database.read(jobs.count)  # the existing topics are jobs too
-        asked = await people.say(ADA, ADA, text)
+        asked = await people.say(_ADA, _ADA, text)
         status = await _answered(database, clock, at_least=before + 1)
-        said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
+        said = [m for m in await people.messages(_ADA) if m.from_bot and m.id > asked.id]
         about = sentence("turns.about-model")  # told to the owner besides
         said = [m for m in said if not m.text.startswith(about)]
         runtime.stop()
@@ -202,7 +202,7 @@ def _furnish(
     config = {
         "telegram": {
             "bot_token": local.token,
-            "allowed_user_ids": [ADA, BEN],
+            "allowed_user_ids": [_ADA, _BEN],
             "message_batch_ms": 250,
             "api_base_url": local.url,
         },

@@ -124,7 +124,7 @@ def _local(settings: Settings) -> Check:
     )
 
 
-Part: TypeAlias = Literal["tts", "stt"]
+_Part: TypeAlias = Literal["tts", "stt"]
 _RATE_HZ = 16_000
 
 
@@ -132,7 +132,7 @@ _RATE_HZ = 16_000
 class _Tried:
     """One speech service, and its answer; `ends_on` is the day on which it ends the model."""
 
-    part: Part
+    part: _Part
     backend: str
     model: str
     refusal: str = ""
@@ -212,7 +212,7 @@ async def _tried(
     return replace(one, ends_on=await shutdown())
 
 
-def _fix(part: Part, backend: str, error: ProviderError) -> str:
+def _fix(part: _Part, backend: str, error: ProviderError) -> str:
     match error:
         case TermsAsked():
             return "Accept the terms at the address that the service names, then ask again."

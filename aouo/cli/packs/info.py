@@ -64,7 +64,7 @@ def named(text: str, *, folder_first: bool = False) -> Generator[tuple[Path, boo
         )
 
 
-def summary_of(folder: Path, *, is_installed: bool) -> Summary:
+def _summary_of(folder: Path, *, is_installed: bool) -> Summary:
     """Return what a pack may do, read as the bot reads it; its warnings go to stderr.
 
     Raises:
@@ -103,7 +103,7 @@ def info(pack: str, as_json: bool) -> None:
     from aouo.words.packs import install_card
 
     with named(pack) as (folder, is_installed):
-        summary = summary_of(folder, is_installed=is_installed)
+        summary = _summary_of(folder, is_installed=is_installed)
         if as_json:
             print_json({**asdict(summary), "installed": is_installed})
             return
@@ -121,7 +121,7 @@ def permissions(pack: str, as_json: bool) -> None:
     from aouo.words.packs import permissions_card
 
     with named(pack) as (folder, is_installed):
-        summary = summary_of(folder, is_installed=is_installed)
+        summary = _summary_of(folder, is_installed=is_installed)
     if as_json:
         keys = ("name", "version", "tools", "pack_tools", "network", "file_paths")
         keys += ("external_commands", "platforms", "may_schedule", "schedules", "watches", "scope")

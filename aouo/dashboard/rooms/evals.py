@@ -26,7 +26,7 @@ _STOPPED = "It was stopped before its end, so it has no results."
 
 
 @dataclass(eq=False)
-class EvalRuns:
+class _EvalRuns:
     """Begins and stops runs, each in a process of its own that gives way to the bot. What it keeps
     is gone with this process."""
 
@@ -136,7 +136,7 @@ class _Room:
     shown: Shown
 
     def __post_init__(self) -> None:
-        self._runs = EvalRuns(self.shown.home.path, self.shown.clock)
+        self._runs = _EvalRuns(self.shown.home.path, self.shown.clock)
 
     async def running(self) -> Facts:
         """The run of evals that goes on, or null."""

@@ -70,7 +70,7 @@ def _is_wanted(pack: str, only: bool, level: str, texts: tuple[str, str], line: 
     levels = _LEVELS[_LEVELS.index(level) :]
     if levels != _LEVELS and not any(f'"{each}"' in line.text for each in levels):
         return False  # without reading it: most lines are not
-    said = told(line)
+    said = _told(line)
     if levels != _LEVELS and said["level"] not in levels:
         return False
     return not pack or said["pack"] == pack or not (said["pack"] or only)
@@ -84,7 +84,7 @@ def _spot(written: str) -> Spot | None:
     raise NotShown("before and after have to be what an answer named.")
 
 
-def told(line: Line) -> Facts:
+def _told(line: Line) -> Facts:
     """Return what a line says, "" for what it does not. What is no JSON stays a `text`; of a cut
     one the beginning is read."""
     try:
@@ -120,7 +120,7 @@ def _text(value: object) -> str:
 
 def _facts(piece: Piece) -> Facts:
     return {
-        "lines": [told(line) for line in piece.lines],
+        "lines": [_told(line) for line in piece.lines],
         "before": str(piece.before or ""),
         "after": str(piece.after or ""),
         "more": not piece.is_all,

@@ -27,7 +27,7 @@ from aouo.store import watches
 from aouo.words.catalogue import text
 from aouo.words.schedules import actions, ended, line_of, moment_in_words, watch_fails, zone_name
 
-PAGE = 100
+_PAGE = 100
 _ASKED_CHARS = 100_000
 
 
@@ -66,7 +66,7 @@ class _Room:
     async def listed(self, pack: str, skip: int) -> Facts:
         """The schedules, 100 of them: what comes next first; the watches; the heartbeat."""
         async with self.shown.snapshot() as snapshot:
-            rows = await snapshot.ask(watches.listed_schedules(pack, skip, PAGE + 1))
+            rows = await snapshot.ask(watches.listed_schedules(pack, skip, _PAGE + 1))
             watched = await snapshot.ask(watches.watched(pack))
         heartbeat = "" if pack else (await self.shown.status()).get("heartbeat", "")
         packs = [one for one in self.shown.library().packs.values() if pack in ("", one.name)]
@@ -74,8 +74,8 @@ class _Room:
 
         def told() -> Facts:
             return {
-                "schedules": [_told(row, zones, redactor) for row in rows[:PAGE]],
-                "more": len(rows) > PAGE,
+                "schedules": [_told(row, zones, redactor) for row in rows[:_PAGE]],
+                "more": len(rows) > _PAGE,
                 "watches": _watches(packs, watched),
             }
 

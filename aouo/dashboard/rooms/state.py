@@ -21,13 +21,13 @@ from aouo.plumbing.control import Facts
 from aouo.plumbing.home import Home
 from aouo.plumbing.waiting import Look, changes, look_of
 
-LIMIT_S = 180.0
+_LIMIT_S = 180.0
 _SAID_MAX = 1_000_000
 """Bytes of an answer."""
 
 
-async def examine(
-    home: Home, environ: Mapping[str, str], *, fast: bool, limit_s: float = LIMIT_S
+async def _examine(
+    home: Home, environ: Mapping[str, str], *, fast: bool, limit_s: float = _LIMIT_S
 ) -> Facts:
     """Return what `aouo doctor --json` says; a cancellation ends it.
 
@@ -82,7 +82,7 @@ def doctor(shown: Shown) -> Sequence[Endpoint]:
         if alone.locked():
             raise Refused("The checks run already; wait for their end.")
         async with alone:
-            found = await examine(shown.home, shown.environ, fast=fast)
+            found = await _examine(shown.home, shown.environ, fast=fast)
             last = {**found, "fast": fast, "at": iso(shown.clock.now())}
             return last
 

@@ -43,7 +43,7 @@ _FIELDS = (
 )
 
 
-def exported(
+def _exported(
     snapshot: Callable[[], AbstractAsyncContextManager[Snapshot]],
     days: Range,
     kind: Format,
@@ -268,7 +268,7 @@ class _Room:
     ) -> Download:
         """The rows: one per day, pack, model, person and use."""
         _, days = self._wanted(asked)
-        return exported(self.shown.snapshot, days, format, self.shown.redactor().text)
+        return _exported(self.shown.snapshot, days, format, self.shown.redactor().text)
 
     def _wanted(self, asked: Facts) -> tuple[Facts, Range]:
         """Return the days that an address asks for, as facts and as a range. Raises: NotShown."""

@@ -17,11 +17,11 @@ from aiohttp import BodyPartReader, web
 from aouo.emulator.models.profile import Body, Profile, Sound, Wire
 
 BYTES_A_TOKEN = 4
-BARE = "bare"
+_BARE = "bare"
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 _LEFT_OUT = ('"data:', '"mimeType"', '"cache_control"')
 """A piece without these goes into the prompt unchanged, which saves time for most."""
-IMAGE_TOKENS = 765
+_IMAGE_TOKENS = 765
 """Roughly what services charge for a picture, whatever its bytes."""
 
 
@@ -90,7 +90,7 @@ def read(wire: Wire, body: Body, model: str = "") -> Asked:
         entries=entries,
         prompt=tuple(piece for piece, _ in pieces),
         marked=tuple(at for at, (_, marked) in enumerate(pieces) if marked),
-        prompt_tokens=chars // BYTES_A_TOKEN + images * IMAGE_TOKENS + 1,
+        prompt_tokens=chars // BYTES_A_TOKEN + images * _IMAGE_TOKENS + 1,
         max_tokens=_max_tokens(body),
     )
 
@@ -182,7 +182,7 @@ def _of_responses(body: Body) -> Iterator[Entry]:
                 yield Entry(item["role"], item, _text(content), images=_images(content))
             case "function_call":
                 # An item without an id of its own asks for no item of thoughts before it.
-                told = item | {"reasoning": thought if item.get("id") else BARE}
+                told = item | {"reasoning": thought if item.get("id") else _BARE}
                 call = AskedCall(str(item.get("call_id") or ""), str(item["name"]), told)
                 yield Entry("assistant", item, calls=(call,))
             case "reasoning":
@@ -220,7 +220,7 @@ _READERS = {"chat": _of_chat, "responses": _of_responses, "gemini": _of_gemini}
 
 
 MS_A_CHARACTER = 10
-RATE_HZ = 24_000
+_RATE_HZ = 24_000
 NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
 """The beginning of a voice note, enough to be recognised."""
 
@@ -285,12 +285,12 @@ def written_down(asked: Asked) -> Body:
 
 def tone(characters: int) -> bytes:
     """Return so much sound as WAV, with the header of a service that does not know its length."""
-    frames = RATE_HZ * MS_A_CHARACTER * characters // 1000
+    frames = _RATE_HZ * MS_A_CHARACTER * characters // 1000
     made = io.BytesIO()
     with wave.open(made, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
-        file.setframerate(RATE_HZ)
+        file.setframerate(_RATE_HZ)
         file.writeframes(array("h", [8000 if at // 50 % 2 else -8000 for at in range(frames)]))
     sound = bytearray(made.getvalue())
     sound[4:8] = sound[40:44] = b"\xff\xff\xff\xff"

@@ -24,7 +24,7 @@ def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial
     thinking = thinks(asked, model) or bool(says.thoughts)
     thoughts = says.thoughts or (_THOUGHTS if thinking else "")
     calls = tuple(
-        replace(call, id=call.id or call_id(profile, call, serial, at))
+        replace(call, id=call.id or _call_id(profile, call, serial, at))
         for at, call in enumerate(says.calls)
     )
     text, reason = says.text, says.reason
@@ -51,7 +51,7 @@ def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial
     )
 
 
-def call_id(profile: Profile, call: CallPart, serial: int, at: int) -> str:
+def _call_id(profile: Profile, call: CallPart, serial: int, at: int) -> str:
     """Return a call's id in the service's own form."""
     mark = hashlib.blake2b(f"{profile.name} {serial} {at}".encode(), digest_size=12)
     match profile.stream.call_ids:
@@ -91,7 +91,7 @@ def pieces(answer: Answer, asked: Asked, stream: Stream) -> list[bytes]:
         deltas[0] = {"role": "assistant"} | deltas[0]
     chunks: list[Body] = [{"choices": [_choice(delta, None)]} for delta in deltas]
     last: Body = {"choices": [_choice({}, _reason(answer, stream))]}
-    usage = usage_of(answer, stream)
+    usage = _usage_of(answer, stream)
     chunks.append(last)
     match stream.usage:
         case "with_finish":
@@ -113,15 +113,15 @@ def pieces(answer: Answer, asked: Asked, stream: Stream) -> list[bytes]:
 
 def whole(answer: Answer, _asked: Asked, stream: Stream) -> Body:
     """Return the answer to a request without a stream."""
-    message = message_of(answer, stream)
+    message = _message_of(answer, stream)
     reason = _reason(answer, stream)
     return _head(answer, "chat.completion") | {
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-        "usage": usage_of(answer, stream),
+        "usage": _usage_of(answer, stream),
     }
 
 
-def message_of(answer: Answer, stream: Stream) -> Body:
+def _message_of(answer: Answer, stream: Stream) -> Body:
     """Return the assistant's message, with all that a client may have to send back."""
     message: Body = {"role": "assistant", "content": answer.text or None}
     if answer.thoughts:
@@ -143,11 +143,11 @@ def message_of(answer: Answer, stream: Stream) -> Body:
 
 
 def issued(answer: Answer, stream: Stream) -> dict[str, Issued]:
-    message = message_of(answer, stream)
+    message = _message_of(answer, stream)
     return {call["id"]: (message, call) for call in message.get("tool_calls", ())}
 
 
-def usage_of(answer: Answer, stream: Stream) -> Body:
+def _usage_of(answer: Answer, stream: Stream) -> Body:
     usage: Body = {
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.said_tokens,

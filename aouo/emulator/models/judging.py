@@ -14,7 +14,7 @@ from aouo.emulator.models.memory import Facts, Memory, wrong_order
 from aouo.emulator.models.profile import SOUNDS, Back, Limit, Model, Profile, Rule, Trouble, matches
 
 
-def broken(rule: Rule, asked: Asked, model: Model, memory: Memory) -> Facts | None:
+def _broken(rule: Rule, asked: Asked, model: Model, memory: Memory) -> Facts | None:
     """Return the facts that a refusal by this rule quotes, None = the request keeps the rule."""
     named = asked.wire in rule.wires or (not rule.wires and asked.wire not in SOUNDS)
     if not named or not matches(asked.model, rule.models):
@@ -188,7 +188,7 @@ def judge(
     if model.wires and asked.wire not in model.wires:
         return refused(profile, "wrong_wire", asked, "the model is not on this address")
     for rule in profile.rules:
-        facts = broken(rule, asked, model, memory)
+        facts = _broken(rule, asked, model, memory)
         if facts is not None:
             return refused(profile, rule.answer, asked, rule.about, facts)
     for limit in profile.plans.get(plan, ()):

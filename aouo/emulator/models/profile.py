@@ -22,7 +22,7 @@ from aouo.facts.errors import SetupError
 Wire: TypeAlias = Literal["chat", "responses", "gemini"]
 Sound: TypeAlias = Literal["speech", "transcription"]
 """What a service does with sound: it speaks a text, or transcribes a file."""
-Certainty: TypeAlias = Literal["reproduced", "sourced", "memory"]
+_Certainty: TypeAlias = Literal["reproduced", "sourced", "memory"]
 Body: TypeAlias = dict[str, Any]
 Order: TypeAlias = Literal[
     "broken_arguments",
@@ -55,7 +55,7 @@ class Trouble:
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     inside: bool = False
-    certainty: Certainty = "sourced"
+    certainty: _Certainty = "sourced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Rule:
     about: str
     answer: str
     source: str
-    certainty: Certainty = "sourced"
+    certainty: _Certainty = "sourced"
     finding: int = 0
     wires: tuple[Wire | Sound, ...] = ()
     models: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class Model:
     shutdown: date | None = None
     dead: str = ""
     listed: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    certainty: Certainty = "sourced"
+    certainty: _Certainty = "sourced"
 
     @property
     def in_force(self) -> int:
@@ -176,7 +176,7 @@ class Caching:
     least_tokens: int = 1_024
     wants: str = ""
     marked_models: tuple[str, ...] = ()
-    certainty: Certainty = "sourced"
+    certainty: _Certainty = "sourced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Page:
     body: Any = None
     each: Mapping[str, Any] = field(default_factory=dict[str, Any])
     method: Literal["GET", "POST"] = "GET"
-    certainty: Certainty = "sourced"
+    certainty: _Certainty = "sourced"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from aouo.emulator.models.telling import Fails, Meets, Raw, Says, Script, Told
 from aouo.emulator.webhook import only_ours
 
 
-def page_for(request: web.Request, data: bytes, profile: Profile) -> web.Response | None:
+def _page_for(request: web.Request, data: bytes, profile: Profile) -> web.Response | None:
     """Return the page at a request's path, None = there is none; `data` is the request's body.
 
     Raises: as `json.loads`, or `AttributeError`, if a POST's body is no JSON object.
@@ -179,7 +179,7 @@ class ModelService(Told):
         data = await request.read()
         try:
             if found is None:
-                page = page_for(request, data, profile)
+                page = _page_for(request, data, profile)
                 return page or web.Response(status=404, text="404 page not found")
             wire, model = found
             body: Body = json.loads(data)

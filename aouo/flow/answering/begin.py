@@ -32,7 +32,7 @@ from aouo.store.sessions import Resolved
 from aouo.words import sentences
 from aouo.words.catalogue import say
 
-MESSAGES_MAX = 40
+_MESSAGES_MAX = 40
 
 
 class OtrMemory:
@@ -51,7 +51,7 @@ class OtrMemory:
         if facts.off_record:
             kept = self._said.setdefault(facts.session_id, [])
             kept += (UserSaid(said), AssistantSaid(answer))
-            del kept[:-MESSAGES_MAX]
+            del kept[:-_MESSAGES_MAX]
 
 
 _MISSED = "a file could not be taken in"
@@ -121,7 +121,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class _Begun:
     """A turn that has begun.
 
     `resumed` is the line that tells of a restart, `live` the messages a former process was
@@ -142,7 +142,7 @@ class Begun:
 
 async def begin(
     database: Database, job: Job, wanted: RunTurn, now: str, *, onboards: bool = False
-) -> Begun:
+) -> _Begun:
     """Begin the job's turn, or take up the one that a former process left open.
 
     `onboards`: the pack's first conversation with somebody may be had now.
@@ -154,19 +154,19 @@ async def begin(
         TooLate: a button of its message was tapped before.
     """
 
-    def write(tx: Tx) -> Begun:
+    def write(tx: Tx) -> _Begun:
         jobs.check_claim(tx, job, unless_stopped=True)
         return _taken_up(tx, job, now) or _begun(tx, job, wanted, now, onboards=onboards)
 
     return await database.transact(write, brief=True)
 
 
-def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
+def _taken_up(tx: Tx, job: Job, now: str) -> _Begun | None:
     turn = turns.reopen(tx, job.id)
     if turn is None:
         return None
     if job.isolated:
-        return Begun(facts_of(tx, job, turn, turn.session_id))
+        return _Begun(facts_of(tx, job, turn, turn.session_id))
     said = say("turns.resumed")
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
@@ -174,7 +174,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     live, newest = deliveries.live_of(tx, turn.id), deliveries.newest_said(tx, turn.id)
     facts = facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id))
     first = turn.skill == skill_of(turn.pack) and routes.is_onboarding(tx, turn.pack, facts.tenant)
-    return Begun(
+    return _Begun(
         replace(facts, onboarding=first),
         resumed=row if row.state == "queued" else None,
         live=tuple(row for row in live if row.id > newest),
@@ -214,7 +214,7 @@ def _settled(tx: Tx, job: Job, wanted: RunTurn, now: str) -> tuple[Resolved, str
     return session, route.active_skill or sessions.active_skill(tx, session.id)
 
 
-def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Begun:
+def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _Begun:
     if job.isolated:
         return _begun_isolated(tx, job, wanted, now)
     inbound = job.inbound
@@ -242,7 +242,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
     )
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
     facts = replace(facts_of(tx, job, turn, session.key), onboarding=first)
-    return Begun(facts, session.stale_key, chosen=tapped, carried=carried)
+    return _Begun(facts, session.stale_key, chosen=tapped, carried=carried)
 
 
 def _carried_on(tx: Tx, job: Job, turn_id: str) -> Carried | None:
@@ -255,7 +255,7 @@ def _carried_on(tx: Tx, job: Job, turn_id: str) -> Carried | None:
     return carried
 
 
-def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
+def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
     """Begin a turn in a session of its own; nothing of the conversation changes."""
     origin = job.inbound.origin
     kind = cast("SessionKind", origin) if origin in TRIGGERS else "isolated"
@@ -263,7 +263,7 @@ def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     wished = asked.session if isinstance(asked, Triggered) else ""
     session_id = sessions.create_isolated(tx, kind, job.inbound.address, now, wanted=wished)
     turn = turns.open_turn(tx, job.id, session_id, wanted.pack, wanted.skill, wanted.said, now)
-    return Begun(facts_of(tx, job, turn, session_id))
+    return _Begun(facts_of(tx, job, turn, session_id))
 
 
 def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:

@@ -38,7 +38,7 @@ from aouo.words import conversations as words
 from aouo.words.catalogue import say
 from aouo.words.conversations import renewed
 
-FEWEST_MESSAGES = 4
+_FEWEST_MESSAGES = 4
 """Two exchanges: less than that is no shorter as a summary."""
 
 
@@ -73,7 +73,7 @@ class Compacting:
         if job.off_record:
             await self.replies.answer(job, say("summaries.off-record"))
             return
-        plan = await self.database.read(lambda tx: plan_of(tx, job))
+        plan = await self.database.read(lambda tx: _plan_of(tx, job))
         if plan is None:
             await self.replies.command(job, nothing_to_compact)
             return
@@ -162,7 +162,7 @@ async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: st
     return await compactor.draft(ctx, reach, entries, budget, scale, focus=focus)
 
 
-def plan_of(tx: Tx, job: Job) -> Plan | None:
+def _plan_of(tx: Tx, job: Job) -> Plan | None:
     """None = there is nothing to summarise; a summary that stands already is not enough."""
     address = job.inbound.address
     route = routes.find(tx, address)
@@ -172,7 +172,7 @@ def plan_of(tx: Tx, job: Job) -> Plan | None:
         return None
     reach = sessions.reach_of_summary(tx, route.session_id)
     entries = sessions.covered_by_summary(tx, reach, ENTRIES_MAX)
-    if len(entries) < FEWEST_MESSAGES:
+    if len(entries) < _FEWEST_MESSAGES:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
@@ -180,7 +180,7 @@ def plan_of(tx: Tx, job: Job) -> Plan | None:
     return facts, reach, tuple(entries)
 
 
-LEAST_TURNS = 20
+_LEAST_TURNS = 20
 """What goes along word for word takes so small a share of the fresh session, each turn anew."""
 
 
@@ -252,7 +252,7 @@ class Renewing:
             return None
         if generation.compactor.rests(session_id):
             return None
-        return await self.database.read(lambda tx: plan_of(tx, job))
+        return await self.database.read(lambda tx: _plan_of(tx, job))
 
     async def _drafted(self, turn: Turn, plan: Plan) -> Draft | StopReason | None:
         """None = there is no summary."""
@@ -262,7 +262,7 @@ class Renewing:
         scale = compactor.estimator.scale(ctx.model.provider, ctx.model.model)
         keep = min(
             scale.entries([entry.message for entry in entries]) * KEPT_SHARE,
-            limits.session_tokens_max / LEAST_TURNS,
+            limits.session_tokens_max / _LEAST_TURNS,
         )
         older, _ = cut(entries, int(keep), scale)
         budget = budget_tokens(limits.context_window or ctx.model.context_window, 0)

@@ -56,7 +56,7 @@ async def _index(database: Database, session_ids: set[str]) -> None:
             pass
 
 
-TITLES_QUIET_S = 20.0
+_TITLES_QUIET_S = 20.0
 """Between a turn's end and the chore: the person's next message comes first."""
 _MESSAGES, _MESSAGE_CHARS = 8, 300
 
@@ -77,7 +77,7 @@ class Titles:
     async def run(self) -> None:
         """For ever: what a former process left, then after each turn what it left."""
         while True:
-            await self.clock.sleep(TITLES_QUIET_S)
+            await self.clock.sleep(_TITLES_QUIET_S)
             events, leave = self.bus.subscribe(TurnSettled)
             try:
                 if not self.generations.now.model.brief:

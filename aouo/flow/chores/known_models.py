@@ -15,7 +15,7 @@ from aouo.providers.known.concerns import Concern, concerns, key_of
 from aouo.providers.known.knowing import Inquiry, KnownModel, learn
 from aouo.words import sentences
 
-AGAIN_S = 86_400.0
+_AGAIN_S = 86_400.0
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +71,7 @@ class KnownModels:
         await model.answered.wait()
         while True:
             await self._tell(model, key, await learn(model))
-            await self.clock.sleep(AGAIN_S)
+            await self.clock.sleep(_AGAIN_S)
 
     async def _tell(self, model: KnownModel, key: str, said: Inquiry) -> None:
         today = self.clock.now().date()

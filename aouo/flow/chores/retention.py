@@ -41,7 +41,7 @@ from aouo.store.database import PRUNED_AT_ONCE, Database, Tx
 from aouo.store.forgetting import Forgotten
 from aouo.words.catalogue import say
 
-PATIENCE_S = 10.0
+_PATIENCE_S = 10.0
 """How long what is stopped may take to end by itself."""
 _FILES = "Removing files that were sent off the record"
 _WHY = StopReason.TAKEN_OFF.value
@@ -131,7 +131,7 @@ async def end_what_is_theirs(
     if at_work:
         async with taking("Stopping what is at work for people taken off the list"):
             with suppress(TimeoutError):  # their claims are void then
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(_PATIENCE_S):
                     await running.end(at_work, StopReason.TAKEN_OFF)
             await end(())
     async with taking("Holding back what was to be sent to people taken off the list"):

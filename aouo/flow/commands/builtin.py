@@ -103,7 +103,7 @@ def _find(tx: Tx, call: CommandCall, summary_id: int) -> Summary | None:
     return found if key == here or key.startswith(f"{here}:pack:") else None
 
 
-SESSIONS_SHOWN = 8
+_SESSIONS_SHOWN = 8
 
 
 def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
@@ -157,7 +157,7 @@ def start(tx: Tx, call: CommandCall, library: Library) -> Result:
     return Result(words.picker(packs, about=about, hello=True))
 
 
-def own_id(tx: Tx, call: CommandCall, library: Library) -> Result:
+def _own_id(tx: Tx, call: CommandCall, library: Library) -> Result:
     del tx, library
     return Result(words.own_id(call.inbound.person.id))
 
@@ -236,11 +236,11 @@ def otr(tx: Tx, call: CommandCall, library: Library) -> Result:
 
 async def list_sessions(snapshot: Snapshot, call: CommandCall, route: Route | None) -> Result:
     key = call.inbound.address.session_key(route.active_pack if route else "")
-    found = await snapshot.ask(sessions.recent(key, SESSIONS_SHOWN))
+    found = await snapshot.ask(sessions.recent(key, _SESSIONS_SHOWN))
     return Result(words.sessions(found, route.session_id if route else ""))
 
 
-def open_session(tx: Tx, call: CommandCall, library: Library) -> Result:
+def _open_session(tx: Tx, call: CommandCall, library: Library) -> Result:
     """`/sessions <end of an id>`: go back to one of this conversation's sessions with its pack.
     `/sessions summary <id>` shows a summary, and `unsummary` undoes it."""
     del library
@@ -315,9 +315,9 @@ HANDLERS: Mapping[str, Handler] = {
     "pack": use,
     "use": use,
     "new": new,
-    "sessions": open_session,
+    "sessions": _open_session,
     "otr": otr,
     "whereami": whereami,
-    "id": own_id,
+    "id": _own_id,
 }
 """The handlers that need nothing but the library."""

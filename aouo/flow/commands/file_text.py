@@ -16,7 +16,7 @@ from aouo.packs.format.problems import Problem, did_you_mean
 from aouo.packs.format.skills import FrontMatter, front_matter, split
 from aouo.packs.library import Library
 
-FileType: TypeAlias = Literal["agent", "pipeline", "local"]
+_FileType: TypeAlias = Literal["agent", "pipeline", "local"]
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 _DESCRIPTION_CHARS = 256
 _KEYS = ("command", "description", "type", "session", "handler", "passthrough")
@@ -35,7 +35,7 @@ class CommandFile:
     file: str
     name: str
     line: str
-    type: FileType = "agent"
+    type: _FileType = "agent"
     handler: str = ""
     passthrough: bool = False
     isolated: bool = False
@@ -72,9 +72,9 @@ def _first_line(body: str) -> str:
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
-def _type(front: FrontMatter) -> FileType:
+def _type(front: FrontMatter) -> _FileType:
     said = front.text("type") or "agent"
-    for kind in get_args(FileType):
+    for kind in get_args(_FileType):
         if said == kind:
             return kind
     front.add("type", f"must be agent, pipeline or local, and is {said!r}")
@@ -113,14 +113,14 @@ def _check_handler(front: FrontMatter, handler: str) -> None:
         front.add("handler", "must be a file below the folder commands/")
 
 
-MAX_COMMANDS = 100
-MAX_DESCRIPTION_CHARS = 256
-MAX_BODY_BYTES = 7_800
+_MAX_COMMANDS = 100
+_MAX_DESCRIPTION_CHARS = 256
+_MAX_BODY_BYTES = 7_800
 _SHORTEST_CHARS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Menu:
+class _Menu:
     """The menu's (name, description) in order; `taken` are skills' names that another command has,
     `left_out` names for which there was no room."""
 
@@ -129,7 +129,7 @@ class Menu:
     left_out: tuple[str, ...] = ()
 
 
-def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> Menu:
+def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> _Menu:
     """Make the menu of our and the skills' commands: name → description.
 
     If it is too long, all descriptions are cut to the same length.
@@ -138,16 +138,16 @@ def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> Menu:
     taken = tuple(name for name in skills if name in names)
     wanted = [*ours, *((name, text) for name, text in skills.items() if name not in names)]
     lines = [(name, " ".join(text.split()) or name) for name, text in wanted]
-    kept = lines[:MAX_COMMANDS]
-    while _body_bytes(_cut(kept, _SHORTEST_CHARS)) > MAX_BODY_BYTES:
+    kept = lines[:_MAX_COMMANDS]
+    while _body_bytes(_cut(kept, _SHORTEST_CHARS)) > _MAX_BODY_BYTES:
         kept.pop()
     left_out = tuple(name for name, _ in lines[len(kept) :])
-    return Menu(tuple(_cut(kept, _longest(kept))), taken, left_out)
+    return _Menu(tuple(_cut(kept, _longest(kept))), taken, left_out)
 
 
 def menu_of(
     library: Library, added: Mapping[str, str], *, platform: str = "tg", pack: str = ""
-) -> Menu:
+) -> _Menu:
     """The menu of a platform with what the owner `added` (name → description, "" = not listed) and
     the skills of a pack, "" = of all that are installed; in English, since it is the same for
     everybody."""
@@ -171,10 +171,10 @@ def _about(library: Library, qualified: str) -> str:
 
 def _longest(kept: Sequence[tuple[str, str]]) -> int:
     """The most characters that every description may have."""
-    low, high = _SHORTEST_CHARS, MAX_DESCRIPTION_CHARS
+    low, high = _SHORTEST_CHARS, _MAX_DESCRIPTION_CHARS
     while low < high:
         middle = (low + high + 1) // 2
-        fits = _body_bytes(_cut(kept, middle)) <= MAX_BODY_BYTES
+        fits = _body_bytes(_cut(kept, middle)) <= _MAX_BODY_BYTES
         low, high = (middle, high) if fits else (low, middle - 1)
     return low
 

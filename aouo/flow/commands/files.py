@@ -24,7 +24,7 @@ from aouo.plumbing.logs import log
 from aouo.words.catalogue import say, text
 from aouo.words.conversations import output, unusable
 
-LIMITS = RunLimits(time_s=60.0, output_bytes=200_000)
+_LIMITS = RunLimits(time_s=60.0, output_bytes=200_000)
 _SHELL = Path("/bin/sh")
 _BOTH = 'exec "$0" "$@" 2>&1'
 """Lets a script write what it says and what it complains of in one order."""
@@ -44,7 +44,7 @@ class Scripts:
 
     async def run(self, command: CommandFile, call: CommandCall) -> Result:
         """Run a command's script with the words after it, and answer with all that it says."""
-        if why := missing(self.folder, command):
+        if why := _missing(self.folder, command):
             return self._unusable(command, call, why)
         try:
             ran = await self.sandbox().run(self._order(command, call))
@@ -64,14 +64,14 @@ class Scripts:
             readable=(folder,),
             programs=(script, folder, *bubblewrap.system(), *bubblewrap.python_folders()),
             env=(("SESSION_ID", call.session_id), ("WORKSPACE", str(folder))),
-            limits=LIMITS,
+            limits=_LIMITS,
         )
 
     def _unusable(self, command: CommandFile, call: CommandCall, why: str) -> Result:
         return Result(unusable(command.name, why if self.is_owner(call.inbound) else ""))
 
 
-def missing(folder: Path, command: CommandFile) -> str:
+def _missing(folder: Path, command: CommandFile) -> str:
     """What keeps a command's script in `folder` from being started, "" = nothing."""
     script = (folder / command.handler).resolve()
     where = f"commands/{command.file}: handler: commands/{command.handler}"
@@ -93,15 +93,15 @@ def _said(name: str, ran: Ran) -> Rendered:
             why = text("commands.ended-with-status", status=ran.status)
             said = said or ran.stderr.strip()
         case "output":
-            why = text("commands.said-too-much", bytes=LIMITS.output_bytes)
+            why = text("commands.said-too-much", bytes=_LIMITS.output_bytes)
         case "scratch" | "room":
-            why = text("commands.wrote-too-much", bytes=LIMITS.scratch_bytes)
+            why = text("commands.wrote-too-much", bytes=_LIMITS.scratch_bytes)
     return output(name, f"{said}\n\n{why}".strip())
 
 
-MAX_BYTES = 64 * 1024
+_MAX_BYTES = 64 * 1024
 """Of one file: it is said to a model whole."""
-MAX_FILES = 200
+_MAX_FILES = 200
 _WORDS = "# What was written after the command"
 
 
@@ -125,7 +125,7 @@ def problems_of(folder: Path, files: Iterable[CommandFile]) -> Iterator[str]:
     """What is wrong with the files, and with the scripts that they name, as lines."""
     for command in files:
         yield from (f"commands/{problem}" for problem in command.problems)
-        if command.type == "local" and not command.problems and (why := missing(folder, command)):
+        if command.type == "local" and not command.problems and (why := _missing(folder, command)):
             yield why
 
 
@@ -135,12 +135,12 @@ def _listed(folder: Path) -> list[str]:
             names = sorted(entry.name for entry in entries if entry.name.endswith(".md"))
     except OSError:
         return []
-    return [name for name in names if not name.startswith(".")][:MAX_FILES]
+    return [name for name in names if not name.startswith(".")][:_MAX_FILES]
 
 
 def _read(folder: Path, file: str) -> CommandFile:
     try:
-        return read(file, read_inside(folder, file, max_bytes=MAX_BYTES))
+        return read(file, read_inside(folder, file, max_bytes=_MAX_BYTES))
     except (NotInside, FileNotFoundError) as error:
         return replace(read(file, "-"), problems=(Problem(file, 0, "", str(error)),))
 
@@ -239,7 +239,7 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 COMMANDS_GROUP = "aouo.commands"
-POST_ACTIONS_GROUP = "aouo.post_actions"
+_POST_ACTIONS_GROUP = "aouo.post_actions"
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 
 
@@ -273,7 +273,7 @@ def post_actions_of_packages(built_in: Mapping[str, Doing]) -> Mapping[str, Doin
         SetupError: one does not load, cannot be called, or its name is taken.
     """
     found: dict[str, Doing] = dict(built_in)
-    for entry in resources.found_entry_points(POST_ACTIONS_GROUP):
+    for entry in resources.found_entry_points(_POST_ACTIONS_GROUP):
         what = "post-action"
         if entry.name in found:
             raise resources.entry_point_failed(entry, what, "has a name that is taken")

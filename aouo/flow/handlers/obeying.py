@@ -27,7 +27,7 @@ from aouo.store.database import Database, Tx
 from aouo.words import conversations
 from aouo.words.catalogue import say
 
-TOLD_AFTER_S = 0.7
+_TOLD_AFTER_S = 0.7
 """What has begun by then needs no words; people are told within a second."""
 
 
@@ -44,7 +44,7 @@ class WaitingNotice:
 
     def look(self, lane: Lane) -> None:
         """Something was filed there that may have to wait."""
-        self._lanes.put_nowait((lane, self.clock.monotonic_s() + TOLD_AFTER_S))
+        self._lanes.put_nowait((lane, self.clock.monotonic_s() + _TOLD_AFTER_S))
 
     async def run(self) -> None:
         """Look and tell, for ever."""
@@ -84,7 +84,7 @@ def _command_in(content: Content) -> str:
             return ""
 
 
-Obeys: TypeAlias = Callable[[Job, ObeyCommand], Awaitable[None]]
+_Obeys: TypeAlias = Callable[[Job, ObeyCommand], Awaitable[None]]
 """Carries out a command with calls of its own, and settles its job itself."""
 
 
@@ -103,7 +103,7 @@ class Obeying:
     replies: Replies
     running: Running
     commands: Commands
-    calling: Mapping[str, Obeys]
+    calling: Mapping[str, _Obeys]
     limit_s: Callable[[], float]
 
     def __post_init__(self) -> None:

@@ -43,7 +43,7 @@ def table(union: object, *rows: Handlers) -> Handlers:
     return handlers
 
 
-Taps: TypeAlias = Mapping[str, Callable[[Job, Tap], Awaitable[None]]]
+_Taps: TypeAlias = Mapping[str, Callable[[Job, Tap], Awaitable[None]]]
 """By the name of a row of `facts.taps`, what obeys the tap and settles its job."""
 
 
@@ -56,9 +56,9 @@ def taps_of(
     editing: Editing,
     installing: Installing,
     menus: Menus,
-) -> Taps:
+) -> _Taps:
     """The table of taps; those that wait in a lane were answered when they came in."""
-    taps: Taps = {
+    taps: _Taps = {
         "choice": answer_gate,
         "approval": answer_gate,
         "budget_raise": budget_refusals.tap,

@@ -102,10 +102,10 @@ class TopicEvents:
 
 
 T = TypeVar("T")
-TRIES = 3
+_TRIES = 3
 _BACKOFF = partial(pause_s, first_s=1, factor=2, most_s=2)
-WAIT_AT_MOST_S = 60.0
-COMES_BACK_S = 5.0
+_WAIT_AT_MOST_S = 60.0
+_COMES_BACK_S = 5.0
 """How long the service message of a topic may take whose creation nobody answered for."""
 
 
@@ -254,7 +254,7 @@ class SettingUp:
 
     async def _comes_back(self, chat: ConversationAddress, pack: str) -> bool:
         """Wait for the service message of a topic that may have been created; it binds it."""
-        until_s = self.clock.monotonic_s() + COMES_BACK_S
+        until_s = self.clock.monotonic_s() + _COMES_BACK_S
         while self.clock.monotonic_s() < until_s:
             if await self.database.read(lambda tx: routes.topics_of_pack(tx, chat, pack)):
                 return True
@@ -297,12 +297,12 @@ class SettingUp:
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
         """Wait out flood control and passing failures, a few times."""
-        for tried in range(1, TRIES):
+        for tried in range(1, _TRIES):
             try:
                 return await call()
             except FloodControl as error:
                 wait_s = error.retry_after_s
-                if wait_s > WAIT_AT_MOST_S:
+                if wait_s > _WAIT_AT_MOST_S:
                     raise
             except NotSent:
                 wait_s = _BACKOFF(tried)

@@ -94,9 +94,9 @@ def _loader(head: bytes) -> list[Path]:
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SCRATCH = ("/tmp", "/dev/shm")
 """The folders that are writable for everybody outside a sandbox; inside they are scratch."""
-NOBODY = "65534"
+_NOBODY = "65534"
 _CHILD = re.compile(rb'"child-pid": ([0-9]+)')
-ETC = (
+_ETC = (
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
     *("/etc/ssl/certs", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
     *("/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/fonts"),
@@ -153,7 +153,7 @@ def system() -> Iterator[Path]:
             yield Path(text)
 
 
-def bound(order: Order) -> tuple[Path, ...]:
+def _bound(order: Order) -> tuple[Path, ...]:
     """Return the mounted paths besides the system's: those for reading, then those for writing."""
     return (*python_folders(), INSIDE.parent.resolve(), *order.readable, *order.writable)
 
@@ -174,13 +174,13 @@ def command(level: Bubblewrap, order: Order, scratch: Path, told: int) -> list[s
         "--info-fd",
         str(told),
     ]
-    words += ["--uid", NOBODY, "--gid", NOBODY, "--hostname", "sandbox"]
+    words += ["--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "sandbox"]
     for folder in system():
         if folder.is_symlink():
             words += ["--symlink", str(folder.readlink()), str(folder)]
         else:
             words += _bind("--ro-bind", folder)
-    for text in ETC:
+    for text in _ETC:
         words += ["--ro-bind-try", text, text]
     words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
     if level.mounts:
@@ -188,7 +188,7 @@ def command(level: Bubblewrap, order: Order, scratch: Path, told: int) -> list[s
     else:
         words += ["--remount-ro", "/proc"]
         words += [word for text in SCRATCH for word in ("--bind", str(scratch), text)]
-    for path in bound(order):
+    for path in _bound(order):
         words += _bind("--bind" if path in order.writable else "--ro-bind", path)
     return [*words, "--remount-ro", "/", "--chdir", str(order.folder), "--"]
 
@@ -239,7 +239,7 @@ def told(
 
 def _mounts(order: Order, folders: list[str]) -> dict[str, Any]:
     """Return the arguments of `walls.mount`; later paths lie in or beside earlier ones."""
-    kept = (path for path in bound(order) if any(map(path.is_relative_to, folders)))
+    kept = (path for path in _bound(order) if any(map(path.is_relative_to, folders)))
     return {
         "folders": folders,
         "kept": list(map(str, kept)),
@@ -253,7 +253,7 @@ def _rules(order: Order, own: list[Path], scratch: list[Path], version: int) -> 
     programs = startable([*((named,) if named else ()), *order.programs])
     readable = [
         *system(),
-        *map(Path, ETC),
+        *map(Path, _ETC),
         *python_folders(),
         *order.readable,
         *own,

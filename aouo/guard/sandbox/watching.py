@@ -17,7 +17,7 @@ from aouo.plumbing import children
 from aouo.plumbing.trees import TooMuch, walk
 
 Kill: TypeAlias = Callable[[asyncio.subprocess.Process], None]
-STDERR_BYTES = 4_000
+_STDERR_BYTES = 4_000
 _CHUNK_BYTES = 65_536
 _GRACE_S = 2.0
 _LOOK_EVERY_S = 0.05
@@ -82,7 +82,7 @@ class Watch:
         assert stderr is not None
         while piece := await stderr.read(_CHUNK_BYTES):
             self._err.extend(piece)
-            del self._err[:-STDERR_BYTES]
+            del self._err[:-_STDERR_BYTES]
 
     async def _look(self) -> None:
         while True:

@@ -29,7 +29,7 @@ from aouo.packs.data.rows import (
 from aouo.packs.data.schema_guard import quoted
 
 How: TypeAlias = Literal["contains", "equals"]
-PATIENCE_S = 2.0
+_PATIENCE_S = 2.0
 """Processor time of one look."""
 COUNTED_MAX = 1_000_000
 """Rows are counted this far."""
@@ -222,7 +222,7 @@ def browsing(file: Path) -> Generator[Browsing]:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROW_BYTES)
             connection.text_factory = _text
             connection.set_progress_handler(
-                lambda: time.thread_time() - begun_s > PATIENCE_S, _STEPS
+                lambda: time.thread_time() - begun_s > _PATIENCE_S, _STEPS
             )
             connection.execute("BEGIN")
             yield Browsing(connection)

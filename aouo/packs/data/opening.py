@@ -75,7 +75,7 @@ class _Answering(sqlite3.Connection):
         self.close()
 
 
-def open_to_answer() -> sqlite3.Connection:
+def _open_to_answer() -> sqlite3.Connection:
     """Open an empty database for single calls of functions, by any thread."""
     return _connect(":memory:", kind=_Answering)
 
@@ -122,7 +122,7 @@ def bound(connection: sqlite3.Connection, look: _Look) -> None:
 
     `look` is told before each call why it is too much, or "", and raises to end the statement.
     """
-    inner = open_to_answer()
+    inner = _open_to_answer()
     for name, count in _PRODUCTS:
         function = _limited(inner, name, count, look)
         connection.create_function(name, count, function, deterministic=True)

@@ -34,7 +34,7 @@ _Tables = Mapping[str, Made]
 """By their names in small letters."""
 
 
-def differences(there: _Tables, wanted: _Tables) -> dict[str, list[str]]:
+def _differences(there: _Tables, wanted: _Tables) -> dict[str, list[str]]:
     """Say of each table that adding columns cannot bring to the wanted one how it differs."""
     found = {name: list(_of_table(name, old, wanted.get(name))) for name, old in there.items()}
     return {name: said for name, said in found.items() if said}
@@ -216,7 +216,7 @@ class _Change:
         if made(self.connection):
             self._migrate(waiting)
             there = made(self.connection)
-            found = differences(_tables(there), _tables(self.wanted.made))
+            found = _differences(_tables(there), _tables(self.wanted.made))
             if found:
                 said = [each for of_table in found.values() for each in of_table]
                 raise self._refusal("; ".join(said[:_SHOWN]), found, there)

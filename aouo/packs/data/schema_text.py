@@ -61,7 +61,7 @@ _HINTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class _Statement:
     """One statement, the line where it begins, and its first words in capitals.
 
     `head` is one word, or `CREATE TABLE` and its like.
@@ -92,13 +92,13 @@ class Statement:
         raise SchemaRefused(f"{self.head} does not belong into {where}: {hint}", self.line)
 
 
-def split(sql: str) -> tuple[Statement, ...]:
+def split(sql: str) -> tuple[_Statement, ...]:
     """Cut a schema into its statements.
 
     Raises:
         SchemaRefused: more of them than any pack needs.
     """
-    statements: list[Statement] = []
+    statements: list[_Statement] = []
     begin = 0
     for match in _SPLIT.finditer(sql):
         if match.group("end") is None:
@@ -114,12 +114,12 @@ def split(sql: str) -> tuple[Statement, ...]:
     return tuple(statements)
 
 
-def _statement(sql: str, begin: int, end: int) -> Iterator[Statement]:
+def _statement(sql: str, begin: int, end: int) -> Iterator[_Statement]:
     """The statement between two places, unless there is nothing but blanks and comments."""
     for match in _TOKEN.finditer(sql, begin, end):
         if match.lastgroup != "blank" and match.group() != ";":
             text = sql[match.start() : end].strip()
-            yield Statement(text, sql.count("\n", 0, match.start()) + 1, _head(text))
+            yield _Statement(text, sql.count("\n", 0, match.start()) + 1, _head(text))
             return
 
 
@@ -192,7 +192,7 @@ _HEAD_WORDS = 8  # CREATE UNIQUE INDEX IF NOT EXISTS main.name
 class Trial:
     """What a schema makes, what is wrong with it, and with the columns that a manifest adds."""
 
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[_Statement, ...] = ()
     made: tuple[Made, ...] = ()
     refused: list[SchemaRefused] = field(default_factory=list[SchemaRefused])
     not_added: dict[str, str] = field(default_factory=dict[str, str])
@@ -246,7 +246,7 @@ def selected(sql: str, extends: Extends, query: str) -> tuple[str, ...] | None:
             raise SchemaRefused(said) from error
 
 
-def run(connection: sqlite3.Connection, guard: Guard, statement: Statement) -> None:
+def run(connection: sqlite3.Connection, guard: Guard, statement: _Statement) -> None:
     """Run one statement of a schema.
 
     Raises:
@@ -318,7 +318,7 @@ def _tried(sql: str, extends: Extends) -> Generator[tuple[Trial, sqlite3.Connect
 
 
 def _unusable(
-    connection: sqlite3.Connection, guard: Guard, statements: Sequence[Statement]
+    connection: sqlite3.Connection, guard: Guard, statements: Sequence[_Statement]
 ) -> Iterator[SchemaRefused]:
     """Compile each view and trigger of a throw-away database, the triggers one at a time."""
     there = connection.execute(
@@ -347,7 +347,7 @@ def _unusable(
                 connection.execute(f"DROP TRIGGER {quoted(name)}")
 
 
-def _line(statements: Sequence[Statement], kind: str, name: str) -> int:
+def _line(statements: Sequence[_Statement], kind: str, name: str) -> int:
     head, named = f"CREATE {kind.upper()}", {name.lower(), f"main.{name.lower()}"}
     for each in statements:
         if each.head == head and named & set(islice(words(each.sql), _HEAD_WORDS)):

@@ -20,7 +20,7 @@ from aouo.packs.format.manifest_text import without
 from aouo.packs.format.problems import Problem, did_you_mean
 from aouo.packs.format.texts import FieldPath, TextRefused, YamlMapping, field_name, read_mapping
 
-FOLDER = "evals"
+_FOLDER = "evals"
 _MAX_FILES = 100
 _MEMORY_FILES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 _ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"  # it is printed where a terminal would obey it
@@ -41,7 +41,7 @@ Row: TypeAlias = Mapping[str, str | int | float | bool | None]
 
 
 @strict_keys
-class ScriptedCall:
+class _ScriptedCall:
     """One tool call that the scripted model makes."""
 
     call: str
@@ -58,15 +58,15 @@ class Reply:
     say: str | None = None
     call: str = ""
     arguments: _Arguments = field(default_factory=dict[str, Any])
-    calls: tuple[ScriptedCall, ...] = ()
+    calls: tuple[_ScriptedCall, ...] = ()
 
     @property
     def words(self) -> str:
         return self.say or ""
 
     @property
-    def made(self) -> tuple[ScriptedCall, ...]:
-        return (ScriptedCall(self.call, self.arguments),) if self.call else self.calls
+    def made(self) -> tuple[_ScriptedCall, ...]:
+        return (_ScriptedCall(self.call, self.arguments),) if self.call else self.calls
 
 
 @strict_keys
@@ -132,11 +132,11 @@ def load(folder: Path) -> tuple[tuple[Eval, ...], tuple[Problem, ...]]:
     """Read all evals of the pack in `folder`, in the order of their files; never raises."""
     evals: list[Eval] = []
     problems: list[Problem] = []
-    files = [name for name in list_inside(folder / FOLDER) if name.endswith((".yml", ".yaml"))]
+    files = [name for name in list_inside(folder / _FOLDER) if name.endswith((".yml", ".yaml"))]
     if len(files) > _MAX_FILES:
-        problems.append(Problem(FOLDER, 0, "", f"holds more than {_MAX_FILES} evals"))
+        problems.append(Problem(_FOLDER, 0, "", f"holds more than {_MAX_FILES} evals"))
     for name in files[:_MAX_FILES]:
-        file = f"{FOLDER}/{name}"
+        file = f"{_FOLDER}/{name}"
         try:
             text = read_inside(folder, file)
         except (FileNotFoundError, NotInside) as error:

@@ -64,7 +64,7 @@ def from_json(facts: object) -> tuple[EvalResult, ...]:
     return TypeAdapter(tuple[EvalResult, ...]).validate_python(facts)
 
 
-LIMIT_S = 2.0
+_LIMIT_S = 2.0
 """For all patterns of a step."""
 
 
@@ -205,7 +205,7 @@ def _unmatched(patterns: Iterable[str], text: str) -> list[str]:
                     wrong.append(f"a reply that matches {pattern!r}")
     except TimeoutError:
         fix = "write it without repeats inside repeats"
-        wrong.append(f"a reply that matches {pattern!r}, found within {LIMIT_S:g} s; {fix}")
+        wrong.append(f"a reply that matches {pattern!r}, found within {_LIMIT_S:g} s; {fix}")
     return wrong
 
 
@@ -224,7 +224,7 @@ def _limit() -> Generator[None]:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    signal.setitimer(signal.ITIMER_REAL, _LIMIT_S)
     try:
         yield
     finally:

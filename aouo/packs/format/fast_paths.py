@@ -29,7 +29,7 @@ from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.texts import TextRefused, field_name, nearest_line, read_json, read_mapping
 
 FOLDER = "i18n"
-LANGUAGES_MAX = 50
+_LANGUAGES_MAX = 50
 _LAST_RESORT = "en"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8})*", re.ASCII)
 _TEXT_MAX = 3000
@@ -95,7 +95,7 @@ def parse_language(
     return MappingProxyType(found), tuple(problems)
 
 
-def language_of(file_name: str) -> str:
+def _language_of(file_name: str) -> str:
     """Return the language a file is named after, or "" if that is no language."""
     name = normal(file_name.removesuffix(".json"))
     return name if file_name.endswith(".json") and _LANGUAGE.fullmatch(name) else ""
@@ -191,11 +191,11 @@ def read_translations(
     if named and not (root / folder).is_dir():
         add(FILE, "fast_paths.i18n", f"there is no folder {folder}")
     files = [name for name in list_inside(root, folder) if name.endswith(".json")]
-    if len(files) > LANGUAGES_MAX:
-        add(folder, "", f"has more than {LANGUAGES_MAX} languages")
+    if len(files) > _LANGUAGES_MAX:
+        add(folder, "", f"has more than {_LANGUAGES_MAX} languages")
     seen, languages = set[str](), dict[str, Mapping[str, str]]()
-    for name in files[:LANGUAGES_MAX]:
-        file, language = f"{folder}/{name}", language_of(name)
+    for name in files[:_LANGUAGES_MAX]:
+        file, language = f"{folder}/{name}", _language_of(name)
         if not language or language in seen:
             why = "is named like another one" if language else "is not named after a language"
             add(file, "", f"{why}: write de.json or pt-br.json")

@@ -28,7 +28,7 @@ from aouo.plumbing.web.addresses import Permits, is_public, literal, target
 _LEAST_S, _MOST_S = 60, 366 * 86_400
 
 
-def check_watches(
+def _check_watches(
     manifest: Manifest, sure: Callable[..., bool], softly: Severity
 ) -> Iterator[Finding]:
     """Yield what is wrong with each watch; a missing permission keeps them off, told `softly`."""
@@ -130,7 +130,7 @@ def check(manifest: Manifest, sure: Callable[..., bool], softly: Severity) -> It
     yield from _check_versions(manifest)
     yield from _check_skills(manifest.provided_skills)
     yield from _check_schedules(manifest, sure, softly)
-    yield from check_watches(manifest, sure, softly)
+    yield from _check_watches(manifest, sure, softly)
     yield from _check_tools(manifest, sure, softly)
     yield from _check_schema(manifest.schema)
     yield from _check_paths(manifest)

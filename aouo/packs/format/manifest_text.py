@@ -34,7 +34,7 @@ from aouo.packs.format.texts import (
     read_mapping,
 )
 
-WRITTEN_SHORT = {"provided_skills": "skills", "cron_defaults": "cron"}
+_WRITTEN_SHORT = {"provided_skills": "skills", "cron_defaults": "cron"}
 
 
 class Parsed:
@@ -89,7 +89,7 @@ class Parsed:
 
     def line_of(self, written: FieldPath) -> int:
         """Return the line of a place, or of what is around it, or 0."""
-        short = WRITTEN_SHORT.get(str(written[0])) if written else None
+        short = _WRITTEN_SHORT.get(str(written[0])) if written else None
         if short and written[:1] not in self._document.lines:
             written = (short, *written[1:])
         return self._document.line_of(written)
@@ -130,7 +130,7 @@ def _take_out(rest: dict[str, PlainValue], path: list[str | int]) -> None:
         cast("dict[object, object]", here).pop(path[-1], None)
 
 
-def is_of_original(manifest: Mapping[str, object]) -> bool:
+def _is_of_original(manifest: Mapping[str, object]) -> bool:
     """Whether a manifest says something that only the original reads, and nothing only we do."""
     return any(_theirs(manifest)) and not any(_ours(manifest))
 
@@ -183,7 +183,7 @@ def parse(text: str, *, strict: bool = False) -> Parsed:
         return parsed
     parsed = Parsed(document)
     softly: Severity = "error" if strict else "warning"
-    parsed.of_original = is_of_original(document.values)
+    parsed.of_original = _is_of_original(document.values)
     manifest = _validated(_normal(document.values), parsed, softly)
     for path, message, *severity in check(manifest, parsed.sure, softly):
         parsed.add(path, message, *severity)
@@ -208,7 +208,7 @@ def _adapter() -> TypeAdapter[Manifest]:
 def _normal(values: dict[str, PlainValue]) -> dict[str, Any]:
     """Write the short forms out, as the documentation allows them."""
     known: dict[str, Any] = dict(values)
-    for full, short in WRITTEN_SHORT.items():
+    for full, short in _WRITTEN_SHORT.items():
         if full not in known and isinstance(known.get(short), list):
             known[full] = known.pop(short)
     dependencies = known.get("depends_on")

@@ -35,12 +35,12 @@ from aouo.plumbing.trees import TooMuch, discard, walk
 
 BACKUP_SUFFIX = ".backup.aouo"
 _FORMAT = 1
-LIMITS = ArchiveLimits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
+_LIMITS = ArchiveLimits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
 FACTS = "backup.json"
 _FACTS_MAX_BYTES = 16 * 1024**2
 SHARED = "shared.db"
 FOLDERS = ("data/", "private/")
-OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
+_OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
 
 
 def _of_one_line(text: str) -> str:
@@ -54,7 +54,7 @@ _Line: TypeAlias = Annotated[str, Field(max_length=64), AfterValidator(_of_one_l
 _Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
-class FileFact(BaseModel):
+class _FileFact(BaseModel):
     """What `backup.json` says of one file."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -92,7 +92,7 @@ class Facts(Known):
     pack: _Line
     version: _Line
     made_at: _Line
-    files: dict[str, FileFact]
+    files: dict[str, _FileFact]
 
     @property
     def known(self) -> Known:
@@ -102,7 +102,7 @@ class Facts(Known):
     def owners(self) -> list[str]:
         """Those with a database of their own, "" = one for all."""
         return [
-            owned[1] if (owned := OWNED.fullmatch(name)) else ""
+            owned[1] if (owned := _OWNED.fullmatch(name)) else ""
             for name in self.files
             if not name.startswith(FOLDERS)
         ]
@@ -141,7 +141,7 @@ def opened(backup: Path, work: Path, passphrase: str) -> Generator[tuple[Archive
         plain = work / "unlocked"
         with open_file(backup) as source, plain.open("xb") as out:
             unseal(source, out, passphrase)
-    with Archive(plain, LIMITS, data=True) as archive:
+    with Archive(plain, _LIMITS, data=True) as archive:
         yield archive, _facts_read(archive, backup)
 
 
@@ -158,7 +158,7 @@ def _facts_read(archive: Archive, backup: Path) -> Facts:
     if {*facts.files, FACTS} != set(archive.files):
         raise PackError(f"{backup} does not hold what it says.", fix="Use another copy.")
     for name in facts.files:
-        if name != SHARED and not OWNED.fullmatch(name) and not name.startswith(FOLDERS):
+        if name != SHARED and not _OWNED.fullmatch(name) and not name.startswith(FOLDERS):
             raise PackError(f"{backup} holds {shown(name)}, which no backup does.")
     return facts
 
@@ -237,7 +237,7 @@ def _members(home: Home, pack: str, work: Path) -> Iterator[tuple[str, Path]]:
     if shared.is_file():
         yield SHARED, _copy_database(shared, work / SHARED)
     for file in sorted((home.store / pack).glob("*.db")):
-        if OWNED.fullmatch(f"owners/{file.name}"):
+        if _OWNED.fullmatch(f"owners/{file.name}"):
             yield f"owners/{file.name}", _copy_database(file, work / f"owner-{file.name}")
     yield from _files_in(home.pack_folder(pack), "data")
     yield from _files_in(home.private_folder(pack), "private")
@@ -273,17 +273,17 @@ def _facts(
 ) -> Facts:
     if not members.keys() - {f"private/{APART}"}:
         raise PackError(f"The pack {pack} keeps nothing yet.", fix="There is nothing to back up.")
-    names = Names(LIMITS, data=True)
+    names = Names(_LIMITS, data=True)
     for name in members:
         names.take(name)
     hashes = {name: file_hash(path) for name, path in members.items()}
-    if sum(size for _, size in hashes.values()) > LIMITS.total_bytes:
+    if sum(size for _, size in hashes.values()) > _LIMITS.total_bytes:
         raise PackError(f"The pack {pack} keeps more than 2 GB.", fix="Delete some of its files.")
     return Facts(
         pack=pack,
         version=version,
         made_at=now.isoformat(timespec="seconds"),
-        files={name: FileFact(sha256=found, bytes=size) for name, (found, size) in hashes.items()},
+        files={name: _FileFact(sha256=found, bytes=size) for name, (found, size) in hashes.items()},
         schedules=known.schedules,
         onboarding=known.onboarding,
     )

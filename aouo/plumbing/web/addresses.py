@@ -77,7 +77,7 @@ def literal(host: str) -> Address | None:
         return None
 
 
-MAX_URL_CHARS = 4000
+_MAX_URL_CHARS = 4000
 _PORTS = {"http": 80, "https": 443}
 _OPEN_PORTS = frozenset(_PORTS.values())
 
@@ -113,7 +113,7 @@ def target(text: str, permits: Permits) -> URL:
     Raises:
         ToolFailed: it is not http(s), has credentials, is malformed or not permitted; says which.
     """
-    if len(text) > MAX_URL_CHARS or any(c.isspace() or c < " " or c in "\\\x7f" for c in text):
+    if len(text) > _MAX_URL_CHARS or any(c.isspace() or c < " " or c in "\\\x7f" for c in text):
         raise ToolFailed("This is not a URL: it is too long, or holds spaces or backslashes.")
     try:
         url = URL(text)

@@ -30,9 +30,9 @@ from aouo.plumbing.web.session import of_environment
 Lookup: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Resolves a host name and a port to addresses, as text."""
 MAX_BYTES = 2_000_000
-LIMIT_S = 20.0
-MAX_REDIRECTS = 5
-DOWNLOAD_LIMIT_S = 120.0
+_LIMIT_S = 20.0
+_MAX_REDIRECTS = 5
+_DOWNLOAD_LIMIT_S = 120.0
 _CHUNK_BYTES = 65_536
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAYS_NOTHING = "application/octet-stream"
@@ -78,7 +78,7 @@ class Web:
 
     lookup: Lookup = system_lookup
     admits: Callable[[Address], bool] = is_public
-    limit_s: float = LIMIT_S
+    limit_s: float = _LIMIT_S
 
     async def get(self, text: str, permits: Permits) -> Page:
         """Fetch the page at a URL.
@@ -124,7 +124,7 @@ class Web:
             return str(url)
 
         headers = {"User-Agent": _HEADERS["User-Agent"], "Accept-Encoding": "identity"}
-        limit_s = max(self.limit_s, DOWNLOAD_LIMIT_S)
+        limit_s = max(self.limit_s, _DOWNLOAD_LIMIT_S)
         return await self._follow(text, permits, take, headers, limit_s, https=https)
 
     async def _follow(
@@ -141,7 +141,7 @@ class Web:
         url = _checked(text, permits, https)
         try:
             async with asyncio.timeout(limit_s), self._session() as session:
-                for _ in range(MAX_REDIRECTS + 1):
+                for _ in range(_MAX_REDIRECTS + 1):
                     self._check_address(url)
                     async with session.get(url, allow_redirects=False, headers=headers) as answer:
                         if not (moved := _target_of(answer, url)):
@@ -154,7 +154,7 @@ class Web:
         except (aiohttp.ClientError, OSError, zlib.error) as error:
             why = f"{url.host} could not be reached: {_reason(error)}."
             raise ToolFailed(why + _without_proxy(url)) from error
-        raise ToolFailed(f"More than {MAX_REDIRECTS} redirects; the last one led to {url}.")
+        raise ToolFailed(f"More than {_MAX_REDIRECTS} redirects; the last one led to {url}.")
 
     def _check_address(self, url: URL) -> None:
         address = literal(url.raw_host or "")
@@ -233,7 +233,7 @@ def _check_status(answer: aiohttp.ClientResponse, url: URL, headers: Mapping[str
 
 
 async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
-    body, cut = await body_of(answer)
+    body, cut = await _body_of(answer)
     declared = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return Page(
         url=str(url),
@@ -245,7 +245,9 @@ async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
     )
 
 
-async def body_of(answer: aiohttp.ClientResponse, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool]:
+async def _body_of(
+    answer: aiohttp.ClientResponse, max_bytes: int = MAX_BYTES
+) -> tuple[bytes, bool]:
     """Return at most `max_bytes`, as sent and as unpacked, and whether there was more."""
     unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
     body = bytearray()
@@ -314,7 +316,7 @@ def _reason(error: Exception) -> str:
     return type(error).__name__ if not str(error) else str(error)[:200]
 
 
-PROBE_BYTES = 1_000_000
+_PROBE_BYTES = 1_000_000
 """What is compared of a page; more of it may change unnoticed."""
 _VALIDATOR_CHARS = 500
 
@@ -338,7 +340,7 @@ async def probe(web: Web, text: str, permits: Permits, validator: str) -> tuple[
         )
         if any(found) and found == (etag, modified):  # the server knows no conditions
             return None
-        body, _ = await body_of(answer, PROBE_BYTES)
+        body, _ = await _body_of(answer, _PROBE_BYTES)
         return hashlib.sha256(body).hexdigest(), json.dumps(found) if any(found) else ""
 
     headers = {name: value for name, value in asked.items() if value}

@@ -24,11 +24,11 @@ from aouo.plumbing.web.addresses import Address, Permits, is_public, literal, ta
 from aouo.plumbing.web.client import Lookup, system_lookup
 
 HEAD_BYTES = 32_768
-TRANSFER_BYTES = 50_000_000
+_TRANSFER_BYTES = 50_000_000
 """The bound for one connection, both directions together."""
-CONNECT_S = 10.0
+_CONNECT_S = 10.0
 IDLE_S = 30.0
-AT_ONCE = 16
+_AT_ONCE = 16
 _CHUNK_BYTES = 65_536
 _HOP = re.compile(rb"(?i)(proxy-[^:]*|connection|keep-alive|host|te|trailer|upgrade):")
 _REQUEST = re.compile(r"([A-Z]{1,20}) (\S+) HTTP/1\.[01]")
@@ -47,7 +47,7 @@ class EgressProxy:
     async def open(self, listening: socket.socket, permits: Permits) -> AsyncGenerator[None]:
         """Serve `listening` until the block ends; then cut every connection."""
         listening.setblocking(False)
-        free = asyncio.Semaphore(AT_ONCE)
+        free = asyncio.Semaphore(_AT_ONCE)
         handlers: set[asyncio.Task[None]] = set()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -77,7 +77,7 @@ class EgressProxy:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, permits: Permits
     ) -> None:
         try:
-            async with asyncio.timeout(CONNECT_S):
+            async with asyncio.timeout(_CONNECT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
             return await _refuse(writer, 431, "the request's head is too long")
@@ -126,14 +126,14 @@ class EgressProxy:
         if fixed is not None:
             addresses: Sequence[Address] = (fixed,)
         else:
-            async with asyncio.timeout(CONNECT_S):
+            async with asyncio.timeout(_CONNECT_S):
                 addresses = [ip_address(text) for text in await self.lookup(host, port)]
         if not addresses:
             raise ToolFailed(f"There is no host {host}.")
         if not all(self.admits(address) for address in addresses):
             raise ToolFailed(f"{host} is not on the internet, so it is closed to tools.")
         last: OSError | None = None
-        async with asyncio.timeout(CONNECT_S):
+        async with asyncio.timeout(_CONNECT_S):
             for address in addresses:
                 try:
                     return await asyncio.open_connection(str(address), port)
@@ -146,7 +146,7 @@ class _Budget:
     """The bytes that one connection may still carry."""
 
     def __init__(self) -> None:
-        self._left = TRANSFER_BYTES
+        self._left = _TRANSFER_BYTES
 
     def take(self, count: int) -> bool:
         self._left -= count
@@ -167,7 +167,7 @@ async def _pump(
     writer: asyncio.StreamWriter,
     most: int | None = None,
 ) -> None:
-    left = TRANSFER_BYTES if most is None else most
+    left = _TRANSFER_BYTES if most is None else most
     with suppress(OSError, TimeoutError):
         while left > 0:
             async with asyncio.timeout(IDLE_S):

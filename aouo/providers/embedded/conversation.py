@@ -41,8 +41,8 @@ from aouo.providers.formats.chat_requests import encode
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint
 
-MAX_VALUE_CHARS = 200
-SHOWN_ROWS = 10
+_MAX_VALUE_CHARS = 200
+_SHOWN_ROWS = 10
 _UNKNOWN = "[outcome unknown"
 """The beginning of the result of a call that was cut off; source: `errors.OutcomeUnknown`."""
 _HOLE = re.compile(r"\{(\w+)\}")
@@ -69,14 +69,14 @@ def told_rows(
         return texts("small.unknown") if unknown else texts("small.failed")
     if call.name != "persist":
         return _of_tool(call, result, texts)
-    answer = as_object(result.text)
+    answer = _as_object(result.text)
     rows = list(_rows(answer))
     if before:
         return _written(rows or _asked_for(call, answer), before, texts)
     if "deleted" in answer:
         return texts("small.deleted", count=_count(answer["deleted"]))
     if any(_count(answer.get(key)) for key in ("saved", "inserted", "updated")):
-        data = as_object(call.arguments).get("data")
+        data = _as_object(call.arguments).get("data")
         return {"action": "recent", "table": answer.get("table"), "where": data, "limit": 1}
     if not answer:
         return texts("small.too-long")
@@ -86,8 +86,8 @@ def told_rows(
 
 def verbatim(text: object) -> str:
     """Return a value of a row as Markdown that shows it unchanged, on one line."""
-    line = one_line(str(text), MAX_VALUE_CHARS + 1)
-    line = line if len(line) <= MAX_VALUE_CHARS else f"{line[: MAX_VALUE_CHARS - 1]}…"
+    line = one_line(str(text), _MAX_VALUE_CHARS + 1)
+    line = line if len(line) <= _MAX_VALUE_CHARS else f"{line[: _MAX_VALUE_CHARS - 1]}…"
     line = line.replace("||", "‖")  # two bars make a spoiler, also if escaped
     return _NUMBER.sub(r"\1\\\2", _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
 
@@ -102,8 +102,8 @@ def _found(lines: Sequence[str], texts: Texts) -> str:
     """Return the rows that were found as Markdown."""
     if len(lines) == 1:
         return lines[0]
-    shown = [f"- {line}" for line in lines[:SHOWN_ROWS]]
-    more = [texts("small.more", count=SHOWN_ROWS)] if len(lines) > SHOWN_ROWS else []
+    shown = [f"- {line}" for line in lines[:_SHOWN_ROWS]]
+    more = [texts("small.more", count=_SHOWN_ROWS)] if len(lines) > _SHOWN_ROWS else []
     return "\n".join([*shown, *more])
 
 
@@ -120,7 +120,7 @@ def _written(rows: Sequence[Mapping[str, object]], option: Option, texts: Texts)
 
 def _asked_for(call: ToolCall, answer: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the values that a row was asked for by, if it was too long to be read back."""
-    where = as_object(call.arguments).get("where")
+    where = _as_object(call.arguments).get("where")
     return [cast("dict[str, object]", where)] if isinstance(where, dict) and not answer else []
 
 
@@ -163,7 +163,7 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def as_object(text: str) -> dict[str, Any]:
+def _as_object(text: str) -> dict[str, Any]:
     """Parse the first line as a JSON object; a note may follow it. {} for any other text."""
     try:
         found: object = json.loads(text.partition("\n")[0])
@@ -180,9 +180,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-TOP_TOKENS = 100
-MAX_REMEMBERED = 16
-BUTTONS = 3
+_TOP_TOKENS = 100
+_MAX_REMEMBERED = 16
+_BUTTONS = 3
 
 
 @dataclass(eq=False)
@@ -219,7 +219,7 @@ class TinyConversation:
         if found:
             option, arguments = found[0] if len(found) == 1 else await self._chosen(found, said)
             return _call(option.tool.name, arguments)
-        shown = [one_line(option.examples[0].message, 100) for option in choices[:BUTTONS]]
+        shown = [one_line(option.examples[0].message, 100) for option in choices[:_BUTTONS]]
         if shown and any(tool.name == "msg" for tool in request.tools):
             text = _cannot(self.texts, shown, buttons=True)
             rows = [[f"{say}|{say}"] for say in shown if "|" not in say]
@@ -246,7 +246,7 @@ class TinyConversation:
         if nothing is None:
             asked = [await self._labels(choices, empty) for empty in NO_MESSAGE]
             nothing = {label: sum(a[label] for a in asked) / len(asked) for label in asked[0]}
-            if len(self.said_to_nothing) >= MAX_REMEMBERED:
+            if len(self.said_to_nothing) >= _MAX_REMEMBERED:
                 self.said_to_nothing.clear()
             self.said_to_nothing[key] = nothing
         option = choose(choices, message, await self._labels(choices, message), nothing)
@@ -254,7 +254,7 @@ class TinyConversation:
 
     async def _labels(self, choices: Sequence[Option], message: str) -> dict[str, float]:
         prompt = choice_prompt(choices, message)
-        answer = await self._complete(prompt, n_predict=1, n_probs=TOP_TOKENS)
+        answer = await self._complete(prompt, n_predict=1, n_probs=_TOP_TOKENS)
         try:
             top = answer["completion_probabilities"][0]["top_logprobs"]
             logprobs = {str(t["token"]): float(t["logprob"]) for t in top}
@@ -292,7 +292,7 @@ def _calls_since(messages: Sequence[Message]) -> list[ToolCall]:
 
 
 def _option_of(choices: Sequence[Option], call: ToolCall) -> Option | None:
-    return option_of(choices, call.name, as_object(call.arguments))
+    return option_of(choices, call.name, _as_object(call.arguments))
 
 
 def _usage_of(answer: Mapping[str, Any]) -> Usage:

@@ -32,7 +32,7 @@ from aouo.providers.http import Session
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint
 
-START_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 5.0
 
 
@@ -41,13 +41,13 @@ async def port_of(process: asyncio.subprocess.Process, key: str, who: str = "loc
 
     Raises:
         ProviderBusy: it cannot start, or ended.
-        ProviderTimeout: it did not answer within `START_TIMEOUT_S`.
+        ProviderTimeout: it did not answer within `_START_TIMEOUT_S`.
     """
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
         raise ProviderBusy(f"{who}: the child has no pipes")
     try:
-        async with asyncio.timeout(START_TIMEOUT_S):
+        async with asyncio.timeout(_START_TIMEOUT_S):
             stdin.write(key.encode() + b"\n")
             await stdin.drain()
             said: Any = json.loads(await stdout.readline() or b"{}")
@@ -60,7 +60,7 @@ async def port_of(process: asyncio.subprocess.Process, key: str, who: str = "loc
     return int(said["port"])
 
 
-async def child_has_died(process: asyncio.subprocess.Process) -> bool:
+async def _child_has_died(process: asyncio.subprocess.Process) -> bool:
     """Whether the child has ended; waits up to 1 s, since a connection breaks a moment before."""
     with suppress(TimeoutError):
         async with asyncio.timeout(1.0):
@@ -69,14 +69,14 @@ async def child_has_died(process: asyncio.subprocess.Process) -> bool:
 
 
 INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
-SMALL_BELOW = 1_000_000_000
+_SMALL_BELOW = 1_000_000_000
 """Parameters; a smaller model makes things up, so the runtime words its answers."""
 HONEST_NOTE = (
     "This is a tiny model (135 million parameters, for trying things out): it does what is like a"
     " pack's examples and cannot chat. For real answers set an API key, point to Ollama, or give a"
     " GGUF file of a billion parameters or more by local.model_path."
 )
-SMALL_NOTE = (
+_SMALL_NOTE = (
     "These weights have less than a billion parameters, so they are not let chat: they do what is"
     " like a pack's examples."
 )
@@ -109,7 +109,7 @@ class LocalModel:
     session: Session
     texts: Texts
     model_path: str = ""
-    small_below: int = SMALL_BELOW
+    small_below: int = _SMALL_BELOW
     threads: int = 0
     context: int = 4096
     request_timeout_s: float = 90.0
@@ -140,7 +140,7 @@ class LocalModel:
         """A warning about a small model; "" for others, and for the owner's weights until the
         child has started."""
         small = self._child is not None and self._child.parameters < self.small_below
-        return self._note or (SMALL_NOTE if small else "")
+        return self._note or (_SMALL_NOTE if small else "")
 
     @property
     def pid(self) -> int:
@@ -173,7 +173,7 @@ class LocalModel:
                         yield event
                 return
             except (ProviderBusy, ProviderTimeout):
-                if attempt == 2 or shown or not await child_has_died(child.process):
+                if attempt == 2 or shown or not await _child_has_died(child.process):
                     raise
 
     def _converse(self, child: _Child, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:

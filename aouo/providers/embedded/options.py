@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, cast
 
 from aouo.facts.transcript import ToolSpec
 
-MAX_PROMPT_CHARS = 2400
-MAX_MESSAGE_CHARS = 600
+_MAX_PROMPT_CHARS = 2400
+_MAX_MESSAGE_CHARS = 600
 _CALLBACK = "[callback] "
 """The prefix of a tapped button's data; source: `routing.decide`."""
 
@@ -31,7 +31,7 @@ _CONTEXT = re.compile(
 _EDITED = "[the person edited their message: "
 """The beginning of the note about an edit during a turn; source: `turn.heard`."""
 
-Place: TypeAlias = tuple[str, ...]
+_Place: TypeAlias = tuple[str, ...]
 """The path to a value in JSON: keys, and list positions as text, from the outside in."""
 
 
@@ -65,22 +65,22 @@ def word_list(text: str) -> list[str]:
     """Return the words in lower case, without the plural's s."""
     return [
         word[:-1] if len(word) > 3 and word.endswith("s") else word
-        for word in re.findall(r"[^\W_]+", text.lower()[:MAX_MESSAGE_CHARS])
+        for word in re.findall(r"[^\W_]+", text.lower()[:_MAX_MESSAGE_CHARS])
     ]
 
 
-def all_leaves(value: object, path: Place = ()) -> Iterator[tuple[Place, object]]:
+def _all_leaves(value: object, path: _Place = ()) -> Iterator[tuple[_Place, object]]:
     if isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():
-            yield from all_leaves(inner, (*path, key))
+            yield from _all_leaves(inner, (*path, key))
     elif isinstance(value, list):
         for at, inner in enumerate(cast("list[object]", value)):
-            yield from all_leaves(inner, (*path, str(at)))
+            yield from _all_leaves(inner, (*path, str(at)))
     else:
         yield path, value
 
 
-def with_values(arguments: Mapping[str, Any], values: Mapping[Place, object]) -> dict[str, Any]:
+def with_values(arguments: Mapping[str, Any], values: Mapping[_Place, object]) -> dict[str, Any]:
     """Return a copy of `arguments` with these values in their places."""
     filled: Any = dict(arguments)
     for place, new in values.items():
@@ -88,7 +88,7 @@ def with_values(arguments: Mapping[str, Any], values: Mapping[Place, object]) ->
     return filled
 
 
-def _with_value(value: object, place: Place, new: object) -> Any:
+def _with_value(value: object, place: _Place, new: object) -> Any:
     if not place:
         return new
     if isinstance(value, dict):
@@ -117,7 +117,7 @@ class Example:
 
     message: str
     arguments: dict[str, Any]
-    slots: tuple[tuple[Place, str], ...] = ()
+    slots: tuple[tuple[_Place, str], ...] = ()
     answer: str = ""
 
 
@@ -184,13 +184,13 @@ def _example(tool: ToolSpec, item: object) -> Example | None:
 
 def _slots(
     tool: ToolSpec, message: str, arguments: Mapping[str, Any]
-) -> tuple[tuple[Place, str], ...]:
+) -> tuple[tuple[_Place, str], ...]:
     """Return the texts in the arguments that stand in the message, in its order."""
     properties = tool.parameters.get("properties")
     known = cast("dict[str, object]", properties) if isinstance(properties, dict) else {}
     found = [
         (place, value)
-        for place, value in all_leaves(dict(arguments))
+        for place, value in _all_leaves(dict(arguments))
         if isinstance(value, str)
         and value.strip()
         and value in message
@@ -200,7 +200,7 @@ def _slots(
     return tuple(sorted(found, key=lambda slot: message.index(slot[1])))
 
 
-def _key(arguments: Mapping[str, Any], slots: Sequence[tuple[Place, str]]) -> str:
+def _key(arguments: Mapping[str, Any], slots: Sequence[tuple[_Place, str]]) -> str:
     """Return a key that is equal for calls that differ only in their slots."""
     try:
         emptied = with_values(arguments, {place: None for place, _ in slots})
@@ -219,10 +219,10 @@ def _as_object(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-MAX_EXAMPLES = 18
+_MAX_EXAMPLES = 18
 NO_MESSAGE = ("N/A", "...", "[message]")
-CALIBRATION = 0.8
-LIKENESS = 8.0
+_CALIBRATION = 0.8
+_LIKENESS = 8.0
 UNSEEN_LOGPROB = -14.0
 
 
@@ -231,7 +231,7 @@ def choice_prompt(choices: Sequence[Option], message: str) -> str:
     labels = [option.label for option in choices]
     head = f"The assistant can {', '.join(labels)}.\n\n"
     asked = f'The person says "{one_line(message, 300)}". The assistant should'
-    room = MAX_PROMPT_CHARS - len(head) - 350  # not len(asked): the examples stay the same
+    room = _MAX_PROMPT_CHARS - len(head) - 350  # not len(asked): the examples stay the same
     shown: list[str] = []
     for said, label in _mixed(choices):
         line = f'The person says "{one_line(said, 100)}". The assistant should {label}.\n'
@@ -260,16 +260,16 @@ def choose(
     said_to_nothing: Mapping[str, float],
 ) -> Option:
     """Return the likeliest option for `message`, which all of them fit."""
-    like = likeness([(o.label, e.message) for o in choices for e in o.examples], message)
+    like = _likeness([(o.label, e.message) for o in choices for e in o.examples], message)
 
     def score(option: Option) -> float:
-        own = said[option.label] - CALIBRATION * said_to_nothing[option.label]
-        return own + LIKENESS * like.get(option.label, 0.0)
+        own = said[option.label] - _CALIBRATION * said_to_nothing[option.label]
+        return own + _LIKENESS * like.get(option.label, 0.0)
 
     return max(choices, key=score)
 
 
-def likeness(examples: Sequence[tuple[str, str]], message: str) -> dict[str, float]:
+def _likeness(examples: Sequence[tuple[str, str]], message: str) -> dict[str, float]:
     """Return for each label the likeness, 0 to 1, of its nearest example; rare words weigh more."""
     known = [(label, _features(text)) for label, text in examples]
     seen = Counter(feature for _, features in known for feature in features)
@@ -290,7 +290,7 @@ def _mixed(choices: Sequence[Option]) -> list[tuple[str, str]]:
     """Return examples of the options in turn, so that no label is repeated at the end."""
     columns = [[(e.message, o.label) for e in o.examples] for o in choices]
     rows = [pair for row in zip_longest(*columns) for pair in row if pair]
-    return rows[: max(MAX_EXAMPLES, len(columns))]
+    return rows[: max(_MAX_EXAMPLES, len(columns))]
 
 
 def _begins(token: str, label: str) -> bool:

@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-CACHE_MIB = 64  # cache of prompts, for the next turn
+_CACHE_MIB = 64  # cache of prompts, for the next turn
 
 
-def main() -> None:
+def _main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", required=True)
     parser.add_argument("--threads", type=int, default=0)
@@ -50,7 +50,7 @@ def _serve(model: str, threads: int, context: int, key: str) -> Any:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads or os.cpu_count() or 1
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     params.cache_prompt = True
-    params.cache_ram_mib = CACHE_MIB
+    params.cache_ram_mib = _CACHE_MIB
     params.warmup = False
     params.ui = False
     params.verbosity = -1
@@ -63,4 +63,4 @@ def _tell(line: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _main()

@@ -50,15 +50,15 @@ def chat_body(
     """
     body: dict[str, Any] = {
         "model": model,
-        "messages": chat_messages(request, model=model, dialect=dialect, provider=provider),
-        **options(request, dialect),
+        "messages": _chat_messages(request, model=model, dialect=dialect, provider=provider),
+        **_options(request, dialect),
     }
     if request.tools:
         body["tools"] = [chat_tool(spec) for spec in request.tools]
     return body
 
 
-def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+def _options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """Return the small fields of a body, between messages and tools."""
     found: dict[str, Any] = {"stream": True}
     if dialect.max_tokens:
@@ -68,7 +68,7 @@ def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
     if dialect.temperature and request.temperature is not None:
         found["temperature"] = request.temperature
     if dialect.cache_key:
-        found["prompt_cache_key"] = cache_key(request)
+        found["prompt_cache_key"] = _cache_key(request)
     effort = dialect.effort_of(request)
     if effort == "none" and dialect.switched:
         found["thinking"] = {"type": "disabled"}
@@ -82,7 +82,7 @@ def encode(value: object) -> bytes:
     return _JSON.encode(value).encode("utf-8", "replace")
 
 
-def chat_messages(
+def _chat_messages(
     request: ModelRequest, *, model: str, dialect: Dialect, provider: str
 ) -> list[dict[str, Any]]:
     ordered, words_at = in_order(request)
@@ -90,29 +90,29 @@ def chat_messages(
     messages: list[dict[str, Any]] = []
     for message in ordered:
         native = native_of(message, provider, model)
-        ids |= given_ids(message, native)
+        ids |= _given_ids(message, native)
         named = ids.get(message.call_id, "") if isinstance(message, ToolReturned) else ""
-        messages.append(chat_message(message, native, named, dialect))
-    system = [system_message(request)] if request.system else []
+        messages.append(_chat_message(message, native, named, dialect))
+    system = [_system_message(request)] if request.system else []
     if dialect.cache_marks:
-        system = [marked(message) for message in system]
-        for at in mark_places(ordered, words_at):
-            messages[at] = marked(messages[at])
+        system = [_marked(message) for message in system]
+        for at in _mark_places(ordered, words_at):
+            messages[at] = _marked(messages[at])
     return system + messages
 
 
-def system_message(request: ModelRequest) -> dict[str, Any]:
+def _system_message(request: ModelRequest) -> dict[str, Any]:
     return {"role": "system", "content": request.system}
 
 
-def given_ids(message: Message, native: Native) -> dict[str, str]:
+def _given_ids(message: Message, native: Native) -> dict[str, str]:
     """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
     calls = message.calls if isinstance(message, AssistantSaid) else ()
     given = zip(calls, native.calls, strict=False)
     return {call.id: str(kept["id"]) for call, kept in given if "id" in kept}
 
 
-def chat_message(
+def _chat_message(
     message: Message, native: Native = NOTHING, named: str = "", dialect: Dialect = PLAIN
 ) -> dict[str, Any]:
     """Return one message of `in_order` in the format.
@@ -166,7 +166,7 @@ def wants_marks(provider: str, base_url: str, model: str) -> bool:
     return claude and is_at("openrouter", provider, base_url)
 
 
-def mark_places(messages: Sequence[Message], words_at: int) -> list[int]:
+def _mark_places(messages: Sequence[Message], words_at: int) -> list[int]:
     """Return the two newest messages that end a prefix of the next request too.
 
     A service surely finds the last request's mark only if it is sent again. Only words of the
@@ -176,7 +176,7 @@ def mark_places(messages: Sequence[Message], words_at: int) -> list[int]:
     return [at for at, message in enumerate(earlier) if type(message) is UserSaid][-2:]
 
 
-def marked(message: dict[str, Any]) -> dict[str, Any]:
+def _marked(message: dict[str, Any]) -> dict[str, Any]:
     """Return the message with a mark that the prompt is cached up to its end.
 
     Source: openrouter.ai/docs/guides/best-practices/prompt-caching: only in a part of text, four
@@ -192,7 +192,7 @@ def marked(message: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def cache_key(request: ModelRequest) -> str:
+def _cache_key(request: ModelRequest) -> str:
     """Return a cache key for the beginning of requests: a hash that reveals nothing of it.
 
     Source: docs.mistral.ai/studio-api/conversations/advanced/prompt-caching (read 23 Nov 2026): the
@@ -293,7 +293,7 @@ class Bodies:
                 b',"messages":[',
                 b",".join(self._messages(request, dialect)),
                 b"],",
-                encode(options(request, dialect))[1:-1],
+                encode(_options(request, dialect))[1:-1],
                 tools,
                 b"}",
             )
@@ -302,11 +302,11 @@ class Bodies:
     def _messages(self, request: ModelRequest, dialect: Dialect) -> list[bytes]:
         ordered, words_at = in_order(request)
         pieces = self._written(ordered, request, dialect)
-        system = [system_message(request)] if request.system else []
+        system = [_system_message(request)] if request.system else []
         if dialect.cache_marks:
-            system = [marked(message) for message in system]
-            for at in mark_places(ordered, words_at):
-                pieces[at] = encode(marked(chat_message(ordered[at])))
+            system = [_marked(message) for message in system]
+            for at in _mark_places(ordered, words_at):
+                pieces[at] = encode(_marked(_chat_message(ordered[at])))
         return [*map(encode, system), *pieces]
 
     def _written(
@@ -334,8 +334,8 @@ class Bodies:
     def _piece(self, message: Message, named: str, dialect: Dialect) -> Piece:
         """Encode one message; `named` is the service's id of a result's call, "" = another's."""
         native = native_of(message, self._provider, self._model)
-        written = encode(chat_message(message, native, named, dialect))
-        return Piece(message, written, given_ids(message, native))
+        written = encode(_chat_message(message, native, named, dialect))
+        return Piece(message, written, _given_ids(message, native))
 
     def _tool(self, spec: ToolSpec) -> dict[str, Any]:
         return chat_tool(spec)

@@ -45,7 +45,7 @@ from aouo.providers.formats.chat_requests import sendable_name
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import FOREIGN, NATIVE_CHARS_MAX, wants_signatures
 
-WIRE = "gemini"
+_WIRE = "gemini"
 Part: TypeAlias = dict[str, Any]
 
 _BUDGETS = {"none": 0, "minimal": 1_024, "low": 1_024, "medium": 8_192, "high": 24_576}
@@ -88,7 +88,7 @@ def _thinking(effort: str, model: str) -> dict[str, Any]:
 
 def dump_native(parts: Sequence[Part]) -> str:
     """Return `AssistantSaid.native` for a model's turn; "" when it is too large."""
-    native = {"wire": WIRE, "parts": parts}
+    native = {"wire": _WIRE, "parts": parts}
     kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
     return kept if len(kept) <= NATIVE_CHARS_MAX else ""
 
@@ -131,7 +131,7 @@ def _replayed(said: AssistantSaid) -> list[Part]:
     if not said.native:
         return []
     native: dict[str, Any] = json.loads(said.native)
-    if native.get("wire") != WIRE:
+    if native.get("wire") != _WIRE:
         return []
     parts = [part for part in cast("list[Part]", native["parts"]) if part != {"text": ""}]
     words = "".join([str(part.get("text", "")) for part in parts if not part.get("thought")])

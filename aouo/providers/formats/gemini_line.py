@@ -23,7 +23,7 @@ from aouo.providers.http import Session, shared_client
 if TYPE_CHECKING:
     from aouo.providers.endpoint import Line
 
-VERSION = "v1beta"
+_VERSION = "v1beta"
 """The version of the API that has all that `gemini.wire` writes."""
 
 
@@ -62,7 +62,7 @@ def gemini_line(*, model: str, base_url: str, api_key: str, session: Session) ->
         vertexai=False,
         http_options=types.HttpOptions(
             base_url=base_url,
-            api_version=VERSION,
+            api_version=_VERSION,
             httpx_async_client=_Bytes(session),
             # Both are never used; without them it would load certificates for each.
             httpx_client=httpx2.Client(transport=httpx2.BaseTransport(), trust_env=False),

@@ -40,8 +40,8 @@ from aouo.providers.formats.chat_requests import (
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import NATIVE_CHARS_MAX
 
-WIRE = "responses"
-ID_CHARS_MAX = 64
+_WIRE = "responses"
+_ID_CHARS_MAX = 64
 """A longer `call_id` is refused (`string_above_max_length`)."""
 
 Item: TypeAlias = dict[str, Any]
@@ -70,7 +70,7 @@ def given_ids(said: Message, provider: str, model: str) -> dict[str, str]:
     """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
     if not isinstance(said, AssistantSaid) or not said.calls:
         return {}
-    items = [item for item in replayed(said, provider, model) if item["type"] == "function_call"]
+    items = [item for item in _replayed(said, provider, model) if item["type"] == "function_call"]
     pairs = zip(said.calls, items, strict=False)
     return {call.id: item["call_id"] for call, item in pairs}
 
@@ -84,7 +84,7 @@ def items_of(
         case UserSaid(text, images):
             return [_message("user", _parts(text, images) if images else text)]
         case AssistantSaid(text, calls):
-            own = replayed(said, provider, model) if thoughts else []
+            own = _replayed(said, provider, model) if thoughts else []
             return own or [*_words(text), *map(_call, calls)]
         case ToolReturned(call_id, _, text):
             named = named or _sendable_id(call_id)
@@ -112,7 +112,7 @@ def dump_native(
     telling = any(item["type"] == "reasoning" or "phase" in item for item in items)
     if not telling and len(messages) < 2:
         return ""
-    native = {"wire": WIRE, "provider": provider, "model": model, "items": items}
+    native = {"wire": _WIRE, "provider": provider, "model": model, "items": items}
     kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
     return kept if len(kept) <= NATIVE_CHARS_MAX else ""
 
@@ -139,13 +139,17 @@ def _kept(item: Item, ids: Iterator[str]) -> Item:
             return {}
 
 
-def replayed(said: AssistantSaid, provider: str, model: str) -> list[Item]:
+def _replayed(said: AssistantSaid, provider: str, model: str) -> list[Item]:
     """Return the items as this model gave them, in order; [] when another model did, or when they
     do not match the message."""
     if not said.native:
         return []
     native: dict[str, Any] = json.loads(said.native)
-    if (native.get("wire"), native.get("provider"), native.get("model")) != (WIRE, provider, model):
+    if (native.get("wire"), native.get("provider"), native.get("model")) != (
+        _WIRE,
+        provider,
+        model,
+    ):
         return []
     items = cast("list[Item]", native["items"])
     kinds = [item["type"] for item in items]
@@ -184,7 +188,7 @@ def _call(call: ToolCall) -> Item:
 
 
 def _sendable_id(call_id: str) -> str:
-    if len(call_id) <= ID_CHARS_MAX:
+    if len(call_id) <= _ID_CHARS_MAX:
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:40]}"
 
@@ -235,7 +239,7 @@ class ResponsesBodies(Bodies):
             for said in request.messages
             if type(said) is AssistantSaid and hash(said.native) not in self._forgotten
         ]
-        told = [said for said in thought if replayed(said, self._provider, self._model)]
+        told = [said for said in thought if _replayed(said, self._provider, self._model)]
         self._forgotten.update(hash(said.native) for said in told)
         for said in told:
             for known in self._pieces.values():

@@ -9,14 +9,14 @@ from datetime import date
 from aouo.providers.known.knowing import Inquiry, KnownModel
 from aouo.providers.known.told import nearest
 
-SMALL_TOKENS = 16_384
+_SMALL_TOKENS = 16_384
 """Below it our instructions and tools leave little room for a conversation."""
 
 _CALLED = {"ollama": "Ollama", "llama.cpp": "llama.cpp", "lm studio": "LM Studio"}
 _LARGER = {
-    "ollama": f"Start it with `OLLAMA_CONTEXT_LENGTH={SMALL_TOKENS} ollama serve`.",
-    "llama.cpp": f"Start llama-server with `-c {SMALL_TOKENS}`.",
-    "lm studio": f"Load it there with a context length of {SMALL_TOKENS} or more.",
+    "ollama": f"Start it with `OLLAMA_CONTEXT_LENGTH={_SMALL_TOKENS} ollama serve`.",
+    "llama.cpp": f"Start llama-server with `-c {_SMALL_TOKENS}`.",
+    "lm studio": f"Load it there with a context length of {_SMALL_TOKENS} or more.",
 }
 
 
@@ -56,7 +56,7 @@ def concerns(
         )
         yield Concern(what, f"Set {key} to {told.successor or 'another one'}{when}.")
     window = told.window_tokens if told.loaded else 0
-    if said.server and 0 < window < SMALL_TOKENS:
+    if said.server and 0 < window < _SMALL_TOKENS:
         effect = "leaves little room for a conversation"
         if said.server == "ollama":
             effect = "drops in silence what does not fit"

@@ -36,13 +36,13 @@ from aouo.providers.service import ServiceModel
 if TYPE_CHECKING:
     from aouo.config.sections import Endpoint
 
-Server: TypeAlias = Literal["", "ollama", "llama.cpp", "lm studio"]
+_Server: TypeAlias = Literal["", "ollama", "llama.cpp", "lm studio"]
 
 _Ask: TypeAlias = Callable[..., Awaitable[tuple[int, object]]]
 """Gets a URL, or posts a second argument to it, and returns status and JSON."""
 
-WITHIN_S = 5.0
-MAX_BYTES = 32 * 1024 * 1024
+_WITHIN_S = 5.0
+_MAX_BYTES = 32 * 1024 * 1024
 """The largest list; one of 5,000 models with long descriptions takes a third of it."""
 
 _SMALL_BYTES = 100_000
@@ -62,13 +62,13 @@ class Inquiry:
     why: str = ""
     names: tuple[str, ...] = ()
     told: Told | None = None
-    server: Server = ""
+    server: _Server = ""
 
 
 async def inquire(
     session: aiohttp.ClientSession, backend: str, endpoint: Endpoint, model: str
 ) -> Inquiry:
-    """Ask within `WITHIN_S` seconds; no network error is raised.
+    """Ask within `_WITHIN_S` seconds; no network error is raised.
 
     `why` may quote an address, never a key.
     """
@@ -77,10 +77,10 @@ async def inquire(
     listing = "/models?pageSize=1000" if gemini else "/models"
     ask = partial(_answer, session, _headers(endpoint.api_key, base, gemini=gemini))
     try:
-        async with asyncio.timeout(WITHIN_S):
+        async with asyncio.timeout(_WITHIN_S):
             return await _asked(ask, base, listing, model)
     except TimeoutError:
-        return Inquiry(0, f"no answer within {WITHIN_S:g} s")
+        return Inquiry(0, f"no answer within {_WITHIN_S:g} s")
     except (aiohttp.ClientError, OSError, ValueError) as error:
         return Inquiry(0, cure_of(error) or f"{type(error).__name__}: {error}".rstrip(": "))
 
@@ -97,7 +97,7 @@ async def _asked(ask: _Ask, base: str, listing: str, model: str) -> Inquiry:
     return Inquiry(status, "", listed, told, server=kind)
 
 
-def _kind(base: str, body: object) -> Server:
+def _kind(base: str, body: object) -> _Server:
     """Return which local server this is, by its list or its port; "" = none of them."""
     owners = owners_of(body)
     port = urlsplit(base).port
@@ -108,7 +108,7 @@ def _kind(base: str, body: object) -> Server:
     return "ollama" if "library" in owners or port == 11434 else ""
 
 
-async def _own_word(ask: _Ask, base: str, kind: Server, model: str) -> Told | None:
+async def _own_word(ask: _Ask, base: str, kind: _Server, model: str) -> Told | None:
     """Return what a local server says in its own API, beside the compatible one."""
     root = base.removesuffix("/v1")
     match kind:
@@ -152,7 +152,7 @@ async def _json(response: aiohttp.ClientResponse) -> object:
     whole = bytearray()
     async for piece in response.content.iter_any():
         whole += piece
-        if len(whole) > MAX_BYTES:
+        if len(whole) > _MAX_BYTES:
             return None
     try:
         if len(whole) < _SMALL_BYTES:
@@ -162,14 +162,14 @@ async def _json(response: aiohttp.ClientResponse) -> object:
         return None
 
 
-Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", "nobody"]
+_Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", "nobody"]
 
-UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
-UNTAKEN = (
+_UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
+_UNTAKEN = (
     "[A picture came with this, and your service did not take it: it may be too large, or of a "
     "form that it cannot read. Say so, and do not guess.]"
 )
-AGAIN = "When it is sent once more, another model describes it to you: say that too."
+_AGAIN = "When it is sent once more, another model describes it to you: say that too."
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +177,9 @@ class Facts:
     """What is known of one model, and from which source."""
 
     window_tokens: int
-    window_from: Source
+    window_from: _Source
     sees: bool
-    sees_from: Source
+    sees_from: _Source
     told: Told | None = None
 
 
@@ -191,7 +191,7 @@ def facts_of(
     `tries`: an unknown model is sent pictures until it refuses one.
     """
     found = known(model)
-    window: tuple[int, Source] = (window_of(model), "its name" if found else "nobody")
+    window: tuple[int, _Source] = (window_of(model), "its name" if found else "nobody")
     if own_window:
         window = own_window, "you"
     if vision != "auto":
@@ -208,7 +208,7 @@ def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
     """
     said = told or Told()
     if facts.window_from != "you":
-        windows: list[tuple[int, Source]] = [
+        windows: list[tuple[int, _Source]] = [
             (said.window_tokens, "the server"),
             (listed_tokens, "the catalogue"),
         ]
@@ -249,7 +249,7 @@ class KnownModel:
         self._inner = inner
         self._ask = ask
         self._room = room or Room()
-        self._unseen = f"[{UNSEEN} {AGAIN}]" if eyes else f"[{UNSEEN}]"
+        self._unseen = f"[{_UNSEEN} {_AGAIN}]" if eyes else f"[{_UNSEEN}]"
         self.facts = facts
         self.answered = asyncio.Event()
         """Set by its first answer, when a server that loads models on demand has loaded it."""
@@ -328,7 +328,7 @@ class KnownModel:
             return self._unseen
         if refuses_this_picture(error):
             log.warning("picture_refused", model=self.model, error=str(error))
-            return UNTAKEN
+            return _UNTAKEN
         return ""
 
     def _note(self, event: ModelEvent) -> None:

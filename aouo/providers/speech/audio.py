@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 
 from aouo.facts.errors import ProviderBusy
 
-OPUS_RATES_HZ = (8_000, 12_000, 16_000, 24_000, 48_000)
+_OPUS_RATES_HZ = (8_000, 12_000, 16_000, 24_000, 48_000)
 VOICE = "audio/ogg"
 """The media type of Opus in Ogg."""
 _KINDS = (
@@ -115,8 +115,8 @@ def _chunk(name: bytes, body: bytes) -> bytes:
 def opus_of(samples: Any, rate_hz: int) -> bytes:
     """Encode an array of frames × channels as Ogg/Opus with one channel."""
     soundfile: Any = import_module("soundfile")
-    if rate_hz not in OPUS_RATES_HZ:
-        samples, rate_hz = _resampled(samples, rate_hz, OPUS_RATES_HZ[-1])
+    if rate_hz not in _OPUS_RATES_HZ:
+        samples, rate_hz = _resampled(samples, rate_hz, _OPUS_RATES_HZ[-1])
     note = io.BytesIO()
     how = {"samplerate": rate_hz, "channels": 1, "format": "OGG", "subtype": "OPUS"}
     with soundfile.SoundFile(note, "w", **how) as file:
@@ -176,7 +176,7 @@ Backend: TypeAlias = Literal["openai", "groq"]
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechRules:
+class _SpeechRules:
     """One service's rules: `sound` is the format to ask for, `joined` that for pieces of a text."""
 
     voice_model: str
@@ -190,8 +190,8 @@ class SpeechRules:
     """The largest file to transcribe."""
 
 
-RULES: dict[Backend, SpeechRules] = {
-    "openai": SpeechRules(
+RULES: dict[Backend, _SpeechRules] = {
+    "openai": _SpeechRules(
         voice_model="gpt-4o-mini-tts",
         voice="alloy",
         sound="opus",  # a voice note as Telegram wants it
@@ -200,7 +200,7 @@ RULES: dict[Backend, SpeechRules] = {
         ears_model="gpt-transcribe",
         max_heard_bytes=25 * 1024 * 1024,
     ),
-    "groq": SpeechRules(
+    "groq": _SpeechRules(
         voice_model="canopylabs/orpheus-v1-english",
         voice="hannah",
         sound="wav",

@@ -23,9 +23,9 @@ from aouo.providers.embedded import model as child_process
 from aouo.providers.speech.audio import VOICE, Audio
 from aouo.providers.speech.services import Heard, SpeechCall, Spend, unspent
 
-IDLE_S = 300.0
+_IDLE_S = 300.0
 """The worker ends, and frees its memory, after so long without a call."""
-AT_ONCE = 4
+_AT_ONCE = 4
 """The most calls that the worker has at a time; further ones wait here."""
 _MAX_LINE_BYTES = 4_000_000
 _WORKER = "aouo.providers.speech.worker"
@@ -91,13 +91,13 @@ class LocalSpeech:
     _: KW_ONLY
     usual_voice: str = ""
     patience_s: float = 90.0
-    idle_s: float = IDLE_S
+    idle_s: float = _IDLE_S
 
     def __post_init__(self) -> None:
         self._child: _Child | None = None
         self._closed = False
         self._starting = asyncio.Lock()
-        self._free = asyncio.Semaphore(AT_ONCE)
+        self._free = asyncio.Semaphore(_AT_ONCE)
         self._repeating = asyncio.Lock()
 
     @property

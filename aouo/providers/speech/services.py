@@ -37,7 +37,7 @@ from aouo.providers.speech.audio import (
 
 T = TypeVar("T")
 
-PATIENCE_S = 60.0
+_PATIENCE_S = 60.0
 """The longest pauses of one text together, estimated from the first one.
 
 Groq refills its limits evenly: on its free plan each piece of a long text meets the same pause, so
@@ -250,7 +250,7 @@ class Speaker:
                 wish | {"input": part.strip()}, patience_s / (len(parts) - at)
             )
             sounds.append(sound)
-            patience_s = PATIENCE_S if at == 0 else patience_s - paused_s
+            patience_s = _PATIENCE_S if at == 0 else patience_s - paused_s
             usd = None if price is None else price * len(part.strip()) / 1_000_000
             spend(_call("tts", self.service, self.model, begun_s, usd))
         return await asyncio.to_thread(_as_note, sounds)

@@ -29,16 +29,16 @@ from typing import Any
 
 from aouo.providers.speech.audio import opus_of
 
-HEARD_HZ = 16_000
+_HEARD_HZ = 16_000
 MAX_HEARD_S = 30 * 60
-MAX_REQUEST_BYTES = 1_000_000
-UNCLEAR = "[unclear]"
+_MAX_REQUEST_BYTES = 1_000_000
+_UNCLEAR = "[unclear]"
 """Replaces a piece that is not understood, among others that are."""
 
-SURE = -0.85
+_SURE = -0.85
 """The least mean log probability of a piece that counts. The packaged model gave synthetic English
 at least -0.81 where it was right, and speech in six unknown languages at most -0.89."""
-REPETITIVE = 2.4
+_REPETITIVE = 2.4
 """A text that compresses more than this repeats itself: Whisper's own measure."""
 # FFmpeg also knows formats that list other files and addresses, which it would open.
 _OPENED = {
@@ -52,7 +52,7 @@ class _Refused(Exception):
     """The request cannot be carried out, also not by a retry."""
 
 
-class Ears:
+class _Ears:
     """Transcribes recordings; `folder` holds a Whisper model for CTranslate2."""
 
     def __init__(self, folder: str, threads: int) -> None:
@@ -75,12 +75,12 @@ class Ears:
                 condition_on_previous_text=False,
             )
             for piece in pieces:
-                sure = piece.avg_logprob >= SURE and piece.compression_ratio <= REPETITIVE
-                text = str(piece.text).strip() if sure else UNCLEAR
-                if text and not (text == UNCLEAR and said[-1:] == [UNCLEAR]):
+                sure = piece.avg_logprob >= _SURE and piece.compression_ratio <= _REPETITIVE
+                text = str(piece.text).strip() if sure else _UNCLEAR
+                if text and not (text == _UNCLEAR and said[-1:] == [_UNCLEAR]):
                     said.append(text)
                 yield {"alive": True}
-        unclear = said == [UNCLEAR]
+        unclear = said == [_UNCLEAR]
         yield {"text": "" if unclear else " ".join(said), "unclear": unclear}
 
     def _loaded(self) -> Any:
@@ -93,7 +93,7 @@ class Ears:
             return self._model
 
 
-class Voices:
+class _Voices:
     """Speaks; `model` is another model file for the usual voice, "" = the packaged one."""
 
     def __init__(self, model: str) -> None:
@@ -129,7 +129,7 @@ class Voices:
 
 
 def _samples(path: str) -> Any:
-    """Decode the sound of a file to one channel at `HEARD_HZ`; empty if there is only a picture."""
+    """Decode the sound of a file to one channel at `_HEARD_HZ`; empty if it is a picture."""
     av: Any = import_module("av")
     numpy: Any = import_module("numpy")
     parts: list[Any] = []
@@ -139,7 +139,7 @@ def _samples(path: str) -> Any:
             for part in _decoded(sound, av) if sound.streams.audio else ():
                 parts.append(part)
                 length += len(part)
-                if length > MAX_HEARD_S * HEARD_HZ:
+                if length > MAX_HEARD_S * _HEARD_HZ:
                     raise _Refused(f"it is longer than {MAX_HEARD_S // 60} minutes")
     except (av.FFmpegError, OSError) as error:
         if not parts:  # the readable part of a damaged file is used
@@ -148,7 +148,7 @@ def _samples(path: str) -> Any:
 
 
 def _decoded(sound: Any, av: Any) -> Iterator[Any]:
-    resampler = av.AudioResampler(format="flt", layout="mono", rate=HEARD_HZ)
+    resampler = av.AudioResampler(format="flt", layout="mono", rate=_HEARD_HZ)
     for frame in sound.decode(audio=0):
         frame.pts = None  # wrong ones in a file do not matter here
         for part in resampler.resample(frame):
@@ -160,7 +160,7 @@ def _decoded(sound: Any, av: Any) -> Iterator[Any]:
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
-    def __init__(self, key: str, ears: Ears, voices: Voices, idle_s: float) -> None:
+    def __init__(self, key: str, ears: _Ears, voices: _Voices, idle_s: float) -> None:
         super().__init__(("127.0.0.1", 0), _Request)
         self.key = key
         self.ears = ears
@@ -193,7 +193,7 @@ class _Request(socketserver.StreamRequestHandler):
         server = self.server
         assert isinstance(server, _Server)
         with server.at_work():
-            asked: dict[str, Any] = json.loads(self.rfile.readline(MAX_REQUEST_BYTES))
+            asked: dict[str, Any] = json.loads(self.rfile.readline(_MAX_REQUEST_BYTES))
             if not compare_digest(str(asked.get("key")), server.key):
                 return
             try:
@@ -218,7 +218,7 @@ class _Request(socketserver.StreamRequestHandler):
         self.wfile.write(line)
 
 
-def main() -> None:
+def _main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ears", required=True)
     parser.add_argument("--voice-model", required=True)
@@ -227,8 +227,8 @@ def main() -> None:
     key = sys.stdin.readline().strip()
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    ears = Ears(options.ears, threads=min(4, os.cpu_count() or 1))
-    server = _Server(key, ears, Voices(options.voice_model), options.idle_s)
+    ears = _Ears(options.ears, threads=min(4, os.cpu_count() or 1))
+    server = _Server(key, ears, _Voices(options.voice_model), options.idle_s)
     threading.Thread(target=_end_with_stdin, daemon=True).start()
     sys.stdout.write(json.dumps({"port": server.server_address[1]}) + "\n")
     sys.stdout.flush()
@@ -241,4 +241,4 @@ def _end_with_stdin() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _main()

@@ -179,7 +179,7 @@ def _units(text: str) -> Sequence[int]:
     return offsets
 
 
-MAX_COLUMNS = 36  # monospaced columns of a phone held upright
+_MAX_COLUMNS = 36  # monospaced columns of a phone held upright
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def lay_out(table: Table) -> Cell:
         widths = [
             max(map(columns, (cell.text for cell in line))) for line in zip(*lines, strict=True)
         ]
-        if sum(widths) + 3 * (len(widths) - 1) <= MAX_COLUMNS:
+        if sum(widths) + 3 * (len(widths) - 1) <= _MAX_COLUMNS:
             text = _aligned(table, widths)
             return Cell(text, (Mark("pre", 0, len(text)),))
     return _cards(table)
