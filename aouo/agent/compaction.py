@@ -16,19 +16,12 @@ from aouo.agent.context import TurnContext
 from aouo.agent.side_calls import SideCalls
 from aouo.agent.spending.quota import Quota
 from aouo.agent.tokens import Estimator, Scale, reserve_tokens
+from aouo.facts import transcript
 from aouo.facts.errors import EmptyAnswer, ProviderError, Refused
 from aouo.facts.events import MemoryFlush
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import Draft, HistoryEntry, Past, Reach, Spent, Summary
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Message,
-    SystemSaid,
-    ToolCall,
-    ToolReturned,
-    UserSaid,
-)
 from aouo.plumbing.logs import log
 from aouo.store import sessions
 from aouo.store.database import Database, Tx
@@ -83,7 +76,9 @@ def cut(
     return entries[:kept_from], entries[kept_from:]
 
 
-def material(previous: str, older: Sequence[Message], max_tokens: int, scale: Scale) -> str:
+def material(
+    previous: str, older: Sequence[transcript.Message], max_tokens: int, scale: Scale
+) -> str:
     """Return the summary so far and the older entries as lines; the oldest go if it is too long."""
     head = f"Summary so far: {previous}\n" if previous else ""
     left = max_tokens - scale.text(head)
@@ -109,12 +104,12 @@ def shortened_to(text: str, max_tokens: int, scale: Scale) -> str:
     return text
 
 
-def heading(summary: Summary | Draft) -> SystemSaid:
+def heading(summary: Summary | Draft) -> transcript.SystemSaid:
     """Return a summary as the entry that stands before the history."""
-    return SystemSaid(f"[Previous conversation summary: {summary.text}]")
+    return transcript.SystemSaid(f"[Previous conversation summary: {summary.text}]")
 
 
-def read_by_model(past: Past) -> list[Message]:
+def read_by_model(past: Past) -> list[transcript.Message]:
     """Return a session's past as a model reads it: the summary, then whole exchanges without
     repeats, with stale results as one line each."""
     kept = history.without_repeats(history.stale_shortened(history.sanitised(past.messages)))
@@ -255,7 +250,7 @@ class Compactor:
         arguments = {"target": "memory", "action": "append", "content": summary.facts}
         spent: list[Spent] = []
         if await ctx.toolbox.find("memory"):
-            call = ToolCall(ulid(), "memory", json.dumps(arguments, ensure_ascii=False))
+            call = transcript.ToolCall(ulid(), "memory", json.dumps(arguments, ensure_ascii=False))
             outcome = await ctx.call_tool(ctx.prepare(call), False)
             spent = [spent_by(ctx, "tool:memory")]
             if outcome.failed:
@@ -271,16 +266,16 @@ class Compactor:
         await self.database.transact(write)
 
 
-def _line(entry: Message) -> str:
+def _line(entry: transcript.Message) -> str:
     match entry:
-        case UserSaid(text):
+        case transcript.UserSaid(text):
             return f"Person: {text[:_LINE_CHARS]}"
-        case AssistantSaid(text, calls):
+        case transcript.AssistantSaid(text, calls):
             asked = "".join(
                 f" [called {call.name} {call.arguments[:_RESULT_CHARS]}]" for call in calls
             )
             return f"Assistant: {text[:_LINE_CHARS]}{asked}"
-        case ToolReturned(name=name, text=text):
+        case transcript.ToolReturned(name=name, text=text):
             return f"Result of {name}: {text[:_RESULT_CHARS]}"
-        case SystemSaid(text):
+        case transcript.SystemSaid(text):
             return text[:_LINE_CHARS]

@@ -11,19 +11,11 @@ from typing import TypeAlias
 
 from aouo.agent.tokens import Estimator, Scale, estimate
 from aouo.agent.toolbox import Toolbox
+from aouo.facts import transcript
 from aouo.facts.errors import Bound, ProviderError
 from aouo.facts.events import Event, LlmToken, Thought
 from aouo.facts.ports import ChatModel, TurnView
 from aouo.facts.records import AuditEntry, FailedTry, Past, Recorded, Section, Spent, Summary
-from aouo.facts.transcript import (
-    AsksAgain,
-    AssistantSaid,
-    Image,
-    Message,
-    ModelRequest,
-    ToolCall,
-    Usage,
-)
 from aouo.facts.work import Facts
 from aouo.guard.action import Action, Outcome
 from aouo.packs.format.fast_paths import Example
@@ -62,7 +54,9 @@ class Recording:
             if parts
         ]
 
-    def sent(self, request: ModelRequest, estimator: Estimator, provider: str, model: str) -> None:
+    def sent(
+        self, request: transcript.ModelRequest, estimator: Estimator, provider: str, model: str
+    ) -> None:
         """Measure a request; a long history is estimated by a part of it."""
         scale = estimator.scale(provider, model)
         tools = Section(
@@ -75,7 +69,7 @@ class Recording:
         sections += [tools, _messages("History", past, scale), _messages("Words", said, scale)]
         self.sections = tuple(section for section in sections if section.bytes)
 
-    def asked_again(self, asks: AsksAgain) -> None:
+    def asked_again(self, asks: transcript.AsksAgain) -> None:
         """Count a try that failed."""
         failed, asked = "/".join(asks.failed), "/".join(asks.asked)
         self.tries[failed, asked, type(asks.error).__name__] += 1
@@ -106,10 +100,10 @@ def _section(name: str, text: str, scale: Scale) -> Section:
     return Section(name, _bytes(text), scale.text(text))
 
 
-def _messages(name: str, entries: Sequence[Message], scale: Scale) -> Section:
+def _messages(name: str, entries: Sequence[transcript.Message], scale: Scale) -> Section:
     texts = [entry.text for entry in entries]
     for entry in entries:
-        if type(entry) is AssistantSaid:
+        if type(entry) is transcript.AssistantSaid:
             texts += [call.arguments for call in entry.calls]
     whole = "".join(texts)
     sample = whole[-_SAMPLE_CHARS:]
@@ -229,11 +223,11 @@ class TurnContext:
         model: ChatModel,
         view: TurnView,
         toolbox: Toolbox,
-        prepare: Callable[[ToolCall], Action],
+        prepare: Callable[[transcript.ToolCall], Action],
         propose: Callable[[Action], AuditEntry],
         call_tool: Callable[[Action, bool], Awaitable[Outcome]],
         day: str = "",
-        recalled: Sequence[Message] = (),
+        recalled: Sequence[transcript.Message] = (),
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
@@ -248,13 +242,15 @@ class TurnContext:
         self.recalled = recalled
         self.publish = publish
         self.past = Past()
-        self.history: list[Message] = []
+        self.history: list[transcript.Message] = []
         self.summarised: Summary | None = None  # by this very turn
         self.listen: Callable[[], Awaitable[None]] | None = None
         self.make_room: Callable[[bool], Awaitable[bool]] | None = None
         self.was_too_long: Callable[[], None] = lambda: None
-        self.images: tuple[Image, ...] = ()  # of the person's words; no later turn has them
-        self.said: list[Message] = []
+        self.images: tuple[
+            transcript.Image, ...
+        ] = ()  # of the person's words; no later turn has them
+        self.said: list[transcript.Message] = []
         self.memory: Mapping[str, str] = {}
         self.left_out: tuple[str, ...] = ()  # names of skills and memory files, for want of room
         self.system = ""
@@ -262,12 +258,14 @@ class TurnContext:
         self.thoughts: list[Thought] = []
         self.spent: list[Spent] = []
         self.paid_calls: dict[str, float | None] = {}
-        self.total = Usage()
+        self.total = transcript.Usage()
         self.cost_usd = 0.0
         self.provider_ms = 0.0
         self.dispatches = 0
         self.tool_calls = 0
-        self.at_work: list[ToolCall] = []  # calls that change something and have no result yet
+        self.at_work: list[
+            transcript.ToolCall
+        ] = []  # calls that change something and have no result yet
         self.nudges = 0
         self.ending: Ending | None = None
         self.meter = Meter()
@@ -309,11 +307,11 @@ class DispatchContext:
         self.turn = turn
         self.iteration = iteration
         self.holds_text = holds_text
-        self.messages: Sequence[Message] = ()
+        self.messages: Sequence[transcript.Message] = ()
         self.past = 0  # how many of the messages belong to earlier turns, sanitised already
-        self.request: ModelRequest | None = None
-        self.said = AssistantSaid("")
-        self.usage = Usage()
+        self.request: transcript.ModelRequest | None = None
+        self.said = transcript.AssistantSaid("")
+        self.usage = transcript.Usage()
         self.finish_reason = ""
         self.bounded_by: Bound = ""
         self.answered_by: tuple[str, str] = ("", "")  # provider and model

@@ -14,20 +14,10 @@ from aouo.agent.pipelines import Pipelines
 from aouo.agent.spending.money import LEAST_ANSWER_TOKENS, own_key
 from aouo.agent.spending.quota import Quota
 from aouo.agent.tokens import Estimator, estimate, reserve_tokens
+from aouo.facts import transcript
 from aouo.facts.errors import PromptTooLong, ProviderError, QuotaExceededError, UnexplainedRefusal
 from aouo.facts.events import Thought
 from aouo.facts.ids import ulid
-from aouo.facts.transcript import (
-    AsksAgain,
-    AssistantSaid,
-    Finished,
-    ModelRequest,
-    PaidForNothing,
-    StartedOver,
-    TextDelta,
-    ToolCall,
-    UserSaid,
-)
 
 
 def refuse_over(turn: TurnContext, session_tokens_max: int) -> None:
@@ -50,7 +40,7 @@ _MARGIN = 0.1
 """By which an estimate may be too low: some services refuse prompt and room together."""
 
 
-def _is_cut_off(finished: Finished) -> bool:
+def _is_cut_off(finished: transcript.Finished) -> bool:
     """Whether the token limit ended the answer before its first word, or within a tool call."""
     said = finished.said
     if finished.reason != "length":
@@ -88,7 +78,7 @@ class Executor:
             Refused: a limit is reached, and no model was asked.
         """
         turn = ctx.turn
-        request = ModelRequest(
+        request = transcript.ModelRequest(
             system=turn.system,
             messages=tuple(ctx.messages),
             tools=turn.toolbox.shown,
@@ -96,7 +86,8 @@ class Executor:
             temperature=self.temperature,
             effort=self.effort,
             past=ctx.past,
-            may_shrink=bool(turn.make_room) and any(type(m) is UserSaid for m in turn.history),
+            may_shrink=bool(turn.make_room)
+            and any(type(m) is transcript.UserSaid for m in turn.history),
         )
         room = self._room(ctx, request)
         ctx.request = replace(request, max_tokens=min(self.max_tokens, room))
@@ -113,7 +104,9 @@ class Executor:
                 await turn.view.start_over()
             ctx.request = replace(ctx.request, max_tokens=more)
             finished = await self._ask(ctx, ctx.request, least_tokens=had)
-        asked = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
+        asked = tuple(
+            transcript.ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls
+        )
         ctx.said = replace(finished.said, calls=asked)
         ctx.usage, ctx.finish_reason = finished.usage, finished.reason
         within_window = room < 2 * self.max_tokens
@@ -126,7 +119,7 @@ class Executor:
             turn.thoughts.append(Thought("reasoning", text))
         await calls.make(turn, ctx.said)
 
-    def _room(self, ctx: DispatchContext, request: ModelRequest) -> int:
+    def _room(self, ctx: DispatchContext, request: transcript.ModelRequest) -> int:
         """Return the tokens that the window leaves for thoughts and answer, at least its reserve:
         the history was cut to leave that, and estimates err."""
         model = ctx.turn.model
@@ -138,11 +131,14 @@ class Executor:
         return max(reserve_tokens(model.context_window), int(model.context_window - prompt))
 
     async def _ask(
-        self, ctx: DispatchContext, request: ModelRequest, least_tokens: int = LEAST_ANSWER_TOKENS
-    ) -> Finished:
+        self,
+        ctx: DispatchContext,
+        request: transcript.ModelRequest,
+        least_tokens: int = LEAST_ANSWER_TOKENS,
+    ) -> transcript.Finished:
         turn = ctx.turn
         begun_s = time.perf_counter()
-        finished: Finished | None = None
+        finished: transcript.Finished | None = None
         row = spent_by(turn, "llm")
         try:
             events = self.quota.stream(
@@ -151,17 +147,17 @@ class Executor:
             async with aclosing(events):
                 async for event in events:
                     match event:
-                        case TextDelta(text):
+                        case transcript.TextDelta(text):
                             if not ctx.holds_text:
                                 await turn.show(text)
-                        case StartedOver():
+                        case transcript.StartedOver():
                             await turn.view.start_over()
-                        case AsksAgain():
+                        case transcript.AsksAgain():
                             turn.recording.asked_again(event)
                             await turn.view.show_asking_again(event)
-                        case PaidForNothing():
+                        case transcript.PaidForNothing():
                             pass  # the quota has seen to it
-                        case Finished():
+                        case transcript.Finished():
                             finished = event
         except ProviderError as error:
             turn.recording.gave_up(error)
@@ -236,5 +232,5 @@ async def _dispatch(ctx: TurnContext, steps: Pipelines, executor: Executor, call
         if dispatch.again is not None:
             await calls.journal.nudge(ctx, dispatch.said.text, dispatch.again)
             if dispatch.said.text:
-                ctx.said.append(AssistantSaid(dispatch.said.text))
-            ctx.said.append(UserSaid(dispatch.again))
+                ctx.said.append(transcript.AssistantSaid(dispatch.said.text))
+            ctx.said.append(transcript.UserSaid(dispatch.again))

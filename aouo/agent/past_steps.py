@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from aouo.agent import history
+from aouo.agent import compaction, history
 from aouo.agent import retrieval as choose
-from aouo.agent.compaction import (
-    ENTRIES_MAX,
-    KEPT_SHARE,
-    LEAST_LEFT_OUT,
-    TOO_LONG_TURNS,
-    Compactor,
-    budget_tokens,
-)
 from aouo.agent.context import TurnContext
 from aouo.agent.pipelines import Next, Step
 from aouo.agent.tokens import Estimate, Estimator, estimate, estimate_entries
@@ -36,7 +28,9 @@ def stale_results() -> Step[TurnContext]:
     return Step("stale tool results", run, requires=frozenset({"history"}))
 
 
-def compact(compactor: Compactor, *, threshold: float, window_override: int) -> Step[TurnContext]:
+def compact(
+    compactor: compaction.Compactor, *, threshold: float, window_override: int
+) -> Step[TurnContext]:
     """Summarise the older messages once the history fills the share `threshold` of what it may
     take, or has more messages than are sent.
 
@@ -52,7 +46,7 @@ def compact(compactor: Compactor, *, threshold: float, window_override: int) -> 
             session_id = ctx.facts.session_id
             turns = compactor.was_too_long(session_id)
             ctx.was_too_long = lambda: compactor.remember_too_long(session_id, turns + 1)
-            known = turns >= TOO_LONG_TURNS
+            known = turns >= compaction.TOO_LONG_TURNS
             await _compact_if_due(ctx, compactor, threshold, window_override, too_long=known)
         await call_next()
 
@@ -71,7 +65,7 @@ def sent_anyway(turn: TurnContext, estimator: Estimator) -> Estimate:
 
 async def _compact_if_due(
     ctx: TurnContext,
-    compactor: Compactor,
+    compactor: compaction.Compactor,
     threshold: float,
     window_override: int,
     *,
@@ -80,24 +74,28 @@ async def _compact_if_due(
     estimator = compactor.estimator
     scale = estimator.scale(ctx.model.provider, ctx.model.model)
     window = window_override or ctx.model.context_window
-    budget = budget_tokens(window, scale.tokens(sent_anyway(ctx, estimator)))
+    budget = compaction.budget_tokens(window, scale.tokens(sent_anyway(ctx, estimator)))
     session_id = ctx.facts.session_id
     if too_long:
         budget = min(budget, scale.entries(ctx.history))  # whatever we thought would fit
     undone = ctx.past.reach.undone
     due = budget * (1.0 if undone else threshold)
     full = scale.at_most(ctx.history) >= due and scale.entries(ctx.history) >= due
-    many = ctx.past.left_out >= LEAST_LEFT_OUT and not undone and not ctx.pack.history_messages
+    many = (
+        ctx.past.left_out >= compaction.LEAST_LEFT_OUT
+        and not undone
+        and not ctx.pack.history_messages
+    )
     if not (full or many) or compactor.rests(session_id):
         return
-    keep_entries = ctx.past.rows if many else ENTRIES_MAX
+    keep_entries = ctx.past.rows if many else compaction.ENTRIES_MAX
     if await compactor.compact(
-        ctx, budget, int(budget * KEPT_SHARE), scale, keep_entries=keep_entries
+        ctx, budget, int(budget * compaction.KEPT_SHARE), scale, keep_entries=keep_entries
     ):
         await _flush_what_waits(compactor, ctx)
 
 
-async def _make_room(ctx: TurnContext, compactor: Compactor, *, known: bool) -> bool:
+async def _make_room(ctx: TurnContext, compactor: compaction.Compactor, *, known: bool) -> bool:
     """Shorten the history once a turn, after a service refused a request; return whether it is.
 
     If the request is not `known` to be too long, only the newer half is tried: nothing is
@@ -112,7 +110,7 @@ async def _make_room(ctx: TurnContext, compactor: Compactor, *, known: bool) -> 
     budget = scale.entries(ctx.history)
     event = "prompt_too_long" if known else "request_refused_unexplained"
     log.warning(event, provider=provider, model=model, history_tokens=budget)
-    if known and await compactor.compact(ctx, budget, int(budget * KEPT_SHARE), scale):
+    if known and await compactor.compact(ctx, budget, int(budget * compaction.KEPT_SHARE), scale):
         await _flush_what_waits(compactor, ctx)
         return True
     fewer = history.newest_that_fit(ctx.history, budget // 2, scale)
@@ -121,7 +119,7 @@ async def _make_room(ctx: TurnContext, compactor: Compactor, *, known: bool) -> 
     return smaller
 
 
-async def _flush_what_waits(compactor: Compactor, ctx: TurnContext) -> None:
+async def _flush_what_waits(compactor: compaction.Compactor, ctx: TurnContext) -> None:
     """Give memory the summary's facts that it lacks, because they are new or a crash came."""
     summary = ctx.past.reach.summary
     if summary and summary.facts and not summary.flushed and not ctx.facts.off_record:

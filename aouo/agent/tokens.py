@@ -6,15 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from aouo.facts.transcript import (
-    IMAGE_TOKENS,
-    AssistantSaid,
-    Message,
-    ModelRequest,
-    ToolSpec,
-    Usage,
-    UserSaid,
-)
+from aouo.facts import transcript
 from aouo.providers.thoughts import sent_of
 
 _RESERVE_TOKENS = 4096
@@ -101,27 +93,27 @@ def estimate(text: str) -> Estimate:
     return Estimate(ascii_tokens + _LETTER * left, other_tokens)
 
 
-def estimate_entries(messages: Iterable[Message], to: tuple[str, str]) -> Estimate:
+def estimate_entries(messages: Iterable[transcript.Message], to: tuple[str, str]) -> Estimate:
     """Estimate entries of a transcript as they are sent `to` a (provider, model), as one text."""
     texts, fixed = _sent(messages, to)
     found = estimate("".join(texts))
     return Estimate(found.ascii, found.other, fixed)
 
 
-def _sent(messages: Iterable[Message], to: tuple[str, str]) -> tuple[list[str], int]:
+def _sent(messages: Iterable[transcript.Message], to: tuple[str, str]) -> tuple[list[str], int]:
     """The texts of entries, thoughts that go back included, and the tokens for all else."""
     texts: list[str] = []
     fixed = 0
     # Plain tests of types: this looks at hundreds of entries before each model call.
     for entry in messages:
         fixed += ENTRY_TOKENS
-        if type(entry) is AssistantSaid and (entry.calls or entry.native):
+        if type(entry) is transcript.AssistantSaid and (entry.calls or entry.native):
             texts += sent_of(entry, *to)
             fixed += ENTRY_TOKENS * len(entry.calls)
             continue
         texts.append(entry.text)
-        if type(entry) is UserSaid and entry.images:
-            fixed += IMAGE_TOKENS * len(entry.images)
+        if type(entry) is transcript.UserSaid and entry.images:
+            fixed += transcript.IMAGE_TOKENS * len(entry.images)
     return texts, fixed
 
 
@@ -140,11 +132,11 @@ class Scale:
     def text(self, text: str) -> int:
         return self.tokens(estimate(text))
 
-    def entries(self, messages: Iterable[Message]) -> int:
+    def entries(self, messages: Iterable[transcript.Message]) -> int:
         """The tokens of some entries together."""
         return self.tokens(estimate_entries(messages, self.model))
 
-    def at_most(self, messages: Iterable[Message]) -> float:
+    def at_most(self, messages: Iterable[transcript.Message]) -> float:
         """Return an upper bound of `entries`, from the lengths of the texts alone."""
         texts, fixed = _sent(messages, self.model)
         whole = "".join(texts)
@@ -184,24 +176,24 @@ class Estimator:
 
     def __init__(self) -> None:
         self._learnt: dict[tuple[str, str], _Learnt] = {}
-        self._tools: dict[int, tuple[ToolSpec, Estimate, int]] = {}
+        self._tools: dict[int, tuple[transcript.ToolSpec, Estimate, int]] = {}
 
     def scale(self, provider: str, model: str) -> Scale:
         learnt = self._learnt.get((provider, model))
         return replace(learnt.scale if learnt else Scale(), model=(provider, model))
 
-    def tools(self, specs: Iterable[ToolSpec]) -> Estimate:
+    def tools(self, specs: Iterable[transcript.ToolSpec]) -> Estimate:
         """Estimate what a model is told of its tools; each spec is estimated once."""
         total = Estimate()
         for spec in specs:
             total += self._spec(spec)[1]
         return total
 
-    def tools_bytes(self, specs: Iterable[ToolSpec]) -> int:
+    def tools_bytes(self, specs: Iterable[transcript.ToolSpec]) -> int:
         """Return how many bytes a model is told of its tools."""
         return sum([self._spec(spec)[2] for spec in specs])
 
-    def _spec(self, spec: ToolSpec) -> tuple[ToolSpec, Estimate, int]:
+    def _spec(self, spec: transcript.ToolSpec) -> tuple[transcript.ToolSpec, Estimate, int]:
         known = self._tools.get(id(spec))
         if known is None:
             if len(self._tools) >= _SPECS_KEPT:
@@ -212,7 +204,7 @@ class Estimator:
             known = self._tools[id(spec)] = (spec, estimate(text) + Estimate(fixed=8), size)
         return known
 
-    def request(self, request: ModelRequest, to: tuple[str, str]) -> Estimate:
+    def request(self, request: transcript.ModelRequest, to: tuple[str, str]) -> Estimate:
         """Estimate all that one request sends `to` a (provider, model)."""
         return (
             estimate(request.system + request.context)
@@ -220,7 +212,9 @@ class Estimator:
             + self.tools(request.tools)
         )
 
-    def observe(self, provider: str, model: str, request: ModelRequest, used: Usage) -> None:
+    def observe(
+        self, provider: str, model: str, request: transcript.ModelRequest, used: transcript.Usage
+    ) -> None:
         """Learn from one call: from each of a model's first calls, then from one in `_SOMETIMES`.
 
         Requests with images teach nothing, since services count those in ways of their own.
@@ -230,7 +224,7 @@ class Estimator:
         if learnt.seen > _ALWAYS and learnt.seen % _SOMETIMES:
             return
         if used.input_tokens < _TOO_FEW or any(
-            isinstance(entry, UserSaid) and entry.images for entry in request.messages
+            isinstance(entry, transcript.UserSaid) and entry.images for entry in request.messages
         ):
             return
         found = self.request(request, (provider, model))

@@ -12,16 +12,7 @@ from aouo.agent.persona import persona_of
 from aouo.agent.pipelines import Pipelines, extended
 from aouo.agent.spending.quota import Quota
 from aouo.agent.tools.mcp_servers import Server
-from aouo.app.services import (
-    budget_of,
-    eyes_of,
-    model_of,
-    pack_budgets,
-    paid_for,
-    served_price,
-    speech_of,
-    with_model,
-)
+from aouo.app import services
 from aouo.app.tools import Shared, guarded_tools
 from aouo.config.sections import McpServer
 from aouo.config.settings import Settings
@@ -65,8 +56,8 @@ async def _built(
     wish = settings.security.sandbox
     sandbox = held.take(("sandbox", wish), lambda: Sandbox(wish, home=shared.home.path))
     servers = _servers(settings, shared, held)
-    prices = budget_of(settings, shared.clock).prices
-    ears, voice = speech_of(settings, shared.session, held, prices)
+    prices = services.budget_of(settings, shared.clock).prices
+    ears, voice = services.speech_of(settings, shared.session, held, prices)
     guard, registry_of, looking = guarded_tools(
         settings.security,
         settings.tools,
@@ -124,9 +115,9 @@ async def _built(
         telegram=settings.telegram,
         ui=settings.ui,
         ears=ears,
-        eyes=eyes_of(settings, shared.session, quota),
+        eyes=services.eyes_of(settings, shared.session, quota),
         retention=settings.retention,
-        paid=paid_for(settings),
+        paid=services.paid_for(settings),
     )
 
 
@@ -156,14 +147,14 @@ def _servers(settings: Settings, shared: Shared, held: Holder) -> Sequence[Serve
 
 
 async def _model(settings: Settings, shared: Shared, held: Holder) -> ChatModel:
-    return await model_of(settings, shared.session, held, shared.clock, shared.dialects)
+    return await services.model_of(settings, shared.session, held, shared.clock, shared.dialects)
 
 
 def _others(
     settings: Settings, shared: Shared, held: Holder
 ) -> Callable[[str, str], Awaitable[ChatModel]]:
     async def other(backend: str, name: str) -> ChatModel:
-        return await _model(with_model(settings, backend, name), shared, held)
+        return await _model(services.with_model(settings, backend, name), shared, held)
 
     return other
 
@@ -182,8 +173,8 @@ def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
         zone=lambda: zone_of(shared.timezone.now),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
-        budget=budget_of(settings, shared.clock, partial(served_price, model)),
-        pack_budgets=lambda: pack_budgets(shared.library.now),
+        budget=services.budget_of(settings, shared.clock, partial(services.served_price, model)),
+        pack_budgets=lambda: services.pack_budgets(shared.library.now),
         redactor=AsShown(secrets_of(settings.secrets())),
         reservations=shared.reservations,
     )

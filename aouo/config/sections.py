@@ -15,19 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from aouo.config.values import (
-    NO_SECRET,
-    Address,
-    Count,
-    CountOrNone,
-    Hours,
-    Name,
-    Positive,
-    Seconds,
-    Span,
-    TimeOfDay,
-    Usd,
-)
+from aouo.config import values
 from aouo.facts.quiet_hours import AttentionRules, QuietHours, parse_time, span_s
 
 _LISTEN = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):(?P<port>\d{1,5})")
@@ -64,7 +52,7 @@ class Webhook(Section):
     """The public https address that Telegram calls."""
     listen: str = "127.0.0.1:8443"
     """Address and port we listen on, behind your TLS proxy."""
-    secret_token: SecretStr = NO_SECRET
+    secret_token: SecretStr = values.NO_SECRET
     """What Telegram has to send along; required for `transport: webhook`."""
 
     @property
@@ -77,13 +65,13 @@ class Webhook(Section):
 class Telegram(Section):
     enabled: bool = True
     """Whether it is on Telegram; if not, it needs no token: talk to it on the local page."""
-    bot_token: SecretStr = NO_SECRET
+    bot_token: SecretStr = values.NO_SECRET
     """The token from @BotFather."""
     allowed_user_ids: tuple[int, ...] = ()
     """Who may talk to the bot, by numeric id; empty = nobody."""
     owner_id: int = 0
     """Who may approve, install and see everything; 0 = the first of `allowed_user_ids`."""
-    message_batch_ms: CountOrNone = 0
+    message_batch_ms: values.CountOrNone = 0
     """Texts sent within this many milliseconds become one message; 0 = off."""
     api_base_url: str = "https://api.telegram.org"
     """Any Bot API server; files and how large they may be follow it."""
@@ -97,7 +85,7 @@ class Telegram(Section):
     """How an answer appears while it is written; `draft` works in private chats."""
     groups: Literal["mention", "all"] = "mention"
     """Which group messages outside a pack's topic are for us."""
-    max_parts: Positive = 6
+    max_parts: values.Positive = 6
     """An answer of more messages than this is sent as a document."""
     resend_unknown: bool = False
     """Send an answer again when nobody knows whether it arrived."""
@@ -109,72 +97,72 @@ class Telegram(Section):
 
 
 class Fallback(Section):
-    backend: Name
+    backend: values.Name
     """A backend as in `provider.backend`."""
-    model: Name = ""
+    model: values.Name = ""
     """Empty = the backend's default."""
 
 
 class Provider(Section):
-    backend: Name = "local"
+    backend: values.Name = "local"
     """`openai`, `groq`, `gemini`, `deepseek`, `local` or a name under `providers`."""
-    model: Name = ""
+    model: values.Name = ""
     """Empty = the backend's default."""
-    max_tokens: Positive = 16384
+    max_tokens: values.Positive = 16384
     """The most a model may think and answer together; clamped to what its window leaves, and
     doubled once where an answer was cut off before its first word."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """0 = always the likeliest word; null = the model's own, for many refuse another one. One
     that the service refuses is left out, and logged."""
-    effort: Name = ""
+    effort: values.Name = ""
     """How much a model thinks, in its service's word (`none`, `low`, `high`, …); empty = the
     service's default. A word that the service refuses is left out, and logged."""
-    max_retries: Count = 3
+    max_retries: values.Count = 3
     """Tries after a passing error while no fallback is set."""
     vision: Literal["auto", "on", "off"] = "auto"
     """Whether the model sees pictures."""
     fallback: tuple[Fallback, ...] = ()
     """Models to try, in order, when this one fails."""
-    request_timeout_s: Seconds = 300
+    request_timeout_s: values.Seconds = 300
     """How long a model may take to begin its answer."""
-    stream_idle_timeout_s: Seconds = 300
+    stream_idle_timeout_s: values.Seconds = 300
     """How long an answer that began may pause."""
 
 
 class OpenAI(Section):
-    api_key: SecretStr = NO_SECRET
+    api_key: SecretStr = values.NO_SECRET
     """Key of the service."""
-    base_url: Address = "https://api.openai.com/v1"
+    base_url: values.Address = "https://api.openai.com/v1"
     """Any compatible server."""
 
 
 class Groq(Section):
-    api_key: SecretStr = NO_SECRET
+    api_key: SecretStr = values.NO_SECRET
     """Key of the service."""
-    base_url: Address = "https://api.groq.com"
+    base_url: values.Address = "https://api.groq.com"
     """Without `/openai/v1`, which is added."""
 
 
 class Gemini(Section):
-    api_key: SecretStr = NO_SECRET
+    api_key: SecretStr = values.NO_SECRET
     """Key of the service."""
-    base_url: Address = "https://generativelanguage.googleapis.com"
+    base_url: values.Address = "https://generativelanguage.googleapis.com"
     """Without `/v1beta`, which is added."""
-    vision_model: Name = ""
+    vision_model: values.Name = ""
     """Describes pictures for a chat model that cannot see; empty = off."""
 
 
 class DeepSeek(Section):
-    api_key: SecretStr = NO_SECRET
+    api_key: SecretStr = values.NO_SECRET
     """Key of the service."""
-    base_url: Address = "https://api.deepseek.com"
+    base_url: values.Address = "https://api.deepseek.com"
     """Any compatible server."""
 
 
 class Local(Section):
     model_path: str = ""
     """A GGUF file; empty = the packaged SmolLM2."""
-    threads: Count = 0
+    threads: values.Count = 0
     """Processor threads; 0 = as many as help."""
     context: Annotated[int, Field(ge=512)] = 4096
     """The model's window in tokens."""
@@ -183,11 +171,11 @@ class Local(Section):
 class Price(Section):
     """US dollars for a million tokens."""
 
-    input: Usd
+    input: values.Usd
     """What the model reads."""
-    cached: Usd
+    cached: values.Usd
     """What it reads from the service's cache; absent = as `input`."""
-    output: Usd
+    output: values.Usd
     """What it writes."""
 
     @model_validator(mode="before")
@@ -200,11 +188,11 @@ class Price(Section):
 
 
 class CustomProvider(Section):
-    base_url: Address
+    base_url: values.Address
     """Where the server answers, `/v1` included."""
-    api_key: SecretStr = NO_SECRET
+    api_key: SecretStr = values.NO_SECRET
     """Empty for a server that asks for none."""
-    context_window: Count = 0
+    context_window: values.Count = 0
     """The model's window in tokens; 0 = ask the server or assume a small one."""
     prices: dict[str, Price] = {}
     """By model; as `budgets.prices`."""
@@ -215,7 +203,7 @@ class SpeechToText(Section):
     """Who writes down voice messages."""
     model: str = "whisper-large-v3-turbo"
     """The service's name for the model; with `local` a folder with Whisper for CTranslate2."""
-    groq_api_key: SecretStr = NO_SECRET
+    groq_api_key: SecretStr = values.NO_SECRET
     """Empty = `groq.api_key`."""
 
 
@@ -231,7 +219,7 @@ class TextToSpeech(Section):
 class WebSearch(Section):
     backend: Literal["tavily"] = "tavily"
     """Who searches."""
-    api_key: SecretStr = NO_SECRET
+    api_key: SecretStr = values.NO_SECRET
     """Key of the service; empty = no web search."""
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
     """Results of one search."""
@@ -240,7 +228,7 @@ class WebSearch(Section):
 
 
 class Tools(Section):
-    enabled: tuple[Name, ...] = (
+    enabled: tuple[values.Name, ...] = (
         "core",
         "files",
         "web",
@@ -282,7 +270,7 @@ class Mcp(Section):
 
 
 class Packs(Section):
-    enabled: tuple[Name, ...] = ()
+    enabled: tuple[values.Name, ...] = ()
     """Names of the packs to load; empty = every installed pack."""
     scan_dirs: tuple[str, ...] = ()
     """More folders that hold packs."""
@@ -291,18 +279,18 @@ class Packs(Section):
 
 
 class Judge(Section):
-    backend: Name = ""
+    backend: values.Name = ""
     """Backend of the model that judges tool calls; empty = no judge."""
-    model: Name = ""
+    model: values.Name = ""
     """Empty = the backend's default."""
-    daily: Count = 100
+    daily: values.Count = 100
     """Judgements a day."""
 
 
 class Approvals(Section):
-    wait_s: Seconds = 300
+    wait_s: values.Seconds = 300
     """How long a question to the owner stays open."""
-    per_hour: Count = 10
+    per_hour: values.Count = 10
     """Questions an hour; above it the answer is no."""
 
 
@@ -325,13 +313,13 @@ class Security(Section):
 class Cron(Section):
     enabled: bool = True
     """Whether schedules run."""
-    tick_seconds: Positive = 60
+    tick_seconds: values.Positive = 60
     """The longest sleep; a due time is met to the second all the same."""
-    timezone: Name = ""
+    timezone: values.Name = ""
     """An IANA zone such as `Europe/Berlin`; empty = the machine's."""
-    default_chat_id: Name = ""
+    default_chat_id: values.Name = ""
     """Where schedules without a chat answer; empty = the owner."""
-    max_concurrent_runs: Positive = 1
+    max_concurrent_runs: values.Positive = 1
     """Schedules that run at the same time."""
 
     @field_validator("timezone")
@@ -352,11 +340,11 @@ class Cron(Section):
 class Heartbeat(Section):
     enabled: bool = False
     """Whether the agent looks at `HEARTBEAT.md` by itself, if there is anything in it."""
-    every: Annotated[Span, AfterValidator(_a_minute_apart)] = "30m"
+    every: Annotated[values.Span, AfterValidator(_a_minute_apart)] = "30m"
     """How often."""
-    quiet_hours: Hours = "22:00-08:00"
+    quiet_hours: values.Hours = "22:00-08:00"
     """When it does not look; empty = it always does."""
-    daily_tokens_max: Count = 50_000
+    daily_tokens_max: values.Count = 50_000
     """Its own cap a day; 0 = off."""
 
     @property
@@ -369,11 +357,11 @@ class Heartbeat(Section):
 
 
 class Attention(Section):
-    daily_max: Count = 20
+    daily_max: values.Count = 20
     """Messages a day to each person; 0 = no limit. What is over waits for the digest."""
-    quiet_hours: Hours = ""
+    quiet_hours: values.Hours = ""
     """When none comes, but with the digest at their end; empty = never."""
-    digest_at: TimeOfDay = "08:00"
+    digest_at: values.TimeOfDay = "08:00"
     """When the digest of what was over comes, on the next day."""
 
     @property
@@ -385,7 +373,7 @@ class Attention(Section):
 class Consolidate(Section):
     enabled: bool = False
     """Whether the model works the journal's new lines into `MEMORY.md`."""
-    every: Span = "24h"
+    every: values.Span = "24h"
     """How often."""
 
     @property
@@ -396,26 +384,26 @@ class Consolidate(Section):
 class Memory(Section):
     journal: bool = False
     """Whether a shadow journal is kept of what was talked about."""
-    daily_tokens_max: Count = 50_000
+    daily_tokens_max: values.Count = 50_000
     """What the journal may take a day, and consolidation as much; 0 = off."""
     consolidate: Consolidate = Consolidate()
     """When the journal is worked into `MEMORY.md`."""
 
 
 class Budgets(Section):
-    daily_usd: Usd = 0
+    daily_usd: values.Usd = 0
     """All calls of a day; 0 = off."""
-    per_person_daily_usd: Usd = 0
+    per_person_daily_usd: values.Usd = 0
     """Each person's calls of a day; 0 = off."""
-    per_pack_daily_usd: dict[str, Usd] = {}
+    per_pack_daily_usd: dict[str, values.Usd] = {}
     """By pack."""
     prices: dict[str, Price] = {}
     """By model: `{"input": …, "cached": …, "output": …}` in USD for a million tokens."""
-    prices_per_minute: dict[str, Usd] = {}
+    prices_per_minute: dict[str, values.Usd] = {}
     """By model that listens: USD for a minute of sound."""
-    prices_per_million_characters: dict[str, Usd] = {}
+    prices_per_million_characters: dict[str, values.Usd] = {}
     """By model that speaks: USD for a million characters."""
-    prices_per_call: dict[Literal["web_search"], Usd] = {}
+    prices_per_call: dict[Literal["web_search"], values.Usd] = {}
     """By tool that asks a service: USD for one answer."""
 
 
@@ -426,18 +414,18 @@ class Dashboard(Section):
     """Any other than loopback needs a `token`."""
     port: Annotated[int, Field(ge=0, le=65535)] = 9800
     """0 = any free one."""
-    token: SecretStr = NO_SECRET
+    token: SecretStr = values.NO_SECRET
     """Empty = a random one per start, kept in `run/dashboard.token`."""
 
 
 class Retention(Section):
-    updates_days: Count = 7
+    updates_days: values.Count = 7
     """Raw updates; 0 = keep."""
-    deliveries_days: Count = 30
+    deliveries_days: values.Count = 30
     """Records of what was sent; 0 = keep."""
-    messages_days: Count = 0
+    messages_days: values.Count = 0
     """What was said in conversations; 0 = keep."""
-    media_days: Count = 30
+    media_days: values.Count = 30
     """Downloaded files; 0 = keep."""
 
 
@@ -449,19 +437,19 @@ class Log(Section):
 
 
 class Advanced(Section):
-    session_tokens_max: Count = 500_000
+    session_tokens_max: values.Count = 500_000
     """Near it a session goes on in a fresh one; no single answer takes more. 0 = off."""
-    daily_tokens_max: Count = 2_000_000
+    daily_tokens_max: values.Count = 2_000_000
     """Cap of a day, until local midnight; 0 = off."""
-    max_react_loops: Positive = 25
+    max_react_loops: values.Positive = 25
     """Model calls of one turn."""
-    context_window: Count = 0
+    context_window: values.Count = 0
     """In tokens; 0 = the model's."""
     compress_threshold: Annotated[float, Field(gt=0, le=1)] = 0.7
     """The share of the window at which older messages are summarised."""
-    max_history_messages: Positive = 200
+    max_history_messages: values.Positive = 200
     """Messages of a session that are sent along at most; older ones get a summary, in blocks."""
-    turn_timeout_s: Seconds = 900
+    turn_timeout_s: values.Seconds = 900
     """How long a turn may take, waiting for people not counted."""
 
 

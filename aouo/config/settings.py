@@ -9,35 +9,7 @@ from typing import cast
 
 from pydantic import BaseModel, SecretStr, field_validator
 
-from aouo.config.sections import (
-    Advanced,
-    Attention,
-    Budgets,
-    Cron,
-    CustomProvider,
-    Dashboard,
-    DeepSeek,
-    Endpoint,
-    Gemini,
-    Groq,
-    Heartbeat,
-    Local,
-    Log,
-    Mcp,
-    McpServer,
-    Memory,
-    OpenAI,
-    Packs,
-    Provider,
-    Retention,
-    Section,
-    Security,
-    SpeechToText,
-    Telegram,
-    TextToSpeech,
-    Tools,
-    Ui,
-)
+from aouo.config import sections
 from aouo.facts.errors import SetupError
 from aouo.plumbing.redact import secrets_in
 
@@ -74,61 +46,63 @@ def _is_among(key: str, names: Iterable[str]) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
-class Settings(Section):
+class Settings(sections.Section):
     """The whole configuration. Built by `config.file.load_settings`, never from `os.environ`."""
 
-    telegram: Telegram = Telegram()
+    telegram: sections.Telegram = sections.Telegram()
     """The bot."""
-    provider: Provider = Provider()
+    provider: sections.Provider = sections.Provider()
     """The model that answers."""
-    openai: OpenAI = OpenAI()
+    openai: sections.OpenAI = sections.OpenAI()
     """OpenAI or any compatible server."""
-    groq: Groq = Groq()
+    groq: sections.Groq = sections.Groq()
     """Groq."""
-    gemini: Gemini = Gemini()
+    gemini: sections.Gemini = sections.Gemini()
     """Gemini."""
-    deepseek: DeepSeek = DeepSeek()
+    deepseek: sections.DeepSeek = sections.DeepSeek()
     """DeepSeek."""
-    local: Local = Local()
+    local: sections.Local = sections.Local()
     """The embedded model, a child process."""
-    providers: dict[str, CustomProvider] = {}  # noqa: RUF012 - pydantic copies it
+    providers: dict[str, sections.CustomProvider] = {}  # noqa: RUF012 - pydantic copies it
     """More OpenAI-compatible servers, by name."""
-    stt: SpeechToText = SpeechToText()
+    stt: sections.SpeechToText = sections.SpeechToText()
     """Voice to text."""
-    tts: TextToSpeech = TextToSpeech()
+    tts: sections.TextToSpeech = sections.TextToSpeech()
     """Text to voice."""
-    tools: Tools = Tools()
+    tools: sections.Tools = sections.Tools()
     """What the model may call."""
-    mcp: Mcp = Mcp()
+    mcp: sections.Mcp = sections.Mcp()
     """Tool servers."""
-    packs: Packs = Packs()
+    packs: sections.Packs = sections.Packs()
     """Which apps are loaded."""
-    security: Security = Security()
+    security: sections.Security = sections.Security()
     """The guard."""
-    cron: Cron = Cron()
+    cron: sections.Cron = sections.Cron()
     """Schedules."""
-    heartbeat: Heartbeat = Heartbeat()
+    heartbeat: sections.Heartbeat = sections.Heartbeat()
     """Turns nobody asked for."""
-    attention: Attention = Attention()
+    attention: sections.Attention = sections.Attention()
     """Messages that nobody asked for: of packs' schedules, of watches and of the heartbeat."""
-    memory: Memory = Memory()
+    memory: sections.Memory = sections.Memory()
     """What is remembered."""
-    budgets: Budgets = Budgets()
+    budgets: sections.Budgets = sections.Budgets()
     """Ceilings in money."""
-    dashboard: Dashboard = Dashboard()
+    dashboard: sections.Dashboard = sections.Dashboard()
     """The local web page."""
-    retention: Retention = Retention()
+    retention: sections.Retention = sections.Retention()
     """How long things are kept."""
-    log: Log = Log()
+    log: sections.Log = sections.Log()
     """What is written down."""
-    advanced: Advanced = Advanced()
+    advanced: sections.Advanced = sections.Advanced()
     """Limits."""
-    ui: Ui = Ui()
+    ui: sections.Ui = sections.Ui()
     """How chats look."""
 
     @field_validator("providers")
     @classmethod
-    def _names_of_their_own(cls, value: dict[str, CustomProvider]) -> dict[str, CustomProvider]:
+    def _names_of_their_own(
+        cls, value: dict[str, sections.CustomProvider]
+    ) -> dict[str, sections.CustomProvider]:
         """Refuse the name of a built-in backend, which would be used in its place."""
         for name in value:
             if name in BUILT_IN_BACKENDS:
@@ -140,7 +114,7 @@ class Settings(Section):
         """All names that `provider.backend` may have."""
         return (*BUILT_IN_BACKENDS, *self.providers)
 
-    def provider_endpoint(self, backend: str) -> Endpoint:
+    def provider_endpoint(self, backend: str) -> sections.Endpoint:
         """Return the address of `backend`; that of `local` is "" until its child process runs.
 
         Raises:
@@ -148,21 +122,23 @@ class Settings(Section):
         """
         match backend:
             case "openai":
-                return Endpoint(_bare(self.openai.base_url), _open(self.openai.api_key), 0)
+                return sections.Endpoint(_bare(self.openai.base_url), _open(self.openai.api_key), 0)
             case "groq":
                 url = _with_path(self.groq.base_url, "/openai/v1")
-                return Endpoint(url, _open(self.groq.api_key), 0)
+                return sections.Endpoint(url, _open(self.groq.api_key), 0)
             case "gemini":
                 url = _with_path(self.gemini.base_url, "/v1beta/openai")
-                return Endpoint(url, _open(self.gemini.api_key), 0)
+                return sections.Endpoint(url, _open(self.gemini.api_key), 0)
             case "deepseek":
-                return Endpoint(_bare(self.deepseek.base_url), _open(self.deepseek.api_key), 0)
+                return sections.Endpoint(
+                    _bare(self.deepseek.base_url), _open(self.deepseek.api_key), 0
+                )
             case "local":
-                return Endpoint("", "", self.local.context)
+                return sections.Endpoint("", "", self.local.context)
             case name if name in self.providers:
                 custom = self.providers[name]
                 url = _bare(custom.base_url)
-                return Endpoint(url, _open(custom.api_key), custom.context_window)
+                return sections.Endpoint(url, _open(custom.api_key), custom.context_window)
             case _:
                 raise SetupError(
                     f"No model backend is called {backend!r}.",
@@ -277,7 +253,7 @@ def _collect_secrets(value: object, found: set[str]) -> None:
     match value:
         case SecretStr():
             found.add(_open(value))
-        case McpServer(env=env):
+        case sections.McpServer(env=env):
             found.update(text for text in map(_open, env.values()) if not _is_place(text))
             _collect_secrets(value.headers, found)
             _collect_secrets(value.url, found)

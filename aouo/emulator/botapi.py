@@ -8,15 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from aouo.emulator.description import (
-    Described,
-    JsonObject,
-    Problem,
-    Upload,
-    api_methods,
-    check,
-    read_call,
-)
+from aouo.emulator import description
 from aouo.emulator.entities import AUTOMATIC, SETTABLE
 from aouo.emulator.faults import (
     Fault,
@@ -70,13 +62,13 @@ class BotApi:
         except Refusal as refusal:
             return _refused(refusal)
         method = request.match_info["method"]
-        uploads = {name: item for name, item in raw.items() if isinstance(item, Upload)}
-        known = api_methods().get(method.lower())
+        uploads = {name: item for name, item in raw.items() if isinstance(item, description.Upload)}
+        known = description.api_methods().get(method.lower())
         if known is None:
             number = self.journal.arrived(self.clock(), method, raw)
             self.journal.violation(number, "no such method")
             return self._answer(number, Refusal(404, "Not Found: method not found"))
-        values, problems = read_call(known, raw)
+        values, problems = description.read_call(known, raw)
         problems = [one for one in problems if not _is_attached(one, uploads)]
         number = self.journal.arrived(self.clock(), known.name, values)
         self._note(number, values, problems)
@@ -114,7 +106,11 @@ class BotApi:
         return web.Response(body=found.content, content_type="application/octet-stream")
 
     async def _outcome(
-        self, method: Described, params: Parameters, problems: list[Problem], fault: Fault | None
+        self,
+        method: description.Described,
+        params: Parameters,
+        problems: list[description.Problem],
+        fault: Fault | None,
     ) -> Any:
         """Return the call's result, or the Refusal as a value."""
         try:
@@ -132,12 +128,12 @@ class BotApi:
         except Refusal as refusal:
             return refusal
 
-    def _fault(self, method: Described, params: Parameters) -> Fault | None:
+    def _fault(self, method: description.Described, params: Parameters) -> Fault | None:
         polls = method.name == "getUpdates"
         confirms = polls and self.world.updates.confirmable(params.integer("offset"))
         return next_fault(self.faults, method.name, params.values.get("chat_id"), confirms=confirms)
 
-    def _check_flood(self, method: Described, params: Parameters, now: float) -> None:
+    def _check_flood(self, method: description.Described, params: Parameters, now: float) -> None:
         chat_id = params.values.get("chat_id")
         is_group = isinstance(chat_id, int) and chat_id < 0
         refusal = self.flood.judge(method.name, chat_id, is_group, now)
@@ -150,7 +146,9 @@ class BotApi:
         if token != self.token:
             raise Refusal(401, "Unauthorized")
 
-    def _note(self, number: int, values: JsonObject, problems: list[Problem]) -> None:
+    def _note(
+        self, number: int, values: description.JsonObject, problems: list[description.Problem]
+    ) -> None:
         for problem in problems:
             self.journal.violation(number, str(problem))
         if "parse_mode" in values:
@@ -160,12 +158,12 @@ class BotApi:
                 if item["type"] not in SETTABLE | AUTOMATIC:
                     self.journal.violation(number, f"{name}: unknown type {item['type']!r}")
 
-    def _check_result(self, number: int, method: Described, outcome: Any) -> None:
+    def _check_result(self, number: int, method: description.Described, outcome: Any) -> None:
         if isinstance(outcome, Refusal):
             return
-        problems: list[Problem | str]
+        problems: list[description.Problem | str]
         try:
-            problems = [*check(method.types, outcome, "result")]
+            problems = [*description.check(method.types, outcome, "result")]
         except RecursionError:
             problems = ["it is nested too deeply to be looked through"]
         for problem in problems:
@@ -200,7 +198,7 @@ class BotApi:
         return web.Response()
 
 
-async def _cut_in_half(request: web.Request, file: Upload) -> web.StreamResponse:
+async def _cut_in_half(request: web.Request, file: description.Upload) -> web.StreamResponse:
     """Send half of a file, and break the connection."""
     response = web.StreamResponse()
     response.content_length = len(file.content)
@@ -211,12 +209,12 @@ async def _cut_in_half(request: web.Request, file: Upload) -> web.StreamResponse
     return response
 
 
-def _is_attached(problem: Problem, uploads: dict[str, Upload]) -> bool:
+def _is_attached(problem: description.Problem, uploads: dict[str, description.Upload]) -> bool:
     """Whether an unknown parameter is a part that `attach://` refers to."""
     return problem.flaw == "unknown" and problem.path in uploads
 
 
-def _refuse_problems(problems: list[Problem]) -> None:
+def _refuse_problems(problems: list[description.Problem]) -> None:
     for problem in problems:
         if problem.flaw == "missing":
             raise bad_request(_MISSING.get(problem.path, f"parameter {problem.path} is required"))
@@ -225,7 +223,7 @@ def _refuse_problems(problems: list[Problem]) -> None:
 
 
 def _refused(refusal: Refusal) -> web.Response:
-    body: JsonObject = {
+    body: description.JsonObject = {
         "ok": False,
         "error_code": refusal.code,
         "description": refusal.description,

@@ -19,16 +19,7 @@ from aouo.agent.spending.money import Paid
 from aouo.agent.spending.quota import Quota
 from aouo.agent.tools.mcp_servers import Server
 from aouo.agent.tools.registry import Registry
-from aouo.config.sections import (
-    Advanced,
-    Approvals,
-    Cron,
-    Heartbeat,
-    Memory,
-    Retention,
-    Telegram,
-    Ui,
-)
+from aouo.config import sections
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import RouteRequiredError
 from aouo.facts.people import Admission, Owner
@@ -56,11 +47,11 @@ class Generation:
     owner: Owner
     admission: Admission
     redactor: Redactor
-    cron: Cron
-    heartbeat: Heartbeat
+    cron: sections.Cron
+    heartbeat: sections.Heartbeat
     attention: AttentionRules
     looking: Looking
-    memory: Memory
+    memory: sections.Memory
     library: Library
     scanned: Callable[[], Awaitable[Library]]
     """Reads packs from the disk as they lie there."""
@@ -76,21 +67,21 @@ class Generation:
     servers: Sequence[Server]
     sandbox: Sandbox
     guard: Guard
-    approvals: Approvals
+    approvals: sections.Approvals
     model: ChatModel
     other_model: Callable[[str, str], Awaitable[ChatModel]]
     """Makes the model of a (provider, name) that shall answer in place of the usual one."""
     pipelines: Pipelines
     compactor: Compactor
     quota: Quota
-    advanced: Advanced
+    advanced: sections.Advanced
     executor: Executor
-    telegram: Telegram
-    ui: Ui
+    telegram: sections.Telegram
+    ui: sections.Ui
     ears: Ears | Lack
     eyes: Describe | None
     """Understand files; None, or a lack, = it is not set up."""
-    retention: Retention
+    retention: sections.Retention
     paid: tuple[Paid, ...]
     """What may cost money."""
 

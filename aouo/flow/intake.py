@@ -16,26 +16,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from aouo.agent.tools.registry import Tool
+from aouo.facts import errors
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import PICTURES, Attachment
-from aouo.facts.errors import (
-    CertificateRefused,
-    EmptyAnswer,
-    FileNotFetched,
-    ModelGone,
-    NoModelService,
-    PromptTooLong,
-    ProviderAuth,
-    ProviderBilling,
-    ProviderBroke,
-    ProviderBusy,
-    ProviderError,
-    ProviderTimeout,
-    ProxyRefused,
-    QuotaUsedUp,
-    Refused,
-    RegionRefused,
-)
 from aouo.facts.events import Album, Attached
 from aouo.facts.ports import ChatModel, Clock, Fetch, Rendered, stamp
 from aouo.facts.records import Spent
@@ -187,7 +170,7 @@ class Intake:
         path = f"{job.inbound.address.folder}/{job.id}_{position}_{item.file_name}"
         try:
             size = await fetch(item, self.folder / path)
-        except FileNotFetched as error:
+        except errors.FileNotFetched as error:
             raise _Missed(_not_fetched(item, error)) from error
         kept = KeptFile(position, item.kind, path, item.mime_type, size)
         await self._write(job, kept, [])
@@ -222,9 +205,9 @@ class Intake:
         try:
             await audience.generation.quota.check()
             heard: Heard = await self._patiently(lambda: ears.transcribe(file, item.duration_s))
-        except Refused as error:
+        except errors.Refused as error:
             raise _Missed(sentences.failure(error, "")) from error
-        except ProviderError as error:
+        except errors.ProviderError as error:
             log.warning("stt_failed", kind=type(error).__name__, error=str(error))
             raise _Missed(words.not_heard(item.in_words, _trouble_of(error))) from error
         call = heard.call
@@ -255,11 +238,11 @@ class Intake:
         row = replace(row, scope="vision")
         try:
             return await self._patiently(lambda: eyes(images[0], item.caption, row, spent.append))
-        except EmptyAnswer as error:
+        except errors.EmptyAnswer as error:
             raise _Missed(words.not_seen("silent")) from error
-        except Refused as error:
+        except errors.Refused as error:
             raise _Missed(sentences.failure(error, "")) from error
-        except (ProviderError, TimeoutError) as error:
+        except (errors.ProviderError, TimeoutError) as error:
             log.warning("vision_failed", kind=type(error).__name__, error=str(error))
             raise _Missed(words.not_seen(_trouble_of(error))) from error
 
@@ -268,7 +251,7 @@ class Intake:
         for attempt in range(1, _TRIES):
             try:
                 return await ask()
-            except ProviderBusy as error:
+            except errors.ProviderBusy as error:
                 if error.retry_after_s > _ASKED_AT_MOST_S:
                     raise
                 await self.clock.sleep(_BACKOFF(attempt, asked_s=error.retry_after_s))
@@ -302,7 +285,7 @@ def has_files(job: Job) -> bool:
     return isinstance(job.inbound.content, Attached | Album)
 
 
-def _not_fetched(item: Attachment, error: FileNotFetched) -> str:
+def _not_fetched(item: Attachment, error: errors.FileNotFetched) -> str:
     if error.limit_bytes:
         limit_mb = error.limit_bytes / (1024 * 1024)
         return text("media.too-large", what=item.in_words, limit_mb=limit_mb)
@@ -326,27 +309,27 @@ def _is_picture(one: KeptFile) -> bool:
 def _trouble_of(error: BaseException) -> words.MediaTrouble:
     """Why a service gave nothing, as far as a person can do something about it."""
     match error:
-        case QuotaUsedUp():
+        case errors.QuotaUsedUp():
             return "used-up"
-        case ProviderBusy():
+        case errors.ProviderBusy():
             return "busy"
-        case ProviderTimeout() | TimeoutError():
+        case errors.ProviderTimeout() | TimeoutError():
             return "late"
-        case ProviderAuth():
+        case errors.ProviderAuth():
             return "key"
-        case ProviderBilling():
+        case errors.ProviderBilling():
             return "money"
-        case ProviderBroke():
+        case errors.ProviderBroke():
             return "broken"
-        case PromptTooLong():
+        case errors.PromptTooLong():
             return "large"
         case (
-            ModelGone()
+            errors.ModelGone()
             | TermsAsked()
-            | RegionRefused()
-            | NoModelService()
-            | ProxyRefused()
-            | CertificateRefused()
+            | errors.RegionRefused()
+            | errors.NoModelService()
+            | errors.ProxyRefused()
+            | errors.CertificateRefused()
         ):
             return "setting"
         case _:

@@ -13,14 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
+from aouo.facts import errors
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import (
-    DeliveryError,
-    DeliveryRefused,
-    FloodControl,
-    NotOffered,
-    RecipientGone,
-)
 from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import Clock, Messenger, Rendered, stamp
 from aouo.facts.work import Delivery
@@ -179,14 +173,14 @@ class Outbox:
             return
         try:
             await self.messengers[address.platform].action(address, action)
-        except FloodControl as error:
+        except errors.FloodControl as error:
             self._pace.park(address, error.retry_after_s)
-        except RecipientGone as error:
+        except errors.RecipientGone as error:
             await self.lose(address, error)
-        except DeliveryError as error:
+        except errors.DeliveryError as error:
             log.debug("action_failed", error=str(error))
 
-    async def lose(self, address: ConversationAddress, error: RecipientGone) -> None:
+    async def lose(self, address: ConversationAddress, error: errors.RecipientGone) -> None:
         """Give up a chat with its topics: refuse its queued rows, and stop its turns."""
         told = await self.ledger.gone(address, error)
         for sender in self._senders.values():
@@ -208,7 +202,7 @@ class Outbox:
         messenger = self.messengers[inbound.address.platform]
         try:
             await messenger.answer_tap(tap.answer_id, problem, alert=bool(problem))
-        except DeliveryError as error:
+        except errors.DeliveryError as error:
             log.debug("tap_not_answered", error=str(error))
 
     def _reaches(self, address: ConversationAddress) -> bool:
@@ -237,9 +231,9 @@ class Outbox:
         finally:
             del self._senders[known_as]
 
-    def _without_drafts(self, address: ConversationAddress, error: DeliveryRefused) -> None:
+    def _without_drafts(self, address: ConversationAddress, error: errors.DeliveryRefused) -> None:
         """Use no drafts in this chat, or on the platform if it does not know the call."""
-        everywhere = isinstance(error, NotOffered)
+        everywhere = isinstance(error, errors.NotOffered)
         log.warning("drafts_given_up", chat="" if everywhere else str(address), error=str(error))
         self._no_drafts.add((address.platform, "") if everywhere else _chat_of(address))
 

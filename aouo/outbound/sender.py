@@ -10,17 +10,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
+from aouo.facts import errors
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import (
-    ChatMoved,
-    DeliveryError,
-    DeliveryRefused,
-    DeliveryUnknown,
-    FloodControl,
-    NotSent,
-    RecipientGone,
-    TopicGone,
-)
 from aouo.facts.ports import Clock, Messenger, Rendered
 from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.flood_control import Pace
@@ -53,8 +44,8 @@ class Sender:
     pace: Pace
     clock: Clock
     settled: Callable[[Delivery], None]
-    draft_refused: Callable[[ConversationAddress, DeliveryRefused], None]
-    lost: Callable[[ConversationAddress, RecipientGone], Awaitable[None]]
+    draft_refused: Callable[[ConversationAddress, errors.DeliveryRefused], None]
+    lost: Callable[[ConversationAddress, errors.RecipientGone], Awaitable[None]]
 
     def __post_init__(self) -> None:
         self.rows: deque[Delivery] = deque()
@@ -95,26 +86,26 @@ class Sender:
         """Make the call of a row and settle it, or queue it again."""
         try:
             message_id = await self._call(row)
-        except FloodControl as error:
+        except errors.FloodControl as error:
             self._park(error)
             await self._again(row, 0.0, str(error))
-        except NotSent as error:
+        except errors.NotSent as error:
             await self._again(row, _BACKOFF(row.attempts + 1), str(error))
-        except DeliveryUnknown as error:
+        except errors.DeliveryUnknown as error:
             if row.edits or row.kind == "doubt":  # lost, it would leave a stale message
                 await self._again(row, 1.0, str(error))
             else:
                 await self._settle(row, "unknown", error=str(error))
-        except ChatMoved as error:
+        except errors.ChatMoved as error:
             await self.ledger.mark(row, "queued")
             await self.ledger.moved(self.address, error.chat_id)
             await self._move(error.chat_id)
-        except TopicGone as error:
+        except errors.TopicGone as error:
             await self._leave_topic(row, error)
-        except RecipientGone as error:
+        except errors.RecipientGone as error:
             await self._settle(row, "refused", error=str(error))
             await self.lost(self.address, error)
-        except DeliveryRefused as error:
+        except errors.DeliveryRefused as error:
             await self._refused(row, error)
         except Exception as error:  # a bug: raised, it would end every process that takes the row
             log.exception("delivery_broke", delivery=row.id, error=repr(error))
@@ -150,13 +141,13 @@ class Sender:
         try:
             await self.messenger.edit(self.address, message_id, message)
             shown()
-        except FloodControl as error:
+        except errors.FloodControl as error:
             self._park(error)
             if all(row.edits != message_id for row in self.rows):
                 self.edits.setdefault(message_id, growing)
-        except RecipientGone as error:
+        except errors.RecipientGone as error:
             await self.lost(self.address, error)
-        except DeliveryError as error:
+        except errors.DeliveryError as error:
             # The message may be off the record, and the error may quote it.
             log.debug("edit_failed", conversation=str(self.address), kind=type(error).__name__)
 
@@ -175,17 +166,17 @@ class Sender:
         try:
             await self.messenger.draft(self.address, draft_id, message)
             shown()
-        except FloodControl as error:
+        except errors.FloodControl as error:
             self._park(error)
             self.draft = self.draft or (None if self.rows else (draft_id, (message, shown)))
-        except RecipientGone as error:
+        except errors.RecipientGone as error:
             await self.lost(self.address, error)
-        except DeliveryRefused as error:
+        except errors.DeliveryRefused as error:
             self.draft_refused(self.address, error)
-        except DeliveryError as error:
+        except errors.DeliveryError as error:
             log.debug("draft_failed", conversation=str(self.address), kind=type(error).__name__)
 
-    def _park(self, error: FloodControl) -> None:
+    def _park(self, error: errors.FloodControl) -> None:
         self.pace.park(self.address, error.retry_after_s)
         log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
 
@@ -204,7 +195,7 @@ class Sender:
         if self._putting_off and not self._putting_off.expired():
             self._putting_off.reschedule(0.0)
 
-    async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
+    async def _refused(self, row: Delivery, error: errors.DeliveryRefused) -> None:
         only_changes = row.kind in ONLY_CHANGES
         if row.edits and not only_changes:  # the message to replace is gone: send a new one
             await self.ledger.anew(row, str(error))
@@ -215,7 +206,7 @@ class Sender:
             log.error("delivery_refused", delivery=row.id, error=str(error), **hidden)
         await self._settle(row, "refused", error=str(error))
 
-    async def _leave_topic(self, row: Delivery, error: TopicGone) -> None:
+    async def _leave_topic(self, row: Delivery, error: errors.TopicGone) -> None:
         """Send the rows of a topic that is gone to the chat around it, and pause its route."""
         if not self.address.thread_id:
             await self._settle(row, "refused", error=str(error))

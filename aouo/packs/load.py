@@ -9,15 +9,8 @@ from types import MappingProxyType
 
 from aouo.packs.data.migrations import Migration, read_migrations
 from aouo.packs.data.schema_text import trial
-from aouo.packs.format import needs
+from aouo.packs.format import fast_paths, needs
 from aouo.packs.format.fast_paths import EXAMPLES_FILE as EXAMPLES
-from aouo.packs.format.fast_paths import (
-    Example,
-    Translations,
-    read_menu,
-    read_translations,
-    translated,
-)
 from aouo.packs.format.fast_paths import parse as parse_examples
 from aouo.packs.format.folder import NotInside, look_around, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
@@ -51,9 +44,9 @@ class Pack:
     rules_additions: str
     templates: Mapping[str, str]
     schema_sql: str
-    examples: tuple[Example, ...] = ()
+    examples: tuple[fast_paths.Example, ...] = ()
     menu: tuple[Page, ...] = ()
-    translations: Translations = field(default_factory=dict[str, Mapping[str, str]])
+    translations: fast_paths.Translations = field(default_factory=dict[str, Mapping[str, str]])
     migrations: tuple[Migration, ...] = ()
     tools: tuple[PackTool, ...] = ()
 
@@ -63,7 +56,7 @@ class Pack:
 
     def said(self, language: str, text: str) -> str:
         """Return a text of the pack as its translations have it in a person's language."""
-        return translated(self.translations, language, text)
+        return fast_paths.translated(self.translations, language, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +181,11 @@ class _PackLoader:
             skills, found = with_overrides(skills, overrides)
             self.problems += found
         self._check_named_files()
-        menu, found = read_menu(self._folder, self._manifest, skills, self._softly)
+        menu, found = fast_paths.read_menu(self._folder, self._manifest, skills, self._softly)
         self.problems += found
-        translations, found = read_translations(self._folder, self._manifest, self._softly)
+        translations, found = fast_paths.read_translations(
+            self._folder, self._manifest, self._softly
+        )
         self.problems += found
         tools = self._tools()
         allowance = Allowance(self._manifest, own=[tool.name for tool in tools])
@@ -271,7 +266,7 @@ class _PackLoader:
         self.problems += problems
         return found
 
-    def _examples(self) -> tuple[Example, ...]:
+    def _examples(self) -> tuple[fast_paths.Example, ...]:
         """They help and are not needed: what is wrong with them keeps no pack from loading."""
         found, problems = parse_examples(self._text(EXAMPLES))
         self.problems += [replace(problem, severity=self._softly) for problem in problems]

@@ -14,17 +14,7 @@ from functools import cache
 from typing import cast
 from urllib.parse import quote, quote_plus, unquote
 
-from aouo.plumbing.secret_shapes import (
-    LOOKED_THROUGH,
-    Span,
-    bared,
-    hinted,
-    in_hiding,
-    joined,
-    remembered,
-    shape_spans,
-    shapes_settled,
-)
+from aouo.plumbing import secret_shapes
 
 _LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s:]*:([^/\s]+)@)", re.IGNORECASE)
 _SHORTEST_SECRET = 6
@@ -64,7 +54,9 @@ class Redactor:
             for form in _forms(secret)
         }
         self._forms = _ordered(written)
-        self._bare = _ordered(bare for form in written if len(bare := bared(form)) >= len(form) / 2)
+        self._bare = _ordered(
+            bare for form in written if len(bare := secret_shapes.bared(form)) >= len(form) / 2
+        )
         self._shortest = min(map(len, self._bare), default=0)
         starts = {
             f"{re.escape(form[0])}(?:{re.escape(form[1])}|\\Z)" for form in {*written, *self._bare}
@@ -82,17 +74,19 @@ class Redactor:
         for form in self._forms:
             if form in text:
                 return True
-        if hinted(text):
+        if secret_shapes.hinted(text):
             return True
-        bare = bared(text)
-        return len(bare) < len(text) and (hinted(bare) or any(form in bare for form in self._bare))
+        bare = secret_shapes.bared(text)
+        return len(bare) < len(text) and (
+            secret_shapes.hinted(bare) or any(form in bare for form in self._bare)
+        )
 
     def text(self, text: str) -> str:
         """Return `text` without secrets; the same object when nothing is suspected."""
         if not self.suspects(text):
             return text
         text = self.known(text)
-        return replaced(text, shape_spans(text))
+        return replaced(text, secret_shapes.shape_spans(text))
 
     def known(self, text: str) -> str:
         """Return `text` without the configured secrets; what only looks like one stays."""
@@ -103,20 +97,20 @@ class Redactor:
 
         No secret can start in it and continue beyond the end.
         """
-        return min(self.known_settled(text), shapes_settled(text, 0))
+        return min(self.known_settled(text), secret_shapes.shapes_settled(text, 0))
 
     def known_settled(self, text: str) -> int:
         """Return the length of the prefix that can be shown.
 
         No configured secret can start in it and continue beyond the end of `text`.
         """
-        sure, bare = self._settled(self._forms, text), bared(text)
+        sure, bare = self._settled(self._forms, text), secret_shapes.bared(text)
         if len(bare) == len(text):
             return sure
         bare_sure = self._settled(self._bare, bare)
         if bare_sure == len(bare):
             return sure
-        ((begins, _),) = in_hiding(text, [(bare_sure, bare_sure + 1)])
+        ((begins, _),) = secret_shapes.in_hiding(text, [(bare_sure, bare_sure + 1)])
         return min(sure, begins)
 
     def _settled(self, forms: Sequence[str], text: str) -> int:
@@ -132,14 +126,14 @@ class Redactor:
                 at = text.find(form[0], at + 1, sure)
         return sure
 
-    def known_spans(self, text: str) -> list[Span]:
+    def known_spans(self, text: str) -> list[secret_shapes.Span]:
         """Return the spans of configured secrets; overlapping ones are joined."""
         if len(text) < self._shortest:
             return []
-        found, bare = _found(self._forms, text), bared(text)
+        found, bare = _found(self._forms, text), secret_shapes.bared(text)
         if len(bare) < len(text):
-            found += in_hiding(text, _found(self._bare, bare))
-        return joined(found) if len(found) > 1 else found
+            found += secret_shapes.in_hiding(text, _found(self._bare, bare))
+        return secret_shapes.joined(found) if len(found) > 1 else found
 
     def json(self, text: str) -> str:
         """Return the JSON of a model without secrets; valid JSON stays valid, however a secret is
@@ -253,16 +247,16 @@ class Trickle:
         self._shaped = text = self._shaped + more
         if len(text) < self._shaped_again and not ended:
             return ""
-        sure = len(text) if ended else shapes_settled(text, self._out)
+        sure = len(text) if ended else secret_shapes.shapes_settled(text, self._out)
         shown: list[str] = []
-        for start, stop in shape_spans(text, self._looked):
+        for start, stop in secret_shapes.shape_spans(text, self._looked):
             if stop > sure:
                 sure = min(sure, start)
                 break
             shown += (text[self._out : start], REDACTED)
             self._out = self._looked = stop
         shown.append(text[self._out : sure])
-        gone = max(0, sure - remembered(text))
+        gone = max(0, sure - secret_shapes.remembered(text))
         self._shaped, self._out = text[gone:], sure - gone
         # What stood before the first character is gone: whether a word begins there is not known.
         self._looked = max(self._looked - gone, min(gone, 1))
@@ -275,10 +269,10 @@ def _next_look(held: int) -> int:
 
     Long text is searched seldom, so that each character is looked at only a few times.
     """
-    return held + held // 4 if held > LOOKED_THROUGH else 0
+    return held + held // 4 if held > secret_shapes.LOOKED_THROUGH else 0
 
 
-def replaced(text: str, spans: Sequence[Span], mask: str = REDACTED) -> str:
+def replaced(text: str, spans: Sequence[secret_shapes.Span], mask: str = REDACTED) -> str:
     """Return `text` with a mask for each span; spans are in order and do not overlap."""
     if not spans:
         return text
@@ -307,8 +301,8 @@ def _ordered(forms: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({*forms}, key=len, reverse=True))
 
 
-def _found(forms: Sequence[str], text: str) -> list[Span]:
-    found: list[Span] = []
+def _found(forms: Sequence[str], text: str) -> list[secret_shapes.Span]:
+    found: list[secret_shapes.Span] = []
     for form in forms:
         at = text.find(form)
         while at >= 0:

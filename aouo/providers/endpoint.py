@@ -10,13 +10,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import httpx2
 
-from aouo.facts.errors import (
-    ProviderAuth,
-    ProviderBusy,
-    ProviderError,
-    ProviderTimeout,
-    StillComputing,
-)
+from aouo.facts import errors
 from aouo.facts.transcript import Finished, ModelEvent, TextDelta
 from aouo.plumbing import failpoint
 from aouo.providers.failures import parse_body, refused
@@ -106,7 +100,7 @@ class ChatEndpoint:
                     yield TextDelta(text)
             finished = reader.finish()
             await _read_out(pieces)
-        except ProviderError as error:
+        except errors.ProviderError as error:
             error.may_have_cost = True
             raise
         finally:
@@ -123,13 +117,13 @@ class ChatEndpoint:
         finally:
             await response.aclose()
         if not isinstance(answer, dict):
-            raise ProviderBusy(f"{self.provider}: {path} answered no JSON object")
+            raise errors.ProviderBusy(f"{self.provider}: {path} answered no JSON object")
         return cast("dict[str, Any]", answer)
 
     async def _open(self, path: str, body: bytes | None) -> httpx2.Response:
         """Return a response that began with status 200; raise our error for any other."""
         if not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise ProviderAuth(f"{self.provider}: the key has characters no key has")
+            raise errors.ProviderAuth(f"{self.provider}: the key has characters no key has")
         with self._translated(silent=True):
             async with asyncio.timeout(self.request_timeout_s):
                 response = await self._send(path, body)
@@ -176,8 +170,8 @@ class ChatEndpoint:
         except TimeoutError as error:
             said = f"{self.provider}: no answer in time"
             if silent and self.nearby:
-                raise StillComputing(said) from error
-            raise ProviderTimeout(said, silent=silent) from error
+                raise errors.StillComputing(said) from error
+            raise errors.ProviderTimeout(said, silent=silent) from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise broken(self.provider, error, mask=self.mask) from error
 

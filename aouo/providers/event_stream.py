@@ -16,16 +16,8 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast
 from uuid import uuid4
 
+from aouo.facts import transcript
 from aouo.facts.errors import NoModelService, ProviderBusy
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Finished,
-    ModelEvent,
-    ModelRequest,
-    StartedOver,
-    TextDelta,
-    ToolCall,
-)
 from aouo.providers.failures import parse_body
 
 _MAX_CHARS = 20_000
@@ -38,35 +30,35 @@ _WHOLE = re.compile(
 
 
 async def read_printed(
-    events: AsyncGenerator[ModelEvent, None], request: ModelRequest
-) -> AsyncGenerator[ModelEvent, None]:
+    events: AsyncGenerator[transcript.ModelEvent, None], request: transcript.ModelRequest
+) -> AsyncGenerator[transcript.ModelEvent, None]:
     """Yield `events` with a printed call as a call; text that may become one is held back."""
     async with aclosing(events):
         held, decided = "", not request.tools
         async for event in events:
             match event:
-                case TextDelta(text) if not decided:
+                case transcript.TextDelta(text) if not decided:
                     held += text
                     if not _may_become_one(held):
                         decided = True
-                        yield TextDelta(held)
-                case StartedOver():
+                        yield transcript.TextDelta(held)
+                case transcript.StartedOver():
                     held, decided = "", not request.tools
                     yield event
-                case Finished(said=said) if not decided:
+                case transcript.Finished(said=said) if not decided:
                     calls = () if said.calls else _printed_calls(said.text, request)
                     if calls:
-                        said = AssistantSaid("", calls)
+                        said = transcript.AssistantSaid("", calls)
                         yield replace(event, said=said, reason="tool_calls")
                         return
                     if held:
-                        yield TextDelta(held)
+                        yield transcript.TextDelta(held)
                     yield event
                 case _:
                     yield event
 
 
-def _printed_calls(text: str, request: ModelRequest) -> tuple[ToolCall, ...]:
+def _printed_calls(text: str, request: transcript.ModelRequest) -> tuple[transcript.ToolCall, ...]:
     """Return the calls that `text` consists of, () when it is anything else."""
     whole = _WHOLE.fullmatch(text) if len(text) <= _MAX_CHARS else None
     if whole is None:
@@ -84,7 +76,7 @@ def _printed_calls(text: str, request: ModelRequest) -> tuple[ToolCall, ...]:
     return tuple(call for call in calls if call)
 
 
-def _call(item: object, shown: set[str]) -> ToolCall | None:
+def _call(item: object, shown: set[str]) -> transcript.ToolCall | None:
     entry = _object(item)
     entry = _object(entry.get("function")) or entry
     name = entry.get("name", entry.get("tool"))
@@ -96,14 +88,18 @@ def _call(item: object, shown: set[str]) -> ToolCall | None:
             return None
     if not isinstance(name, str) or name not in shown or not isinstance(arguments, dict):
         return None
-    return ToolCall(f"call_{uuid4().hex[:16]}", name, json.dumps(arguments, ensure_ascii=False))
+    return transcript.ToolCall(
+        f"call_{uuid4().hex[:16]}", name, json.dumps(arguments, ensure_ascii=False)
+    )
 
 
-def _was_read(body: str, request: ModelRequest) -> bool:
+def _was_read(body: str, request: transcript.ModelRequest) -> bool:
     """Whether the model only repeats a text that it has read, ignoring white space."""
     wanted = "".join(body.split())
     read: Sequence[str] = [
-        message.text for message in request.messages if not isinstance(message, AssistantSaid)
+        message.text
+        for message in request.messages
+        if not isinstance(message, transcript.AssistantSaid)
     ]
     return any(wanted in "".join(text.split()) for text in (*read, request.context))
 

@@ -15,28 +15,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Protocol, cast, runtime_checkable
 
+from aouo.facts import transcript
 from aouo.facts.errors import ContentFiltered, ModelGone, PromptTooLong, ProviderBusy, ProviderError
 from aouo.facts.ports import ChatModel, Clock
-from aouo.facts.transcript import (
-    AsksAgain,
-    AssistantSaid,
-    Finished,
-    ModelEvent,
-    ModelRequest,
-    PaidForNothing,
-    StartedOver,
-    TextDelta,
-)
 from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor, Trickle
-from aouo.providers.retrying import (
-    MAX_COOLING_S,
-    MOVES_ON,
-    further,
-    moves_on,
-    only_once_more,
-    pause_s,
-)
+from aouo.providers import retrying
 
 _OPAQUE = frozenset(
     {"thoughtSignature", "thought_signature", "signature", "data", "encrypted_content"}
@@ -57,23 +41,23 @@ class Cleaning:
         self._redactor = redactor
         self._words = Trickle(redactor)
 
-    def of(self, event: ModelEvent) -> tuple[ModelEvent, ...]:
+    def of(self, event: transcript.ModelEvent) -> tuple[transcript.ModelEvent, ...]:
         """Return the redacted events that can be passed on now."""
         match event:
-            case TextDelta(text):
+            case transcript.TextDelta(text):
                 sure = self._words.add(text)
-                return (TextDelta(sure),) if sure else ()
-            case Finished():
+                return (transcript.TextDelta(sure),) if sure else ()
+            case transcript.Finished():
                 rest = self._words.end()
                 finished = replace(event, said=self._said(event.said))
-                return (TextDelta(rest), finished) if rest else (finished,)
-            case StartedOver():
+                return (transcript.TextDelta(rest), finished) if rest else (finished,)
+            case transcript.StartedOver():
                 self._words = Trickle(self._redactor)
             case _:
                 pass
         return (event,)
 
-    def _said(self, said: AssistantSaid) -> AssistantSaid:
+    def _said(self, said: transcript.AssistantSaid) -> transcript.AssistantSaid:
         calls = tuple(
             replace(
                 call,
@@ -82,7 +66,9 @@ class Cleaning:
             )
             for call in said.calls
         )
-        return AssistantSaid(self._redactor.text(said.text), calls, self._native(said.native))
+        return transcript.AssistantSaid(
+            self._redactor.text(said.text), calls, self._native(said.native)
+        )
 
     def _native(self, native: str) -> str:
         if not native:
@@ -215,7 +201,9 @@ class FallbackModel:
             if isinstance(model, Preparing):
                 await model.prepare()
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(
+        self, request: transcript.ModelRequest
+    ) -> AsyncGenerator[transcript.ModelEvent, None]:
         tries, given_up = self._tries(), ("", "")
         failed: dict[int, ProviderError] = {}
         broke_off = again = False
@@ -226,8 +214,8 @@ class FallbackModel:
                     async for event in events:
                         if broke_off:
                             broke_off = False
-                            yield StartedOver()
-                        told = told or not isinstance(event, PaidForNothing)
+                            yield transcript.StartedOver()
+                        told = told or not isinstance(event, transcript.PaidForNothing)
                         yield self._signed(which, event)
                 self._answered(which)
                 return
@@ -235,21 +223,21 @@ class FallbackModel:
                 failed[which], spread = error, self.spread()
                 given_up = ("/".join(self._name(which)), type(error).__name__)
                 await self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
-                if not moves_on(error, request):
+                if not retrying.moves_on(error, request):
                     error.given_up = given_up
                     raise
-                following = further(tries[at:], error, again=again)
-                again = again or only_once_more(error)
+                following = retrying.further(tries[at:], error, again=again)
+                again = again or retrying.only_once_more(error)
                 broke_off = broke_off or told
                 cost = told or error.may_have_cost
             if not following:
                 break
             if cost:
-                yield PaidForNothing()
+                yield transcript.PaidForNothing()
             names, last = (self._name(which), self._name(following[0])), at + 1 + len(following)
-            yield AsksAgain(*names, at + 2, last, failed[which])
+            yield transcript.AsksAgain(*names, at + 2, last, failed[which])
             if which in following:
-                await self.clock.sleep(pause_s(failed[which], at + 1, spread))
+                await self.clock.sleep(retrying.pause_s(failed[which], at + 1, spread))
             else:
                 self._moved_on(which, following[0], failed[which])
         raised = failed[min(failed)]
@@ -267,8 +255,8 @@ class FallbackModel:
         cooling = [bool(health.until and health.until > now) for health in self._health]
         return tuple(sorted(range(len(self.models)), key=cooling.__getitem__))
 
-    def _signed(self, which: int, event: ModelEvent) -> ModelEvent:
-        if not isinstance(event, Finished):
+    def _signed(self, which: int, event: transcript.ModelEvent) -> transcript.ModelEvent:
+        if not isinstance(event, transcript.Finished):
             return event
         model = self.models[which]
         return replace(
@@ -293,14 +281,16 @@ class FallbackModel:
         health = self._health[which]
         kind = type(error).__name__
         failures = health.failures + 1
-        pause = pause_s(error, failures, spread)
-        until = self.clock.now() + timedelta(seconds=min(pause, MAX_COOLING_S))
+        pause = retrying.pause_s(error, failures, spread)
+        until = self.clock.now() + timedelta(seconds=min(pause, retrying.MAX_COOLING_S))
         if not isinstance(error, _IT_WORKS):
             self._health[which] = replace(
                 health,
                 failures=failures,
                 last=kind,
-                until=until if isinstance(error, MOVES_ON) and len(self.models) > 1 else None,
+                until=until
+                if isinstance(error, retrying.MOVES_ON) and len(self.models) > 1
+                else None,
             )
         log.warning(
             "provider_error",

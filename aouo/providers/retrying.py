@@ -24,25 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from aouo.facts.errors import (
-    CertificateRefused,
-    ModelGone,
-    NoModelService,
-    PlanTooSmall,
-    ProviderAuth,
-    ProviderBilling,
-    ProviderBroke,
-    ProviderBusy,
-    ProviderError,
-    ProviderTimeout,
-    ProxyRefused,
-    QuotaUsedUp,
-    RegionRefused,
-    StillComputing,
-    Stumbled,
-    ToolsRefused,
-    UnexplainedRefusal,
-)
+from aouo.facts import errors
 from aouo.facts.transcript import ModelRequest
 from aouo.plumbing import waiting
 
@@ -50,66 +32,66 @@ _BACKOFF = partial(waiting.pause_s, first_s=1, factor=2, most_s=20, jitter=0.5)
 _MAX_RETRY_AFTER_S = 60.0
 """A service that asks for a longer pause is not retried."""
 MAX_COOLING_S = 3600.0
-_PASSING = (ProviderBusy, ProviderTimeout, ProviderBroke)
+_PASSING = (errors.ProviderBusy, errors.ProviderTimeout, errors.ProviderBroke)
 MOVES_ON = (
     *_PASSING,
-    ProviderAuth,
-    ProviderBilling,
-    ModelGone,
-    RegionRefused,
-    NoModelService,
-    ProxyRefused,
-    CertificateRefused,
-    ToolsRefused,
+    errors.ProviderAuth,
+    errors.ProviderBilling,
+    errors.ModelGone,
+    errors.RegionRefused,
+    errors.NoModelService,
+    errors.ProxyRefused,
+    errors.CertificateRefused,
+    errors.ToolsRefused,
 )
-_NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
+_NOT_SOON = (errors.QuotaUsedUp, errors.ModelGone, errors.RegionRefused)
 
 
-def pause_s(error: ProviderError, failures: int, spread: float) -> float:
+def pause_s(error: errors.ProviderError, failures: int, spread: float) -> float:
     """Return the seconds to pause after so many failures, of one call or of all.
 
     `spread` is a random number from 0 to 1, so that many waiting calls do not retry together.
     """
-    if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
+    if isinstance(error, errors.ProviderBusy) and error.retry_after_s > 0:
         return error.retry_after_s * (1 + spread / 10)
     if isinstance(error, _NOT_SOON):
         return MAX_COOLING_S
     return _BACKOFF(failures, chance=spread)
 
 
-def may_be_asked_again(error: ProviderError) -> bool:
+def may_be_asked_again(error: errors.ProviderError) -> bool:
     """Whether asking the same model again makes sense."""
     match error:
-        case QuotaUsedUp() | PlanTooSmall() | StillComputing():
+        case errors.QuotaUsedUp() | errors.PlanTooSmall() | errors.StillComputing():
             return False
-        case ProviderBusy(retry_after_s=asked_s):
+        case errors.ProviderBusy(retry_after_s=asked_s):
             return asked_s <= _MAX_RETRY_AFTER_S
         case _:
             return isinstance(error, _PASSING)
 
 
-def moves_on(error: ProviderError, request: ModelRequest) -> bool:
+def moves_on(error: errors.ProviderError, request: ModelRequest) -> bool:
     """Whether another model is asked.
 
     A request that is refused without a reason may be too long: then less history is tried first.
     """
-    if isinstance(error, UnexplainedRefusal):
+    if isinstance(error, errors.UnexplainedRefusal):
         return not request.may_shrink
     return isinstance(error, MOVES_ON)
 
 
-def only_once_more(error: ProviderError) -> bool:
+def only_once_more(error: errors.ProviderError) -> bool:
     """Whether a failure of this kind is retried only once.
 
     A model seldom writes at the third time what it could not write before, a server that died
     twice stays down, and a silent service may charge for each try.
     """
-    if isinstance(error, ProviderTimeout):
+    if isinstance(error, errors.ProviderTimeout):
         return error.silent
-    return isinstance(error, Stumbled | ProviderBroke)
+    return isinstance(error, errors.Stumbled | errors.ProviderBroke)
 
 
-def further(tries: Sequence[int], error: ProviderError, *, again: bool) -> Sequence[int]:
+def further(tries: Sequence[int], error: errors.ProviderError, *, again: bool) -> Sequence[int]:
     """Return which models to ask after the first of `tries` failed with `error`; () = none.
 
     `again`: a failure that is retried only once has been retried.

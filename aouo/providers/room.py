@@ -13,19 +13,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
+from aouo.facts import transcript
 from aouo.facts.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedRefusal
 from aouo.facts.ports import ChatModel
-from aouo.facts.transcript import (
-    IMAGE_TOKENS,
-    AssistantSaid,
-    Finished,
-    Message,
-    ModelEvent,
-    ModelRequest,
-    PaidForNothing,
-    UserSaid,
-    estimate_tokens,
-)
 from aouo.plumbing.logs import log
 from aouo.providers.failures import AnswerTooLarge
 from aouo.providers.refusals import PER_MINUTE
@@ -56,8 +46,8 @@ class Room:
         self._window = 0
 
     async def stream(
-        self, model: ChatModel, request: ModelRequest
-    ) -> AsyncGenerator[ModelEvent, None]:
+        self, model: ChatModel, request: transcript.ModelRequest
+    ) -> AsyncGenerator[transcript.ModelEvent, None]:
         """Stream as `ChatModel.stream`; after a refusal for its size, ask once more with less."""
         wanted = request.max_tokens
         prompt = partial(_prompt_tokens, request, model.provider, model.model)
@@ -66,7 +56,7 @@ class Room:
         try:
             async with aclosing(model.stream(request)) as events:
                 async for event in events:
-                    began = began or not isinstance(event, PaidForNothing)
+                    began = began or not isinstance(event, transcript.PaidForNothing)
                     yield self._told(event, request, wanted)
             return
         except (AnswerTooLarge, PromptTooLong, UnexplainedRefusal, PlanTooSmall) as error:
@@ -84,16 +74,18 @@ class Room:
                 error=str(error),
             )
             if error.may_have_cost:
-                yield PaidForNothing()
+                yield transcript.PaidForNothing()
         request = replace(request, max_tokens=smaller)
         async with aclosing(model.stream(request)) as events:
             async for event in events:
                 yield self._told(event, request, wanted)
 
-    def _told(self, event: ModelEvent, request: ModelRequest, wanted: int) -> ModelEvent:
+    def _told(
+        self, event: transcript.ModelEvent, request: transcript.ModelRequest, wanted: int
+    ) -> transcript.ModelEvent:
         """Return the event, marked if there was less room than wanted; forget a bound that cut off
         the answer."""
-        if not isinstance(event, Finished) or request.max_tokens >= wanted:
+        if not isinstance(event, transcript.Finished) or request.max_tokens >= wanted:
             return event
         if event.reason == "length":
             self._forget()
@@ -136,7 +128,7 @@ class Room:
         return _share(self._per_minute, int(counted[2]) - asked)
 
 
-def _leaves_nothing(error: ProviderError, request: ModelRequest) -> bool:
+def _leaves_nothing(error: ProviderError, request: transcript.ModelRequest) -> bool:
     """Whether the answer was refused for its size because the prompt fills the window."""
     window, prompt = counted_together(error, request.max_tokens)
     return isinstance(error, AnswerTooLarge) and 0 < window < prompt + _LEAST_TOKENS
@@ -147,22 +139,22 @@ def _share(per_minute: int, prompt: int) -> int:
     return max(_PLAN_TOKENS, (per_minute - prompt) // 2)
 
 
-def _prompt_tokens(request: ModelRequest, provider: str, model: str) -> int:
+def _prompt_tokens(request: transcript.ModelRequest, provider: str, model: str) -> int:
     """Return a cheap estimate of a request's tokens without its answer, to the high side."""
     tools = "".join(f"{tool.description}{tool.parameters}" for tool in request.tools)
-    fixed = estimate_tokens(request.system + request.context + tools)
+    fixed = transcript.estimate_tokens(request.system + request.context + tools)
     return fixed + sum(_tokens(one, provider, model) for one in request.messages)
 
 
-def _tokens(message: Message, provider: str, model: str) -> int:
+def _tokens(message: transcript.Message, provider: str, model: str) -> int:
     """Return the estimate for one message, with a few tokens that every provider adds."""
     match message:
-        case UserSaid(text, images):
-            return estimate_tokens(text) + 4 + IMAGE_TOKENS * len(images)
-        case AssistantSaid():
-            return 4 + sum(map(estimate_tokens, sent_of(message, provider, model)))
+        case transcript.UserSaid(text, images):
+            return transcript.estimate_tokens(text) + 4 + transcript.IMAGE_TOKENS * len(images)
+        case transcript.AssistantSaid():
+            return 4 + sum(map(transcript.estimate_tokens, sent_of(message, provider, model)))
         case _:
-            return estimate_tokens(message.text) + 4
+            return transcript.estimate_tokens(message.text) + 4
 
 
 def room_left(error: ProviderError, asked: int) -> int:

@@ -6,39 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
+from aouo.facts import commands, events
 from aouo.facts.address import Lane
 from aouo.facts.attachments import Attachment
-from aouo.facts.commands import (
-    COMMANDS,
-    INSTALL,
-    OTR,
-    PACK,
-    RETRY,
-    CommandEntry,
-    Takes,
-    TurnHints,
-    Words,
-)
-from aouo.facts.events import (
-    Album,
-    Attached,
-    Button,
-    Command,
-    DraftStopped,
-    Edited,
-    Inbound,
-    Intruder,
-    Migrated,
-    Noted,
-    Part,
-    Reacted,
-    Shown,
-    Standing,
-    Text,
-    TopicNamed,
-    TopicShut,
-    Triggered,
-)
 from aouo.facts.taps import Tap
 from aouo.plumbing.web.envelope import forwarded
 from aouo.queue import lexer
@@ -77,7 +47,7 @@ class ObeyCommand:
 
     name: str
     rest: str
-    words: Words = field(default_factory=Words)
+    words: commands.Words = field(default_factory=commands.Words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +82,15 @@ class Ignore:
 
 
 Decision: TypeAlias = (
-    RunTurn | PickPack | ObeyCommand | RefuseCommand | NameTopic | AnswerGate | Tap | Ignore | Noted
+    RunTurn
+    | PickPack
+    | ObeyCommand
+    | RefuseCommand
+    | NameTopic
+    | AnswerGate
+    | Tap
+    | Ignore
+    | events.Noted
 )
 """What is only noted leads to its handler as it is, and so does a tap on our own buttons."""
 
@@ -121,14 +99,14 @@ _FILE = "file"
 """Follows a command that came with one: it does not come alone."""
 
 
-def concerns_us(inbound: Inbound, active_pack: str, packs: Iterable[str]) -> bool:
+def concerns_us(inbound: events.Inbound, active_pack: str, packs: Iterable[str]) -> bool:
     """Whether a message is ours: addressed to us, or in a topic with a pack's route or name; not a
     word of other group talk is stored."""
     in_topic = bool(inbound.address.thread_id)
     return inbound.addressed or (in_topic and bool(active_pack or pack_of(inbound.title, packs)))
 
 
-def lane_of(inbound: Inbound, answers_gate: bool = False) -> Lane:
+def lane_of(inbound: events.Inbound, answers_gate: bool = False) -> Lane:
     """Return the conversation's lane, or its bypass for what must not wait: refusals, `/stop`,
     answers, taps that only read, and facts about messages and chats.
     What a trigger begins has a lane of its own.
@@ -137,19 +115,29 @@ def lane_of(inbound: Inbound, answers_gate: bool = False) -> Lane:
     """
     lane = inbound.address.lane
     match lexer.said(inbound.content):
-        case Intruder():
+        case events.Intruder():
             return lane.refusals
-        case Triggered(trigger):
+        case events.Triggered(trigger):
             return Lane(f"{inbound.origin}:{trigger}")
-        case Command(name, rest) if _hurries(name, rest, asked=answers_gate):
+        case events.Command(name, rest) if _hurries(name, rest, asked=answers_gate):
             return lane.bypass
-        case Attached(command=Command(name)) | Album(command=Command(name)) if _hurries(name):
+        case (
+            events.Attached(command=events.Command(name))
+            | events.Album(command=events.Command(name))
+        ) if _hurries(name):
             return lane.bypass
-        case Button(bypasses=True):
+        case events.Button(bypasses=True):
             return lane.bypass
-        case Text(answers=gate_id) if answers_gate or gate_id:
+        case events.Text(answers=gate_id) if answers_gate or gate_id:
             return lane.bypass
-        case Edited() | Reacted() | DraftStopped() | Standing() | Migrated() | TopicShut():
+        case (
+            events.Edited()
+            | events.Reacted()
+            | events.DraftStopped()
+            | events.Standing()
+            | events.Migrated()
+            | events.TopicShut()
+        ):
             return lane.bypass
         case _:
             return lane
@@ -157,17 +145,17 @@ def lane_of(inbound: Inbound, answers_gate: bool = False) -> Lane:
 
 def _hurries(name: str, rest: str = _FILE, *, asked: bool = False) -> bool:
     """Whether a command bypasses the lane; one with a file is never `asked`."""
-    entry = COMMANDS.get(name)
+    entry = commands.COMMANDS.get(name)
     return entry is not None and entry.bypasses(rest, asked=asked)
 
 
 def decide(
-    inbound: Inbound,
+    inbound: events.Inbound,
     active_pack: str,
     installed: Installed,
     *,
     answers_gate: bool = False,
-    hints: TurnHints | None = None,
+    hints: commands.TurnHints | None = None,
 ) -> Decision:
     """Choose what to do with `inbound`; `hints` are left by its command, which ran already. For
     an isolated turn the command is obeyed once more: what it left is carried out where it can be.
@@ -178,34 +166,34 @@ def decide(
     if hints is not None and not hints.isolated:
         return _hinted(hints, active_pack, installed)
     said = lexer.said(inbound.content)
-    if isinstance(said, Noted):
+    if isinstance(said, events.Noted):
         return said
     match said:
-        case TopicNamed() if not inbound.address.thread_id:
+        case events.TopicNamed() if not inbound.address.thread_id:
             return Ignore("General is the forum itself, whatever it is called")
-        case TopicNamed(title):
+        case events.TopicNamed(title):
             return NameTopic(title, installed.named(title))
         case (
-            Command(name, rest)
-            | Attached(command=Command(name, rest))
-            | Album(command=Command(name, rest))
+            events.Command(name, rest)
+            | events.Attached(command=events.Command(name, rest))
+            | events.Album(command=events.Command(name, rest))
         ):
             if hints is not None:
                 return ObeyCommand(name, rest)
             return _command(name, rest, active_pack, installed)
-        case Attached(item, about=(), command=None) if _is_pack(item) and not answers_gate:
-            return ObeyCommand(INSTALL.name, "")
-        case Attached() | Album() as content:
+        case events.Attached(item, about=(), command=None) if _is_pack(item) and not answers_gate:
+            return ObeyCommand(commands.INSTALL.name, "")
+        case events.Attached() | events.Album() as content:
             captions = "\n".join(item.caption for item in content.items if item.caption)
             return _turn(captions, active_pack or installed.named(inbound.title), installed)
-        case Shown(line, about):
+        case events.Shown(line, about):
             shown = "\n".join((*about, line))
             return _turn(shown, active_pack or installed.named(inbound.title), installed)
-        case Button() as button:
+        case events.Button() as button:
             return _tap(button, active_pack, installed)
-        case Triggered() as run:
+        case events.Triggered() as run:
             return RunTurn(run.pack, "\n".join((*run.about, run.prompt)), run.skill)
-        case Text(text) as content:
+        case events.Text(text) as content:
             if answers_gate or content.answers:
                 return AnswerGate(text, content.answers)
             return _turn(_words(content), active_pack or installed.named(inbound.title), installed)
@@ -213,9 +201,9 @@ def decide(
             assert_never(said)
 
 
-def _words(content: Text) -> str:
+def _words(content: events.Text) -> str:
     """Return a text as its turn reads it; forwarded words stand between marks."""
-    parts = content.parts or (Part(0, content.text, content.about),)
+    parts = content.parts or (events.Part(0, content.text, content.about),)
     return "\n".join((*content.about, *(forwarded(part.text, part.about) for part in parts)))
 
 
@@ -225,7 +213,7 @@ def _is_pack(item: Attachment) -> bool:
 
 
 def _command(name: str, rest: str, active_pack: str, installed: Installed) -> Decision:
-    entry = COMMANDS.get(name)
+    entry = commands.COMMANDS.get(name)
     if entry is not None:
         return _obeyed(entry, rest, _turn(rest, active_pack, installed))
     for spelled in (name, name.replace("-", "_")):
@@ -233,24 +221,26 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
             return _split(spelled, rest, takes)
         if skill := installed.skills.get(spelled):
             return _hinted(
-                TurnHints(f"/{name} {rest}".strip(), skill), active_pack, installed, name
+                commands.TurnHints(f"/{name} {rest}".strip(), skill), active_pack, installed, name
             )
     return RefuseCommand(name)
 
 
-def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
+def _obeyed(entry: commands.CommandEntry, rest: str, turn: Decision) -> Decision:
     """Decide on a built-in command: `ObeyCommand`, or the turn that it runs."""
-    if entry is RETRY:
+    if entry is commands.RETRY:
         if isinstance(turn, RunTurn):
             return replace(turn, said="", again=True)
-        return ObeyCommand(PACK.name, "")  # nothing is answered again before a pack is chosen
-    if entry is OTR and rest.strip():
+        return ObeyCommand(
+            commands.PACK.name, ""
+        )  # nothing is answered again before a pack is chosen
+    if entry is commands.OTR and rest.strip():
         return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
     return _split(entry.name, rest, entry.takes)
 
 
-def _split(name: str, rest: str, takes: Takes) -> Decision:
-    if takes is not Takes.WORDS:
+def _split(name: str, rest: str, takes: commands.Takes) -> Decision:
+    if takes is not commands.Takes.WORDS:
         return ObeyCommand(name, rest)
     try:
         return ObeyCommand(name, rest, lexer.words(rest))
@@ -258,7 +248,9 @@ def _split(name: str, rest: str, takes: Takes) -> Decision:
         return RefuseCommand(name, why=str(error))
 
 
-def _hinted(hints: TurnHints, active_pack: str, installed: Installed, name: str = "") -> Decision:
+def _hinted(
+    hints: commands.TurnHints, active_pack: str, installed: Installed, name: str = ""
+) -> Decision:
     """Decide on a turn with hints; a skill of another pack is refused as `name`, "" = its own."""
     turn = _turn(hints.said, active_pack, installed)
     if not hints.skill:
@@ -273,7 +265,7 @@ def _hinted(hints: TurnHints, active_pack: str, installed: Installed, name: str 
     return RunTurn(pack, hints.said, hints.skill, fresh=hints.fresh, again=hints.again)
 
 
-def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
+def _tap(button: events.Button, active_pack: str, installed: Installed) -> Decision:
     """Decide on a tap by the kind of its callback data. Source: contract."""
     if not button.speaks:
         return button.tap
@@ -284,7 +276,7 @@ def _callback(data: str, active_pack: str, installed: Installed) -> Decision:
     """Begin a session with the skill that the data names; other data is a turn's words."""
     skill = installed.workflow(data.removeprefix("skill:"), active_pack)
     return _hinted(
-        TurnHints(f"[callback] {data}", skill, fresh=bool(skill)), active_pack, installed
+        commands.TurnHints(f"[callback] {data}", skill, fresh=bool(skill)), active_pack, installed
     )
 
 

@@ -7,25 +7,10 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import LiteralString
 
+from aouo.facts import events
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.commands import Carried, PostAction
 from aouo.facts.errors import LostClaim, StopAsked
-from aouo.facts.events import (
-    Album,
-    Attached,
-    Command,
-    Edited,
-    Illegible,
-    Inbound,
-    Intruder,
-    Migrated,
-    Person,
-    Report,
-    Standing,
-    Text,
-    TopicNamed,
-    TopicShut,
-)
 from aouo.facts.work import Job
 from aouo.store import gates, rendered, routes
 from aouo.store.database import Tx
@@ -33,13 +18,13 @@ from aouo.store.rows import columns, made
 
 ENDED = "jobs"
 """Touched when a job ends or is parked, for those who wait for it."""
-_NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
+_NOBODYS = (events.Intruder, events.Migrated, events.Standing, events.TopicNamed, events.TopicShut)
 
 
 def add(
     tx: Tx,
     lane: Lane,
-    inbound: Inbound,
+    inbound: events.Inbound,
     now: str,
     *,
     due_at: str = "",
@@ -47,7 +32,7 @@ def add(
 ) -> int:
     """Store a job, ready at once or gathering until `due_at`; return its id."""
     address = inbound.address
-    album = inbound.content.id if isinstance(inbound.content, Album) else ""
+    album = inbound.content.id if isinstance(inbound.content, events.Album) else ""
     job_id = tx.insert(
         "jobs",
         {
@@ -63,12 +48,14 @@ def add(
             "created_at": now,
         },
     )
-    if inbound.message_id and isinstance(inbound.content, Text | Command | Attached | Album):
+    if inbound.message_id and isinstance(
+        inbound.content, events.Text | events.Command | events.Attached | events.Album
+    ):
         _found_by(tx, job_id, inbound)
     return job_id
 
 
-def gathering(tx: Tx, lane: Lane, person: str) -> tuple[int, Inbound] | None:
+def gathering(tx: Tx, lane: Lane, person: str) -> tuple[int, events.Inbound] | None:
     """The open burst or album of `person` in this lane; there is never more than one."""
     row = tx.one(
         "SELECT * FROM jobs WHERE lane = ? AND person = ? AND state = 'gathering'", lane, person
@@ -86,12 +73,12 @@ def has_album(tx: Tx, lane: Lane, album: str) -> bool:
     )
 
 
-def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
+def extend(tx: Tx, job_id: int, inbound: events.Inbound, due_at: str) -> None:
     tx.run("UPDATE jobs SET body = ?, due_at = ? WHERE id = ?", inbound.dump(), due_at, job_id)
     _found_by(tx, job_id, inbound)
 
 
-def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
+def rewrite(tx: Tx, job_id: int, inbound: events.Inbound) -> None:
     """Replace a job's inbound by one with other words for the same messages; a command is run
     anew."""
     tx.run(
@@ -104,22 +91,22 @@ def blank(tx: Tx, job: Job) -> None:
     tx.forget()
     tx.run(
         "UPDATE jobs SET body = ?, carried = '' WHERE id = ?",
-        replace(job.inbound, content=Text("")).dump(),
+        replace(job.inbound, content=events.Text("")).dump(),
         job.id,
     )
 
 
 def forget_words(tx: Tx, job: Job) -> None:
     """Empty the job of an applied edit, whose words the edited job has now."""
-    blank = replace(job.inbound, content=Edited(""))
+    blank = replace(job.inbound, content=events.Edited(""))
     tx.run("UPDATE jobs SET body = ? WHERE id = ?", blank.dump(), job.id)
 
 
-def _found_by(tx: Tx, job_id: int, inbound: Inbound) -> None:
+def _found_by(tx: Tx, job_id: int, inbound: events.Inbound) -> None:
     """Index the job by each of its messages, for `store.asked`."""
     content = inbound.content
-    several = content.items if isinstance(content, Album) else ()
-    parts = content.parts if isinstance(content, Text) else several
+    several = content.items if isinstance(content, events.Album) else ()
+    parts = content.parts if isinstance(content, events.Text) else several
     for message_id in [part.message_id for part in parts] or [inbound.message_id]:
         tx.run(
             "INSERT OR REPLACE INTO job_messages VALUES (?, ?, ?, ?)",
@@ -190,7 +177,7 @@ def claim(tx: Tx, lane: Lane) -> Job | None:
     )
 
 
-def of_turn(tx: Tx, turn_id: str) -> Inbound | None:
+def of_turn(tx: Tx, turn_id: str) -> events.Inbound | None:
     """Return the inbound that a turn answers; its words are empty if they were not kept."""
     row = tx.one(
         "SELECT j.* FROM jobs AS j JOIN turns AS t ON t.job_id = j.id WHERE t.id = ?", turn_id
@@ -220,7 +207,7 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     )
     if not changed:
         raise LostClaim(f"job {job.id} with claim {job.claim_number}")
-    if isinstance(job.inbound.content, Report) and state != "parked":
+    if isinstance(job.inbound.content, events.Report) and state != "parked":
         rendered.drop_parts(tx, job.inbound.content.turn_id)
 
 
@@ -358,7 +345,7 @@ def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     )
 
 
-def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
+def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, events.Inbound]]:
     """Return the unsettled jobs (id, inbound) of people in Telegram who are not `listed`.
 
     Refusals, and Telegram's facts about a chat, belong to no person and are left out.
@@ -387,7 +374,7 @@ def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
 
 def drop_waiting(
     tx: Tx, lane: Lane, person: str, before: int, now: str
-) -> list[tuple[int, Inbound]]:
+) -> list[tuple[int, events.Inbound]]:
     """Drop what `person` said in this lane before the job `before` and has not begun.
 
     Returns (id, inbound) of each job.
@@ -444,7 +431,7 @@ def stop_turn(tx: Tx, turn_id: str) -> int:
     )
 
 
-def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
+def behind(tx: Tx, lane: Lane) -> tuple[events.Inbound | None, list[tuple[int, events.Inbound]]]:
     """Return a lane's running inbound, None = there is none, and the (id, inbound) after it."""
     row = tx.one("SELECT * FROM jobs WHERE lane = ? AND state = 'running'", lane)
     if row is None:
@@ -481,22 +468,22 @@ def count_by_state(tx: Tx) -> dict[str, int]:
     return {row["state"]: row["n"] for row in rows if row["n"]}
 
 
-def _read(row: sqlite3.Row) -> tuple[Inbound, Carried | None]:
+def _read(row: sqlite3.Row) -> tuple[events.Inbound, Carried | None]:
     """Read a row's inbound and what its command left; both are lost if that cannot be read."""
     inbound = inbound_of(row)
     try:
         return inbound, Carried.load(row["carried"]) if row["carried"] else None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return replace(inbound, content=Illegible()), None
+        return replace(inbound, content=events.Illegible()), None
 
 
-def inbound_of(row: sqlite3.Row) -> Inbound:
+def inbound_of(row: sqlite3.Row) -> events.Inbound:
     """Read a row's inbound; its address comes from the columns, which follow a chat that moves.
 
     A body that cannot be read is `Illegible`: one broken row must not block a lane or a start.
     """
     address = made(ConversationAddress, row)
     try:
-        return replace(Inbound.load(row["body"]), address=address)
+        return replace(events.Inbound.load(row["body"]), address=address)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return Inbound(address, Person(row["person"]), Illegible())
+        return events.Inbound(address, events.Person(row["person"]), events.Illegible())

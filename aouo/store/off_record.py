@@ -9,19 +9,9 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 
+from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import OTR
-from aouo.facts.events import (
-    Album,
-    Attached,
-    Command,
-    Illegible,
-    Inbound,
-    Report,
-    Shown,
-    Text,
-    Triggered,
-)
 from aouo.plumbing.control import Facts
 from aouo.store import contents, web_messages
 from aouo.store.database import Tx
@@ -29,19 +19,19 @@ from aouo.store.jobs import inbound_of
 from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
-_SAID = (Text, Attached, Album, Shown, Illegible)
+_SAID = (events.Text, events.Attached, events.Album, events.Shown, events.Illegible)
 
 
-def is_once(inbound: Inbound) -> bool:
+def is_once(inbound: events.Inbound) -> bool:
     """Whether only this message is off the record: `/otr` with words, or as a file's caption."""
     content = inbound.content
-    command = content.command if isinstance(content, Attached | Album) else content
-    if not isinstance(command, Command) or command.name != OTR.name:
+    command = content.command if isinstance(content, events.Attached | events.Album) else content
+    if not isinstance(command, events.Command) or command.name != OTR.name:
         return False
     return bool(command.rest.strip())
 
 
-def hides(tx: Tx, job_id: int, inbound: Inbound) -> bool:
+def hides(tx: Tx, job_id: int, inbound: events.Inbound) -> bool:
     """Whether a job is off the record: by itself, by its open turn, or by its conversation's mode,
     which what runs by itself does not heed."""
     if is_once(inbound):
@@ -54,11 +44,11 @@ def hides(tx: Tx, job_id: int, inbound: Inbound) -> bool:
         job_id,
         *inbound.address.columns,
     )
-    by_itself = isinstance(inbound.content, Triggered | Report)
+    by_itself = isinstance(inbound.content, events.Triggered | events.Report)
     return row is not None and bool(row["begun"] or (row["mode"] and not by_itself))
 
 
-def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:
+def wipe(tx: Tx, job_id: int, inbound: events.Inbound, *, waits: bool = False) -> None:
     """Erase the words of a job and its turns; a message still to be sent loses its text once it
     is sent (`deliveries.mark`). A job that `waits` for a pack keeps its own words until it runs."""
     tx.forget()
@@ -91,7 +81,7 @@ def _wipe_turn(tx: Tx, turn_id: str) -> None:
     )
 
 
-def unanswered(tx: Tx) -> list[tuple[int, Inbound, bool]]:
+def unanswered(tx: Tx) -> list[tuple[int, events.Inbound, bool]]:
     """Return all off-the-record jobs that are not settled: the job's id, what came in, and whether
     it is to end without an answer."""
     rows = tx.all(
@@ -106,7 +96,7 @@ def unanswered(tx: Tx) -> list[tuple[int, Inbound, bool]]:
         "UNION ALL SELECT id FROM jobs WHERE state = 'running' "
         "UNION ALL SELECT id FROM jobs WHERE state = 'parked')"
     )
-    found: list[tuple[int, Inbound, bool]] = []
+    found: list[tuple[int, events.Inbound, bool]] = []
     for row in rows:
         inbound = inbound_of(row)
         words = isinstance(inbound.content, _SAID)
@@ -119,11 +109,11 @@ def set_mode(tx: Tx, route_id: int, on: bool) -> None:
     tx.run("UPDATE conversation_routes SET off_record = ? WHERE id = ?", int(on), route_id)
 
 
-def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
+def _wipe_job(tx: Tx, job_id: int, inbound: events.Inbound) -> None:
     """Erase the job's words, what its files say, and its chat's raw updates since it came in."""
     contents.wipe_files(tx, job_id)
     web_messages.wipe(tx, inbound)
-    blank = replace(inbound, content=Text(""), title="")
+    blank = replace(inbound, content=events.Text(""), title="")
     row = tx.one(
         "UPDATE jobs SET body = ?, carried = '' WHERE id = ? RETURNING created_at",
         blank.dump(),

@@ -8,18 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Literal, LiteralString
 
+from aouo.facts import transcript
 from aouo.facts.address import Lane
 from aouo.facts.events import Thought
 from aouo.facts.ids import ulid
 from aouo.facts.records import NEWEST, HistoryEntry
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Message,
-    ToolReturned,
-    UserSaid,
-    dump_calls,
-    load_calls,
-)
 from aouo.facts.work import OpenTurn
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
@@ -160,14 +153,14 @@ def _open(row: sqlite3.Row) -> OpenTurn:
     return made(OpenTurn, row)
 
 
-def said(tx: Tx, turn_id: str) -> list[Message]:
+def said(tx: Tx, turn_id: str) -> list[transcript.Message]:
     """Everything this turn has recorded so far, the person's message first."""
     return [_message(row) for row in _rows_of(tx, turn_id)]
 
 
 def history(
     tx: Tx, session_id: str, limit: int, *, after: int = 0, until: int = NEWEST
-) -> list[Message]:
+) -> list[transcript.Message]:
     """The newest `limit` visible entries of a session, oldest first; ids in (`after`, `until`]."""
     return [entry.message for entry in entries(tx, session_id, limit, after=after, until=until)]
 
@@ -223,10 +216,10 @@ def nth(tx: Tx, session_id: str, number: int, *, after: int, until: int) -> int:
 
 
 def record_calls(
-    tx: Tx, turn: OpenTurn, entry: AssistantSaid, idempotent: Sequence[bool], now: str
+    tx: Tx, turn: OpenTurn, entry: transcript.AssistantSaid, idempotent: Sequence[bool], now: str
 ) -> None:
     """Append the model's words with its calls, each as an intent."""
-    calls = dump_calls(entry.calls)
+    calls = transcript.dump_calls(entry.calls)
     _append(
         tx,
         turn.session_id,
@@ -251,7 +244,7 @@ def record_calls(
 
 
 def record_result(
-    tx: Tx, turn: OpenTurn, result: ToolReturned, state: str, effect: bool, now: str
+    tx: Tx, turn: OpenTurn, result: transcript.ToolReturned, state: str, effect: bool, now: str
 ) -> None:
     """Append a call's result; the intent becomes `done`, `failed` or `unknown`."""
     tx.run(
@@ -352,7 +345,7 @@ def effects(tx: Tx, turn_id: str) -> list[str]:
 
 
 def close_ack(
-    tx: Tx, turn: OpenTurn, answer: AssistantSaid, thoughts: Sequence[Thought], now: str
+    tx: Tx, turn: OpenTurn, answer: transcript.AssistantSaid, thoughts: Sequence[Thought], now: str
 ) -> None:
     """Settle a turn with its answer as the last entry; all of it becomes history."""
     _append(
@@ -431,7 +424,7 @@ def _rows_of(tx: Tx, turn_id: str) -> Sequence[sqlite3.Row]:
     return tx.all("SELECT * FROM messages WHERE turn_id = ? ORDER BY id", turn_id)
 
 
-def _message(row: sqlite3.Row) -> Message:
+def _message(row: sqlite3.Row) -> transcript.Message:
     return _read(
         row["role"],
         row["text"],
@@ -445,9 +438,9 @@ def _message(row: sqlite3.Row) -> Message:
 
 def _read(
     role: str, text: str, calls: str, call_id: str, tool: str, failed: int, native: str
-) -> Message:
+) -> transcript.Message:
     if role == "user":
-        return UserSaid(text)
+        return transcript.UserSaid(text)
     if role == "assistant":
-        return AssistantSaid(text, load_calls(calls) if calls else (), native)
-    return ToolReturned(call_id, tool, text, bool(failed))
+        return transcript.AssistantSaid(text, transcript.load_calls(calls) if calls else (), native)
+    return transcript.ToolReturned(call_id, tool, text, bool(failed))

@@ -21,19 +21,7 @@ from telegram import error as failed
 from telegram.error import BadRequest, NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
 
-from aouo.facts.errors import (
-    ChatMoved,
-    DeliveryRefused,
-    DeliveryUnknown,
-    FloodControl,
-    NoPhoto,
-    NoRight,
-    NotOffered,
-    NoTopics,
-    NotSent,
-    RecipientGone,
-    TopicGone,
-)
+from aouo.facts import errors
 from aouo.plumbing import failpoint
 from aouo.plumbing.web.certificates import cure_of
 
@@ -224,47 +212,47 @@ async def translated(*, editing: bool = False, uploading: bool = False) -> Async
     except failed.RetryAfter as error:
         wait = error.retry_after
         seconds = wait if isinstance(wait, int | float) else wait.total_seconds()
-        raise FloodControl(str(error), float(seconds)) from error
+        raise errors.FloodControl(str(error), float(seconds)) from error
     except failed.ChatMigrated as error:
-        raise ChatMoved(str(error.new_chat_id)) from error
+        raise errors.ChatMoved(str(error.new_chat_id)) from error
     except failed.Forbidden as error:
-        raise RecipientGone(str(error)) from error
+        raise errors.RecipientGone(str(error)) from error
     except failed.InvalidToken as error:
         if "method not found" in str(error).lower():
-            raise NotOffered(str(error)) from error
+            raise errors.NotOffered(str(error)) from error
         # The bot's token is at fault, not this chat: the message stays queued.
-        raise NotSent(str(error)) from error
+        raise errors.NotSent(str(error)) from error
     except failed.BadRequest as error:
         if editing and "message is not modified" in str(error).lower():
             return
         if uploading and "(413)" in str(error):
-            raise DeliveryRefused("the server takes no upload of this size (413)") from error
+            raise errors.DeliveryRefused("the server takes no upload of this size (413)") from error
         raise _refusal(str(error)) from error
     except NotWritten as error:
-        raise NotSent(str(error)) from error
+        raise errors.NotSent(str(error)) from error
     except NoAnswer as error:
-        raise DeliveryUnknown(str(error)) from error
+        raise errors.DeliveryUnknown(str(error)) from error
     except failed.NetworkError as error:
-        raise NotSent(str(error)) from error
+        raise errors.NotSent(str(error)) from error
     except failed.TelegramError as error:
         # An unreadable 2xx answer: the call was carried out, but its result is unknown.
-        raise DeliveryUnknown(str(error)) from error
+        raise errors.DeliveryUnknown(str(error)) from error
 
 
-def _refusal(text: str) -> DeliveryRefused | RecipientGone:
+def _refusal(text: str) -> errors.DeliveryRefused | errors.RecipientGone:
     lower = text.lower()
     if "topic_closed" in lower:
-        return TopicGone(text, closed=True)
+        return errors.TopicGone(text, closed=True)
     if any(sign in lower for sign in _TOPIC_GONE):
-        return TopicGone(text)
+        return errors.TopicGone(text)
     if any(sign in lower for sign in _NO_PHOTO):
-        return NoPhoto(text)
+        return errors.NoPhoto(text)
     if any(sign in lower for sign in _NO_TOPICS):
-        return NoTopics(text)
+        return errors.NoTopics(text)
     if any(sign in lower for sign in _GONE):
-        return RecipientGone(text)
+        return errors.RecipientGone(text)
     if any(sign in lower for sign in _MUTED):
-        return RecipientGone(text, muted=True)
+        return errors.RecipientGone(text, muted=True)
     if "not enough rights" in lower:
-        return NoRight(text)
-    return DeliveryRefused(text)
+        return errors.NoRight(text)
+    return errors.DeliveryRefused(text)

@@ -14,29 +14,9 @@ from typing import Any
 
 import telegram
 
+from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import place_of
-from aouo.facts.events import (
-    Album,
-    Arrival,
-    Attached,
-    Button,
-    Command,
-    Content,
-    DraftStopped,
-    Edited,
-    Inbound,
-    Intruder,
-    Migrated,
-    Person,
-    Reacted,
-    Shown,
-    Standing,
-    Text,
-    TopicNamed,
-    TopicShut,
-    Unsupported,
-)
 from aouo.facts.people import Admission
 from aouo.telegram import reading
 
@@ -63,9 +43,9 @@ class Normaliser:
     bot_id: int
     username: str
     admission: Callable[[], Admission]
-    parse_command: Callable[[str], Command | None]
+    parse_command: Callable[[str], events.Command | None]
 
-    def read(self, raw: Mapping[str, Any]) -> Arrival:
+    def read(self, raw: Mapping[str, Any]) -> events.Arrival:
         """Return the arrival of a raw update that has an id (`poller.is_update`); never raises.
 
         An unreadable update gives an arrival with its id and a reason, without its content.
@@ -76,11 +56,13 @@ class Normaliser:
             return self._read(update_id, kind, *_legible(raw))
         except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
             told = self._unread(raw.get("message"))
-            return Arrival(update_id, "", told, why=f"{kind}: {place_of(error)}", unreadable=True)
+            return events.Arrival(
+                update_id, "", told, why=f"{kind}: {place_of(error)}", unreadable=True
+            )
 
-    def _read(self, update_id: int, kind: str, raw: Mapping[str, Any], text: str) -> Arrival:
+    def _read(self, update_id: int, kind: str, raw: Mapping[str, Any], text: str) -> events.Arrival:
         if kind not in _KINDS:
-            return Arrival(update_id, text, None, why=kind, keep_raw=False)
+            return events.Arrival(update_id, text, None, why=kind, keep_raw=False)
         update = telegram.Update.de_json(dict(raw), None)
         stopped = raw[_STOPPED] if kind == _STOPPED else None  # newer than the library
         inbound = self._stopped(stopped) if stopped else self._inbound(update)
@@ -88,10 +70,10 @@ class Normaliser:
         if inbound is None:
             why = f"{kind} without content"
             tap = reading.text_or_nothing(query.id) if query else ""
-            return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
+            return events.Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
         reading.check(inbound)
-        if query and isinstance(inbound.content, Intruder):
-            return Arrival(
+        if query and isinstance(inbound.content, events.Intruder):
+            return events.Arrival(
                 update_id,
                 text,
                 None,
@@ -102,11 +84,17 @@ class Normaliser:
             )
         # An edit's words replace others, also those that are not kept: the job has them alone.
         kept = not isinstance(
-            inbound.content, Intruder | Edited | Reacted | DraftStopped | Standing | Migrated
+            inbound.content,
+            events.Intruder
+            | events.Edited
+            | events.Reacted
+            | events.DraftStopped
+            | events.Standing
+            | events.Migrated,
         )
-        return Arrival(update_id, text, inbound, keep_raw=kept)
+        return events.Arrival(update_id, text, inbound, keep_raw=kept)
 
-    def _unread(self, message: Any) -> Inbound | None:
+    def _unread(self, message: Any) -> events.Inbound | None:
         """Return a fact to tell an admitted person that their message is unreadable.
 
         None in a group, or where not even its sender can be read.
@@ -116,13 +104,13 @@ class Normaliser:
             if bare.chat.type != "private" or not self.admission().admits(_user_id(bare.from_user)):
                 return None
             address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
-            person = Person(str(_user_id(bare.from_user)))
-            told = Inbound(address, person, Unsupported(reading.UNKNOWN))
+            person = events.Person(str(_user_id(bare.from_user)))
+            told = events.Inbound(address, person, events.Unsupported(reading.UNKNOWN))
             reading.check(told)
             return told
         return None
 
-    def _inbound(self, update: telegram.Update) -> Inbound | None:
+    def _inbound(self, update: telegram.Update) -> events.Inbound | None:
         if (query := update.callback_query) is not None:
             return self._tap(query)
         if update.edited_message is not None:
@@ -141,7 +129,7 @@ class Normaliser:
         inbound = self._message(message)
         if inbound is None or self.admission().admits(_user_id(message.from_user)):
             return inbound
-        if isinstance(inbound.content, TopicNamed | TopicShut):
+        if isinstance(inbound.content, events.TopicNamed | events.TopicShut):
             return None  # not said to us: no answer is due
         as_chat = reading.as_chat(message)
         if message.from_user is None or (message.from_user.is_bot and not as_chat):
@@ -149,12 +137,12 @@ class Normaliser:
         content = inbound.content
         if message.chat.type != "private" and not self._called(message, content):
             return None  # a stranger who does not address us; no answer is due
-        asked = isinstance(content, Command) and content.name in ("id", "start")
+        asked = isinstance(content, events.Command) and content.name in ("id", "start")
         if as_chat and message.sender_chat:
-            inbound = replace(inbound, person=Person(str(message.sender_chat.id)))
-        return _refused(inbound, Intruder(asked, as_chat))
+            inbound = replace(inbound, person=events.Person(str(message.sender_chat.id)))
+        return _refused(inbound, events.Intruder(asked, as_chat))
 
-    def _tap(self, query: telegram.CallbackQuery) -> Inbound | None:
+    def _tap(self, query: telegram.CallbackQuery) -> events.Inbound | None:
         message = query.message
         if message is None:
             return None
@@ -164,42 +152,42 @@ class Normaliser:
         if isinstance(message, telegram.Message):
             thread = reading.thread(message)
             label = reading.label(message, query.data or "")
-        content = Button(query.data or "", label, query.id)
+        content = events.Button(query.data or "", label, query.id)
         address = ConversationAddress("tg", str(message.chat.id), thread)
         person, group = _person(query.from_user), message.chat.title or ""
-        tapped = Inbound(address, person, content, kind, message.message_id, group=group)
+        tapped = events.Inbound(address, person, content, kind, message.message_id, group=group)
         if not self.admission().admits(query.from_user.id):
-            return _refused(tapped, Intruder())
+            return _refused(tapped, events.Intruder())
         return tapped
 
-    def _edited(self, message: telegram.Message) -> Inbound | None:
+    def _edited(self, message: telegram.Message) -> events.Inbound | None:
         """Read an edit; whether it is for us depends on whether we have the message."""
         content = self._content(message)
         if not self.admission().admits(_user_id(message.from_user)):
             return None
         match content:
-            case Text(text, about):
-                edited = Edited(text, about)
-            case Command(raw=raw):
-                edited = Edited(raw)
-            case Attached(item, about) | Album(items=(item,), about=about):
-                edited = Edited(item.caption, about, item)
+            case events.Text(text, about):
+                edited = events.Edited(text, about)
+            case events.Command(raw=raw):
+                edited = events.Edited(raw)
+            case events.Attached(item, about) | events.Album(items=(item,), about=about):
+                edited = events.Edited(item.caption, about, item)
             case _:
                 return None
         address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
         person, kind = _person(message.from_user), reading.chat_kind(message.chat)
-        return Inbound(address, person, edited, kind, message.message_id)
+        return events.Inbound(address, person, edited, kind, message.message_id)
 
-    def _reacted(self, update: telegram.MessageReactionUpdated) -> Inbound | None:
+    def _reacted(self, update: telegram.MessageReactionUpdated) -> events.Inbound | None:
         """Read a reaction; it names no topic, so the message is found by its id in the chat."""
         if update.user is None or not self.admission().admits(update.user.id):
             return None
         emoji = "".join(map(reading.emoji, update.new_reaction))
         address = ConversationAddress("tg", str(update.chat.id))
         person, kind = _person(update.user), reading.chat_kind(update.chat)
-        return Inbound(address, person, Reacted(emoji), kind, update.message_id)
+        return events.Inbound(address, person, events.Reacted(emoji), kind, update.message_id)
 
-    def _stopped(self, raw: Mapping[str, Any]) -> Inbound | None:
+    def _stopped(self, raw: Mapping[str, Any]) -> events.Inbound | None:
         """Read a tap on *Stop* below a draft: it names the chat, which in private is the person.
         Source: core.telegram.org/bots/api/types/messagegenerationstopped.
         """
@@ -207,10 +195,10 @@ class Normaliser:
         if chat.type != "private" or not self.admission().admits(chat.id):
             return None
         address = ConversationAddress("tg", str(chat.id), str(raw.get("message_thread_id") or ""))
-        person = Person(str(chat.id), chat.full_name or "")
-        return Inbound(address, person, DraftStopped(raw["draft_id"]))
+        person = events.Person(str(chat.id), chat.full_name or "")
+        return events.Inbound(address, person, events.DraftStopped(raw["draft_id"]))
 
-    def _stands(self, change: telegram.ChatMemberUpdated) -> Inbound | None:
+    def _stands(self, change: telegram.ChatMemberUpdated) -> events.Inbound | None:
         """Read a change of the bot's membership, whoever made it; nothing of them is kept.
 
         The bot also leaves a basic group when it becomes a supergroup, which `_migrated` reads.
@@ -219,13 +207,13 @@ class Normaliser:
         if change.new_chat_member.status == "left" and change.chat.type == "group":
             return None
         address = ConversationAddress("tg", str(change.chat.id))
-        return Inbound(address, Person("0"), standing, reading.chat_kind(change.chat))
+        return events.Inbound(address, events.Person("0"), standing, reading.chat_kind(change.chat))
 
-    def _message(self, message: telegram.Message) -> Inbound | None:
+    def _message(self, message: telegram.Message) -> events.Inbound | None:
         content = self._content(message)
         if content is None:
             return None
-        return Inbound(
+        return events.Inbound(
             ConversationAddress("tg", str(message.chat.id), reading.thread(message)),
             _person(message.from_user),
             content,
@@ -237,7 +225,7 @@ class Normaliser:
             group=message.chat.title or "",
         )
 
-    def _content(self, message: telegram.Message) -> Content | None:
+    def _content(self, message: telegram.Message) -> events.Content | None:
         if event := reading.topic_event(message):
             return event
         if message.text is not None:
@@ -251,10 +239,10 @@ class Normaliser:
                 tuple(reading.about(message)),
             )
             if item := reading.referred(message, said):
-                return Attached(item, about, command)
-            return command or Text(said, about)
+                return events.Attached(item, about, command)
+            return command or events.Text(said, about)
         if line := reading.line(message):
-            return Shown(line, tuple(reading.about(message)))
+            return events.Shown(line, tuple(reading.about(message)))
         if found := self._attached(message):
             return found
         # Service messages (pins, joins, titles, …) ask for nothing.
@@ -263,9 +251,9 @@ class Normaliser:
             what = (
                 reading.UNKNOWN
             )  # newer than the library: silence would look like a bot that is down
-        return Unsupported(what) if what else None
+        return events.Unsupported(what) if what else None
 
-    def _attached(self, message: telegram.Message) -> Content | None:
+    def _attached(self, message: telegram.Message) -> events.Content | None:
         caption = message.caption or ""
         command = self.parse_command(caption)
         if command and not self._is_for_us(caption):
@@ -277,27 +265,29 @@ class Normaliser:
             return None
         about = tuple(reading.about(message))
         if message.media_group_id:
-            return Album(message.media_group_id, (item,), about, command)
-        return Attached(item, about, command)
+            return events.Album(message.media_group_id, (item,), about, command)
+        return events.Attached(item, about, command)
 
-    def _own_service(self, message: telegram.Message) -> Inbound | None:
+    def _own_service(self, message: telegram.Message) -> events.Inbound | None:
         """Read a service message that the bot caused; its own messages do not come back."""
         if (event := reading.topic_event(message)) is None:
             return None
         address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
         kind = reading.chat_kind(message.chat)
-        return Inbound(address, _person(message.from_user), event, kind)
+        return events.Inbound(address, _person(message.from_user), event, kind)
 
-    def _addressed(self, message: telegram.Message, content: Content) -> bool:
+    def _addressed(self, message: telegram.Message, content: events.Content) -> bool:
         if message.chat.type == "private" or self.admission().all_group_messages:
             return True
-        return isinstance(content, TopicNamed | TopicShut) or self._called(message, content)
+        return isinstance(content, events.TopicNamed | events.TopicShut) or self._called(
+            message, content
+        )
 
-    def _called(self, message: telegram.Message, content: Content) -> bool:
+    def _called(self, message: telegram.Message, content: events.Content) -> bool:
         """Whether a message in a group addresses the bot: by a command, a reply or a mention."""
-        if isinstance(content, Command):
+        if isinstance(content, events.Command):
             return self._is_for_us(content.raw)
-        if isinstance(content, Attached | Album) and content.command:
+        if isinstance(content, events.Attached | events.Album) and content.command:
             return True
         replied = message.reply_to_message
         if replied and replied.from_user and replied.from_user.id == self.bot_id:
@@ -338,21 +328,23 @@ def _legible(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     return (raw, text) if legible == text else (json.loads(legible), legible)
 
 
-def _migrated(old: str, new: str) -> Inbound:
+def _migrated(old: str, new: str) -> events.Inbound:
     """Return the fact that a group's id changed; it needs no admission and names no person."""
-    return Inbound(ConversationAddress("tg", old), Person("0"), Migrated(new), "group")
+    return events.Inbound(
+        ConversationAddress("tg", old), events.Person("0"), events.Migrated(new), "group"
+    )
 
 
-def _refused(inbound: Inbound, content: Intruder) -> Inbound:
+def _refused(inbound: events.Inbound, content: events.Intruder) -> events.Inbound:
     """Return a fact about a person who is not admitted, with only their id and the address."""
-    person = Person(inbound.person.id)
-    return Inbound(inbound.address, person, content, inbound.chat_kind, inbound.message_id)
+    person = events.Person(inbound.person.id)
+    return events.Inbound(inbound.address, person, content, inbound.chat_kind, inbound.message_id)
 
 
-def _person(user: telegram.User | None) -> Person:
+def _person(user: telegram.User | None) -> events.Person:
     if user is None:
-        return Person("0", "someone")
-    return Person(str(user.id), user.full_name, user.language_code or "")
+        return events.Person("0", "someone")
+    return events.Person(str(user.id), user.full_name, user.language_code or "")
 
 
 def _user_id(user: telegram.User | None) -> int | None:

@@ -18,36 +18,27 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 import telegram
 
+from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment, Kind
-from aouo.facts.events import (
-    FORWARDED,
-    AsChat,
-    ChatKind,
-    Inbound,
-    Migrated,
-    Standing,
-    TopicNamed,
-    TopicShut,
-)
 
 _LARGEST = 2**63 - 1
 """The largest integer that a column holds."""
 _ID = re.compile(r"-?[0-9]{1,19}")
 
 
-def check(inbound: Inbound) -> None:
+def check(inbound: events.Inbound) -> None:
     """Check that the fact can be stored, read again and answered.
 
     Raises:
         ValueError: a field has a wrong type, or an id is no number; names the type and the field.
     """
-    if fault := _fault(inbound, Inbound, "Inbound"):
+    if fault := _fault(inbound, events.Inbound, "Inbound"):
         raise ValueError(fault)
     address, content = inbound.address, inbound.content
     if not (_is_chat(address) and _is_id(inbound.person.id)):
         raise ValueError("Inbound: an id that is no number")
-    if isinstance(content, Migrated) and not _is_id(content.new_chat_id):
+    if isinstance(content, events.Migrated) and not _is_id(content.new_chat_id):
         raise ValueError("Migrated.new_chat_id")
 
 
@@ -249,14 +240,14 @@ def topic_title(message: telegram.Message) -> str:
     return created.name if created else ""
 
 
-def topic_event(message: telegram.Message) -> TopicNamed | TopicShut | None:
+def topic_event(message: telegram.Message) -> events.TopicNamed | events.TopicShut | None:
     """Return the event that a service message reports about its topic, None = none."""
     if message.forum_topic_created:
-        return TopicNamed(message.forum_topic_created.name)
+        return events.TopicNamed(message.forum_topic_created.name)
     if message.forum_topic_edited and message.forum_topic_edited.name:
-        return TopicNamed(message.forum_topic_edited.name)
+        return events.TopicNamed(message.forum_topic_edited.name)
     if message.forum_topic_closed or message.forum_topic_reopened:
-        return TopicShut(closed=message.forum_topic_closed is not None)
+        return events.TopicShut(closed=message.forum_topic_closed is not None)
     return None
 
 
@@ -274,7 +265,7 @@ def migration(message: telegram.Message) -> tuple[str, str] | None:
     return str(old), str(new)
 
 
-def as_chat(message: telegram.Message) -> AsChat:
+def as_chat(message: telegram.Message) -> events.AsChat:
     """Return whether the sender hides behind the group or a channel, "" = neither."""
     sender = message.sender_chat
     if sender is None:
@@ -282,7 +273,7 @@ def as_chat(message: telegram.Message) -> AsChat:
     return "group" if sender.id == message.chat.id else "channel"
 
 
-def chat_kind(chat: telegram.Chat) -> ChatKind:
+def chat_kind(chat: telegram.Chat) -> events.ChatKind:
     if chat.type == "private":
         return "private"
     return "forum" if chat.is_forum else "group"
@@ -307,7 +298,7 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
         origin = _plain(_origin(message.forward_origin))
-        lines.append(f"{FORWARDED}{origin}]")
+        lines.append(f"{events.FORWARDED}{origin}]")
     return [*lines, *_hidden_links(message)]
 
 
@@ -357,18 +348,18 @@ def emoji(reaction: telegram.ReactionType) -> str:
             return "(a custom emoji)"
 
 
-def standing(member: telegram.ChatMember) -> Standing:
+def standing(member: telegram.ChatMember) -> events.Standing:
     """Return what a chat member's status means for the bot.
 
     Source: core.telegram.org/bots/api#chatmember.
     """
     match member:
         case telegram.ChatMemberBanned() | telegram.ChatMemberLeft():
-            return Standing(f"the bot is {member.status} there")
+            return events.Standing(f"the bot is {member.status} there")
         case telegram.ChatMemberRestricted(can_send_messages=False):
-            return Standing("the bot may not write there", muted=True)
+            return events.Standing("the bot may not write there", muted=True)
         case _:
-            return Standing("")
+            return events.Standing("")
 
 
 def _short(text: str, limit: int = 1_000) -> str:

@@ -6,47 +6,39 @@ import csv
 import io
 from collections.abc import Iterator
 
-from aouo.agent.documents import html
-from aouo.agent.documents.kinds import (
-    MAX_CHARS,
-    Extract,
-    Range,
-    Unreadable,
-    numbered,
-    row,
-    text_of,
-    within,
-)
+from aouo.agent.documents import html, kinds
 
 _DELIMITERS = ",;\t|"
 _MAX_CELL_CHARS = 1_000_000
 
 
-def text(data: bytes, wanted: Range) -> Extract:
-    return numbered(text_of(data).splitlines(), wanted, "lines")
+def text(data: bytes, wanted: kinds.Range) -> kinds.Extract:
+    return kinds.numbered(kinds.text_of(data).splitlines(), wanted, "lines")
 
 
-def page(data: bytes, wanted: Range, *, charset: str = "", base_url: str = "") -> Extract:
+def page(
+    data: bytes, wanted: kinds.Range, *, charset: str = "", base_url: str = ""
+) -> kinds.Extract:
     """Return a web page as Markdown."""
     charset = charset or _declared(data)
-    lines = html.markdown(text_of(data, charset), base_url).splitlines()
-    return numbered(lines, wanted, "lines")
+    lines = html.markdown(kinds.text_of(data, charset), base_url).splitlines()
+    return kinds.numbered(lines, wanted, "lines")
 
 
-def table(data: bytes, wanted: Range) -> Extract:
+def table(data: bytes, wanted: kinds.Range) -> kinds.Extract:
     """Return the rows of CSV, with the delimiter that its first lines use most."""
-    whole = text_of(data)
+    whole = kinds.text_of(data)
     start = "\n".join(whole[:20_000].splitlines()[:20])
     delimiter = max(_DELIMITERS, key=start.count)
     csv.field_size_limit(_MAX_CELL_CHARS)
     rows = csv.reader(io.StringIO(whole, newline=""), delimiter=delimiter)
     try:
-        return numbered((row(cells) for cells in rows), wanted, "rows")
+        return kinds.numbered((kinds.row(cells) for cells in rows), wanted, "rows")
     except csv.Error as error:
-        raise Unreadable(f"The table is damaged in line {rows.line_num}: {error}.") from error
+        raise kinds.Unreadable(f"The table is damaged in line {rows.line_num}: {error}.") from error
 
 
-def pdf(data: bytes, wanted: Range) -> Extract:
+def pdf(data: bytes, wanted: kinds.Range) -> kinds.Extract:
     """Return the text layer of each page; scanned pages have none."""
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
@@ -54,11 +46,11 @@ def pdf(data: bytes, wanted: Range) -> Extract:
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise Unreadable("The PDF is locked with a password; ask for one without.")
+            raise kinds.Unreadable("The PDF is locked with a password; ask for one without.")
         total = len(reader.pages)
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Unreadable(f"The PDF is damaged ({type(error).__name__}).") from error
-    within(wanted, total, "pages")
+        raise kinds.Unreadable(f"The PDF is damaged ({type(error).__name__}).") from error
+    kinds.within(wanted, total, "pages")
     bare: list[int] = []
     texts: list[str] = []
     for number in range(wanted.first, min(wanted.last or total, total) + 1):
@@ -68,13 +60,13 @@ def pdf(data: bytes, wanted: Range) -> Extract:
             found = ""
         bare += [] if found else [number]
         texts.append(f"[page {number}]\n{found}\n")
-        if sum(map(len, texts)) > MAX_CHARS:
+        if sum(map(len, texts)) > kinds.MAX_CHARS:
             note = f"cut in page {number}; ask for a range from there on"
-            return Extract("\n".join(texts)[:MAX_CHARS], "pages", total, note)
+            return kinds.Extract("\n".join(texts)[: kinds.MAX_CHARS], "pages", total, note)
     if len(bare) == len(texts):
-        raise Unreadable(f"These {total:,} pages hold no text, only pictures (a scan?).")
+        raise kinds.Unreadable(f"These {total:,} pages hold no text, only pictures (a scan?).")
     note = f"without text, perhaps pictures: pages {_few(bare)}" if bare else ""
-    return Extract("\n".join(texts), "pages", total, note)
+    return kinds.Extract("\n".join(texts), "pages", total, note)
 
 
 def _few(numbers: list[int]) -> str:

@@ -26,27 +26,18 @@ from aouo.agent.spending.money import (
     most_usd,
 )
 from aouo.agent.spending.reservations import OverLimit, Reservations, Settle, nothing_reserved
+from aouo.facts import transcript
 from aouo.facts.errors import PriceUnknown, ProviderError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.facts.records import Spent
-from aouo.facts.transcript import (
-    AsksAgain,
-    Finished,
-    ModelEvent,
-    ModelRequest,
-    PaidForNothing,
-    StartedOver,
-    TextDelta,
-    Usage,
-)
 from aouo.packs.format.manifest import Budget as PackBudget
 from aouo.plumbing.redact import Redactor
 from aouo.providers.fallback import Cleaning
 from aouo.store import usage
 from aouo.store.database import Database
 
-_NOTHING = Usage()
+_NOTHING = transcript.Usage()
 
 
 class _Paying:
@@ -72,7 +63,7 @@ class _Paying:
         self.begun = False
         self.over = False
 
-    def settle(self, finished: Finished) -> Spent:
+    def settle(self, finished: transcript.Finished) -> Spent:
         """End a finished call and return its usage row.
 
         Under a budget a call that reports no usage, or another model than those asked, costs its
@@ -194,12 +185,12 @@ class Quota:
     async def stream(
         self,
         model: ChatModel,
-        request: ModelRequest,
+        request: transcript.ModelRequest,
         row: Spent,
         record: Callable[[Spent], None],
         *,
         least_tokens: int = LEAST_ANSWER_TOKENS,
-    ) -> AsyncGenerator[ModelEvent, None]:
+    ) -> AsyncGenerator[transcript.ModelEvent, None]:
         """Ask a model as `ChatModel.stream` does, within the limits; close the generator as there.
 
         Secrets are redacted in all events, even if the model said one in pieces.
@@ -222,16 +213,16 @@ class Quota:
             async with aclosing(model.stream(request)) as events:
                 async for event in events:
                     match event:
-                        case TextDelta():
+                        case transcript.TextDelta():
                             paying.begun = True
-                        case PaidForNothing():
+                        case transcript.PaidForNothing():
                             paying.cut_off(record)
                             paying, _ = await self._pay(model, request, row, request.max_tokens)
-                        case Finished():
+                        case transcript.Finished():
                             record(paying.settle(event))
                             if request.max_tokens < wanted and not event.bounded_by:
                                 event = replace(event, bounded_by="budget")
-                        case StartedOver() | AsksAgain():
+                        case transcript.StartedOver() | transcript.AsksAgain():
                             pass
                     for clean in cleaning.of(event):
                         yield clean
@@ -243,8 +234,8 @@ class Quota:
             paying.cut_off(record)
 
     async def _pay(
-        self, model: ChatModel, request: ModelRequest, row: Spent, least_tokens: int
-    ) -> tuple[_Paying, ModelRequest]:
+        self, model: ChatModel, request: transcript.ModelRequest, row: Spent, least_tokens: int
+    ) -> tuple[_Paying, transcript.ModelRequest]:
         """Reserve the worst case of one call, under a budget in the table, too; return it with the
         request that it pays for, whose room for the answer may be smaller."""
         ceilings = self.limits.ceilings(row.person, row.pack)
@@ -279,11 +270,11 @@ class Quota:
         self,
         model: ChatModel,
         row: Spent,
-        most: Usage,
+        most: transcript.Usage,
         prices: Mapping[tuple[str, str], Price],
         ceilings: Sequence[Ceiling],
         least_tokens: int,
-    ) -> tuple[str, Settle, Usage]:
+    ) -> tuple[str, Settle, transcript.Usage]:
         """Reserve room under every limit, waiting while calls at work take it up; return the day,
         the reservation, and `most` cut to the room there is."""
         while True:
@@ -360,5 +351,5 @@ class Quota:
         return prices
 
 
-def _worst_usd(prices: Mapping[tuple[str, str], Price], most: Usage) -> float:
+def _worst_usd(prices: Mapping[tuple[str, str], Price], most: transcript.Usage) -> float:
     return max(most_usd(price, most) for price in prices.values())

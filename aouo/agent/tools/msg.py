@@ -11,23 +11,8 @@ from typing import Any, cast
 from pydantic import Field, field_validator
 
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.facts import errors
 from aouo.facts.attachments import VOICE_INSTALL, Lack
-from aouo.facts.errors import (
-    CertificateRefused,
-    ContentFiltered,
-    ModelGone,
-    NoModelService,
-    ProviderAuth,
-    ProviderBilling,
-    ProviderBusy,
-    ProviderError,
-    ProviderTimeout,
-    ProxyRefused,
-    QuotaUsedUp,
-    RegionRefused,
-    ToolFailed,
-    may_have_arrived,
-)
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ButtonSpec, Payload, PayloadType
 from aouo.guard.paths import listed, write_new
@@ -94,18 +79,22 @@ class Msg(Arguments):
 
 async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
     if wish.type in ("text", "keyboard") and not wish.text.strip():
-        raise ToolFailed(f"msg of type {wish.type} needs a text.")
+        raise errors.ToolFailed(f"msg of type {wish.type} needs a text.")
     if wish.type not in ("text", "keyboard", "action") and not wish.url.strip():
-        raise ToolFailed(f"msg of type {wish.type} needs a url.")
+        raise errors.ToolFailed(f"msg of type {wish.type} needs a url.")
     album = listed(wish.url) if wish.type == "album" else ()
     if wish.type == "album" and not album:
-        raise ToolFailed("msg of type album needs addresses or paths in url, one a line.")
+        raise errors.ToolFailed("msg of type album needs addresses or paths in url, one a line.")
     if len(album) > _MAX_FILES:
-        raise ToolFailed(f"An album has at most {_MAX_FILES} files; show the rest with another.")
+        raise errors.ToolFailed(
+            f"An album has at most {_MAX_FILES} files; show the rest with another."
+        )
     if wish.type == "action" and wish.action not in _ACTIONS:
-        raise ToolFailed(f"There is no action {wish.action[:80]!r}. It is {_any_of(_ACTIONS)}.")
+        raise errors.ToolFailed(
+            f"There is no action {wish.action[:80]!r}. It is {_any_of(_ACTIONS)}."
+        )
     if sum(map(len, wish.buttons)) > _MAX_BUTTONS:
-        raise ToolFailed(f"A message takes at most {_MAX_BUTTONS} buttons.")
+        raise errors.ToolFailed(f"A message takes at most {_MAX_BUTTONS} buttons.")
     payload = Payload(
         type=wish.type,
         text=wish.text.replace("\\n", "\n"),
@@ -118,7 +107,7 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
     )
     sent = await context.adapter.dispatch_message(payload, call_id)
     if sent.unknown:
-        raise may_have_arrived()
+        raise errors.may_have_arrived()
     answer: dict[str, Any] = {
         "ok": sent.ok,
         "message_id": sent.message_id,
@@ -137,7 +126,7 @@ def _button(cell: str) -> ButtonSpec:
     label, bar, data = cell.rpartition("|")
     label, data = (label, data) if bar else (cell, cell)
     if not label.strip() or not 0 < len(data) <= _MAX_DATA_CHARS:
-        raise ToolFailed(
+        raise errors.ToolFailed(
             f'Button {cell[:200]!r}: write "Label|data" with data of 1 to {_MAX_DATA_CHARS:,} '
             "characters."
         )
@@ -194,11 +183,13 @@ def tts(
     async def _speak(wish: Tts, context: ToolContext, call_id: str) -> str:
         text = wish.text.strip()
         if not text:
-            raise ToolFailed("tts needs a text.")
+            raise errors.ToolFailed("tts needs a text.")
         if len(text) > _MAX_CHARS:
-            raise ToolFailed(f"tts takes {_MAX_CHARS:,} characters; these are {len(text):,}.")
+            raise errors.ToolFailed(
+                f"tts takes {_MAX_CHARS:,} characters; these are {len(text):,}."
+            )
         if isinstance(speaker, str):
-            raise ToolFailed(_LACKS[speaker])
+            raise errors.ToolFailed(_LACKS[speaker])
         own = folder_of(context.facts.pack, context.facts.tenant)
         await asyncio.to_thread(check_room, own, 0)  # before it costs anything
 
@@ -214,18 +205,20 @@ def tts(
                 audio = await speaker.speak(text, wish.voice, spend=spend)
         except TimeoutError as error:
             log.warning("provider_error", scope="tts", kind="TimeoutError", error="too slow")
-            raise ToolFailed(
+            raise errors.ToolFailed(
                 f"Nothing was said: this takes the voice longer than {patience_s:g} s. A shorter "
                 "text may be spoken, or write your words instead."
             ) from error
-        except ProviderError as error:
+        except errors.ProviderError as error:
             log.warning("provider_error", scope="tts", kind=type(error).__name__, error=str(error))
-            raise ToolFailed(f"Nothing was said: {_because(error, in_part=spoken)}") from error
+            raise errors.ToolFailed(
+                f"Nothing was said: {_because(error, in_part=spoken)}"
+            ) from error
         file = await asyncio.to_thread(_keep, audio, own)
         kind = "voice" if audio.is_voice else "audio"
         sent = await context.adapter.dispatch_message(Payload(kind, url=str(file)), call_id)
         if sent.unknown:
-            raise may_have_arrived(f"It is kept as artifacts/{file.name}.")
+            raise errors.may_have_arrived(f"It is kept as artifacts/{file.name}.")
         answer = {"ok": sent.ok, "message_id": sent.message_id, "file": f"artifacts/{file.name}"}
         return json.dumps(answer | ({"note": sent.note} if sent.note else {}), ensure_ascii=False)
 
@@ -241,26 +234,31 @@ def tts(
     )
 
 
-def _because(error: ProviderError, *, in_part: bool) -> str:
+def _because(error: errors.ProviderError, *, in_part: bool) -> str:
     """Say why there is no voice note and what to do now; `in_part`: some of it was spoken."""
     match error:
         case TermsAsked():
             why = "the voice service wants the owner to accept its model's terms first; "
-        case ModelGone():
+        case errors.ModelGone():
             why = "the voice service does not have the model in tts.model, or not any more; "
-        case ProviderAuth():
+        case errors.ProviderAuth():
             why = "the voice service refuses the owner's key; "
-        case ProviderBilling():
+        case errors.ProviderBilling():
             why = "the owner's account at the voice service has no money left. "
-        case ContentFiltered():
+        case errors.ContentFiltered():
             why = "the voice service declined to say this. "
-        case RegionRefused() | NoModelService() | ProxyRefused() | CertificateRefused():
+        case (
+            errors.RegionRefused()
+            | errors.NoModelService()
+            | errors.ProxyRefused()
+            | errors.CertificateRefused()
+        ):
             why = "the voice service cannot be used as it is set up; "
-        case QuotaUsedUp():
+        case errors.QuotaUsedUp():
             why = "the voice service has used up its quota for today. "
-        case ProviderBusy() | ProviderTimeout() if in_part:
+        case errors.ProviderBusy() | errors.ProviderTimeout() if in_part:
             why = "the voice service gave sound for a part of this text, and for now no more. "
-        case ProviderBusy() | ProviderTimeout():
+        case errors.ProviderBusy() | errors.ProviderTimeout():
             why = "the voice service gave no sound for now, it is busy or cannot be reached. "
         case _:
             return (

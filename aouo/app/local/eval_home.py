@@ -16,19 +16,9 @@ from aouo.app.services import model_of
 from aouo.config.file import Loaded, load_settings
 from aouo.config.settings import Settings
 from aouo.emulator import Emulator
+from aouo.facts import transcript
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ChatModel, Clock, stamp
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Finished,
-    ModelEvent,
-    ModelRequest,
-    TextDelta,
-    ToolCall,
-    ToolReturned,
-    Usage,
-    estimate_tokens,
-)
 from aouo.guard.sandbox.levels import Wish
 from aouo.packs.evals import process as eval_rows
 from aouo.packs.evals.cases import Eval, Reply
@@ -69,27 +59,35 @@ class ScriptedModel:
         """Answer with this script from now on, and forget the rest of the previous one."""
         self._script = deque(script)
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+    async def stream(
+        self, request: transcript.ModelRequest
+    ) -> AsyncGenerator[transcript.ModelEvent]:
         if is_side_call(request):
             reply = Reply(say=_ASIDE)
         else:
             reply = self._script.popleft() if self._script else Reply(say=_BEYOND)
         calls = tuple(self._call(made.call, made.arguments) for made in reply.made)
         if reply.words:
-            yield TextDelta(reply.words)
-        said = sum(estimate_tokens(call.arguments) for call in calls) + estimate_tokens(reply.words)
-        asked = estimate_tokens(encode(chat_body(request, model=self.model)).decode())
-        usage = Usage(input_tokens=asked, output_tokens=said)
-        yield Finished(AssistantSaid(reply.words, calls), usage, "tool_calls" if calls else "stop")
+            yield transcript.TextDelta(reply.words)
+        said = sum(
+            transcript.estimate_tokens(call.arguments) for call in calls
+        ) + transcript.estimate_tokens(reply.words)
+        asked = transcript.estimate_tokens(encode(chat_body(request, model=self.model)).decode())
+        usage = transcript.Usage(input_tokens=asked, output_tokens=said)
+        yield transcript.Finished(
+            transcript.AssistantSaid(reply.words, calls), usage, "tool_calls" if calls else "stop"
+        )
 
-    def _call(self, name: str, arguments: object) -> ToolCall:
+    def _call(self, name: str, arguments: object) -> transcript.ToolCall:
         self._calls += 1
-        return ToolCall(f"eval_{self._calls}", name, json.dumps(arguments, ensure_ascii=False))
+        return transcript.ToolCall(
+            f"eval_{self._calls}", name, json.dumps(arguments, ensure_ascii=False)
+        )
 
 
 @dataclass(slots=True, eq=False)
 class _Made:
-    call: ToolCall
+    call: transcript.ToolCall
     failure: str = ""
 
 
@@ -141,28 +139,33 @@ class WatchedModel:
             for made in self._made
         )
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+    async def stream(
+        self, request: transcript.ModelRequest
+    ) -> AsyncGenerator[transcript.ModelEvent]:
         watched = not is_side_call(request)
         if watched:
             self._note(request)
         async with aclosing(self._inner.stream(request)) as events:
             async for event in events:
-                if watched and isinstance(event, Finished):
+                if watched and isinstance(event, transcript.Finished):
                     made = [_Made(call) for call in event.said.calls]
                     self._made += made
                     self._waiting += made
                 yield event
 
-    def _note(self, request: ModelRequest) -> None:
+    def _note(self, request: transcript.ModelRequest) -> None:
         self.requests += 1
         if not self.first_bytes:
             self.first_bytes = len(encode(chat_body(request, model=self.model)))
         for message in request.messages:
-            if isinstance(message, ToolReturned) and message.call_id not in self._returned:
+            if (
+                isinstance(message, transcript.ToolReturned)
+                and message.call_id not in self._returned
+            ):
                 self._returned.add(message.call_id)
                 self._take(message)
 
-    def _take(self, result: ToolReturned) -> None:
+    def _take(self, result: transcript.ToolReturned) -> None:
         """Match a result to the oldest call of its name, since the runtime changes call ids."""
         for made in self._waiting:
             if made.call.name == result.name:

@@ -10,18 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aouo.app.local import eval_home
 from aouo.app.local.conversing import running
-from aouo.app.local.eval_home import (
-    OWNER,
-    PERSON,
-    Impatient,
-    ScriptedModel,
-    WatchedModel,
-    bind,
-    configure,
-    furnish,
-    real_model,
-)
 from aouo.config.settings import Settings
 from aouo.emulator import ActRefused, Emulator, EmulatorClient
 from aouo.facts.errors import AouoError, PackError
@@ -101,8 +91,8 @@ class _Play:
     clock: Clock
     files: PackStores
     pack: str
-    model: WatchedModel
-    script: ScriptedModel | None
+    model: eval_home.WatchedModel
+    script: eval_home.ScriptedModel | None
 
     @classmethod
     @asynccontextmanager
@@ -118,22 +108,26 @@ class _Play:
         async with AsyncExitStack() as stack:
             folder = stack.enter_context(workshop("aouo-eval-"))
             home = Home(folder / "home")
-            stores = furnish(home, pack, found, beside)
+            stores = eval_home.furnish(home, pack, found, beside)
             emulator = await stack.enter_async_context(Emulator(parts=()))
-            loaded = configure(home, emulator, real if found.model == "real" else None, sandbox)
-            script = ScriptedModel() if found.model == "scripted" else None
-            clock: Clock = Impatient() if script else SystemClock()
-            model = WatchedModel(script or await real_model(loaded.settings, stack))
+            loaded = eval_home.configure(
+                home, emulator, real if found.model == "real" else None, sandbox
+            )
+            script = eval_home.ScriptedModel() if found.model == "scripted" else None
+            clock: Clock = eval_home.Impatient() if script else SystemClock()
+            model = eval_home.WatchedModel(
+                script or await eval_home.real_model(loaded.settings, stack)
+            )
             stack.enter_context(home.lock())
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
             stack.enter_context(Logs(file=home.log_file, redactor=redactor, quiet=True))
             people = emulator.client
-            await people.create_user("Eve", user_id=PERSON, language=found.language)
+            await people.create_user("Eve", user_id=eval_home.PERSON, language=found.language)
             app, _ = await stack.enter_async_context(
                 running(home, loaded, clock=clock, model=model, online=script is None)
             )
             if beside:
-                await bind(app.shared.database, clock, pack.name)
+                await eval_home.bind(app.shared.database, clock, pack.name)
             yield cls(
                 found=found,
                 emulator=emulator,
@@ -192,10 +186,10 @@ class _Play:
         """Write a message or tap a button; return the bot's immediate answer to a tap."""
         people = self.emulator.client
         if step.say:
-            await people.say(PERSON, PERSON, step.say)
+            await people.say(eval_home.PERSON, eval_home.PERSON, step.say)
             return ()
         message_id, data = await _button(people, step.tap)
-        answer = await people.tap(PERSON, PERSON, message_id, data)
+        answer = await people.tap(eval_home.PERSON, eval_home.PERSON, message_id, data)
         return (answer["text"],) if answer.get("text") else ()
 
     async def _quiet(self) -> None:
@@ -206,7 +200,7 @@ class _Play:
 
     async def _shown(self) -> dict[int, tuple[str, tuple[str, ...]]]:
         """Return what the bot shows now: message id → text and button labels."""
-        found = await self.emulator.client.messages(PERSON)
+        found = await self.emulator.client.messages(eval_home.PERSON)
         return {
             one.id: (one.text, tuple(button.text for button in one.buttons))
             for one in found
@@ -214,16 +208,16 @@ class _Play:
         }
 
     def _memory(self, name: str) -> str:
-        file = self.files.private(self.pack, OWNER) / name
+        file = self.files.private(self.pack, eval_home.OWNER) / name
         return file.read_text("utf-8", "replace") if file.is_file() else ""
 
     def _count(self, wanted: ExpectedRows) -> int:
-        file = self.files.file(self.pack, OWNER)
+        file = self.files.file(self.pack, eval_home.OWNER)
         return eval_rows.count_rows(file, wanted.table, wanted.where)
 
     def _rows(self, step: Step) -> tuple[str, ...]:
         """Return the newest rows of the tables that the step's expectations name."""
-        file = self.files.file(self.pack, OWNER)
+        file = self.files.file(self.pack, eval_home.OWNER)
         return tuple(
             f"{table}: {json.dumps(row, ensure_ascii=False, default=str)}"
             for table in dict.fromkeys(wanted.table for wanted in step.expect.rows)
@@ -233,7 +227,7 @@ class _Play:
 
 async def _button(people: EmulatorClient, label: str) -> tuple[int, str]:
     """Return (message id, data) of a button of the newest message that has buttons."""
-    shown = [one for one in await people.messages(PERSON) if one.from_bot and one.buttons]
+    shown = [one for one in await people.messages(eval_home.PERSON) if one.from_bot and one.buttons]
     if not shown:
         raise ActRefused(f"a button {label!r}, and there is no message with buttons")
     for button in shown[-1].buttons:

@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from aouo.app.services import speech_of
 from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.settings import Settings
-from aouo.facts.errors import (
-    CertificateRefused,
-    ModelGone,
-    ProviderAuth,
-    ProviderBilling,
-    ProviderError,
-    ProxyRefused,
-    SetupError,
-)
+from aouo.facts import errors
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.web.session import session_through
 from aouo.providers.speech.services import Speaker, TermsAsked, Transcriber
@@ -111,7 +103,7 @@ def _local(settings: Settings) -> Check:
 
     try:
         weights = find_weights(settings.local.model_path)
-    except SetupError as error:
+    except errors.SetupError as error:
         return Check("model local", "fail", error.problem, error.fix)
     if settings.local.model_path:
         return Check("model local", "ok", str(weights))
@@ -207,22 +199,22 @@ async def _tried(
 ) -> _Tried:
     try:
         await ask()
-    except ProviderError as error:
+    except errors.ProviderError as error:
         return replace(one, refusal=str(error), fix=_fix(one.part, one.backend, error))
     return replace(one, ends_on=await shutdown())
 
 
-def _fix(part: _Part, backend: str, error: ProviderError) -> str:
+def _fix(part: _Part, backend: str, error: errors.ProviderError) -> str:
     match error:
         case TermsAsked():
             return "Accept the terms at the address that the service names, then ask again."
-        case ModelGone():
+        case errors.ModelGone():
             return f"Set {part}.model to a model that {backend} has, or {part}.backend to another."
-        case ProviderAuth():
+        case errors.ProviderAuth():
             return f"Set {backend}.api_key."
-        case ProviderBilling():
+        case errors.ProviderBilling():
             return "Top up the account there."
-        case ProxyRefused(cure=cure) | CertificateRefused(cure=cure) if cure:
+        case errors.ProxyRefused(cure=cure) | errors.CertificateRefused(cure=cure) if cure:
             return f"{cure[0].upper()}{cure[1:]}."
         case _:
             return f"If it stays so, look at {part}.model and {backend}.base_url."

@@ -11,18 +11,8 @@ from datetime import date
 from functools import cache
 from typing import Any, get_args
 
-from aouo.dashboard import money
+from aouo.dashboard import endpoints, money
 from aouo.dashboard.access import Shown
-from aouo.dashboard.endpoints import (
-    Download,
-    Endpoint,
-    NotFound,
-    NotShown,
-    day,
-    number,
-    option,
-    phrase,
-)
 from aouo.dashboard.tables import FORMATS, MARGIN_CHARS, Format, beginning, csv_lines, inert
 from aouo.facts.events import Origin
 from aouo.plumbing.control import Facts
@@ -48,13 +38,13 @@ def _exported(
     days: Range,
     kind: Format,
     clean: Callable[[str], str],
-) -> Download:
+) -> endpoints.Download:
     """Return the file with the rows of these days, their names without secrets."""
     last = f"-to-{days[1]}" if days[1] != usage_report.LAST_DAY else ""
     name = f"usage-from-{days[0]}{last}.{kind}"
     pieces = _pieces(snapshot, days)
     written = _csv if kind == "csv" else _json
-    return Download(name, FORMATS[kind], written(pieces, cache(clean)))
+    return endpoints.Download(name, FORMATS[kind], written(pieces, cache(clean)))
 
 
 async def _pieces(
@@ -108,21 +98,23 @@ _PROMPT_CHARS = 50_000
 _WHY_CHARS = 500
 """Of a reason, and of what a platform said."""
 _PARAMETERS = (
-    phrase("pack", "The pack that answered."),
-    phrase("person", "Who asked, as the platform's id."),
-    option("status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."),
-    option("origin", ("", *get_args(Origin)), "What started it; any without it."),
-    phrase("model", "A model that answered in it."),
-    phrase("reason", "A part of why it has no answer."),
-    phrase("session", "Its session."),
-    day("since", "The first day on which it may have begun."),
-    day("until", "The last day on which it may have begun."),
-    phrase("older", "The id of the turn before which to go on."),
-    number("limit", 1, 200, 50, "How many."),
+    endpoints.phrase("pack", "The pack that answered."),
+    endpoints.phrase("person", "Who asked, as the platform's id."),
+    endpoints.option(
+        "status", ("", "ack", "nack", "aborted", "open"), "How it ended; any without it."
+    ),
+    endpoints.option("origin", ("", *get_args(Origin)), "What started it; any without it."),
+    endpoints.phrase("model", "A model that answered in it."),
+    endpoints.phrase("reason", "A part of why it has no answer."),
+    endpoints.phrase("session", "Its session."),
+    endpoints.day("since", "The first day on which it may have begun."),
+    endpoints.day("until", "The last day on which it may have begun."),
+    endpoints.phrase("older", "The id of the turn before which to go on."),
+    endpoints.number("limit", 1, 200, 50, "How many."),
 )
 
 
-def turns(shown: Shown) -> Sequence[Endpoint]:
+def turns(shown: Shown) -> Sequence[endpoints.Endpoint]:
     """Return the endpoints about turns."""
 
     async def some(since: date | None, until: date | None, limit: int, **like: str) -> Facts:
@@ -139,7 +131,9 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
         async with shown.snapshot() as snapshot:
             line = await snapshot.ask(turn_reports.one_line(turn))
             if line is None:
-                raise NotFound("There is no such turn, or it was forgotten with its session.")
+                raise endpoints.NotFound(
+                    "There is no such turn, or it was forgotten with its session."
+                )
             trace = await traces.ask(snapshot, line)
             if line.off_record:
                 return _told(trace, (), {}, (), shown.redactor())
@@ -151,8 +145,8 @@ def turns(shown: Shown) -> Sequence[Endpoint]:
         return await asyncio.to_thread(_told, trace, said, calls, prompt, shown.redactor())
 
     return (
-        Endpoint("GET", "/api/turns", some, _PARAMETERS),
-        Endpoint("GET", "/api/turns/{turn}", one),
+        endpoints.Endpoint("GET", "/api/turns", some, _PARAMETERS),
+        endpoints.Endpoint("GET", "/api/turns/{turn}", one),
     )
 
 
@@ -184,28 +178,30 @@ def _cut(kept: Kept, redactor: Redactor) -> Facts:
 
 _DAYS = 30
 _RANGE = (
-    number("days", 1, DAYS_MAX, None, f"The last days, today included; {_DAYS} without a range."),
-    day("from", "The first day, in place of `days`; with `to`."),
-    day("to", "The last day; with `from`."),
+    endpoints.number(
+        "days", 1, DAYS_MAX, None, f"The last days, today included; {_DAYS} without a range."
+    ),
+    endpoints.day("from", "The first day, in place of `days`; with `to`."),
+    endpoints.day("to", "The last day; with `from`."),
 )
 """The days that an address may ask for."""
 _SLOWEST = 10
 _REASON_CHARS = 300
 
 
-def usage(shown: Shown) -> Sequence[Endpoint]:
+def usage(shown: Shown) -> Sequence[endpoints.Endpoint]:
     """Return the endpoints about usage."""
     room = _Room(shown)
     return (
-        Endpoint("GET", "/api/usage", room.sums, _RANGE),
-        Endpoint("GET", "/api/usage/left", room.left),
-        Endpoint("GET", "/api/usage/prices", room.prices, _RANGE),
-        Endpoint("GET", "/api/usage/turns", room.turns, _RANGE),
-        Endpoint(
+        endpoints.Endpoint("GET", "/api/usage", room.sums, _RANGE),
+        endpoints.Endpoint("GET", "/api/usage/left", room.left),
+        endpoints.Endpoint("GET", "/api/usage/prices", room.prices, _RANGE),
+        endpoints.Endpoint("GET", "/api/usage/turns", room.turns, _RANGE),
+        endpoints.Endpoint(
             "GET",
             "/api/usage/export",
             room.export,
-            (*_RANGE, option("format", tuple(FORMATS), "How they are written.")),
+            (*_RANGE, endpoints.option("format", tuple(FORMATS), "How they are written.")),
             gives="file",
         ),
     )
@@ -265,7 +261,7 @@ class _Room:
         self,
         format: Format,  # noqa: A002 - the address says so
         **asked: Any,
-    ) -> Download:
+    ) -> endpoints.Download:
         """The rows: one per day, pack, model, person and use."""
         _, days = self._wanted(asked)
         return _exported(self.shown.snapshot, days, format, self.shown.redactor().text)
@@ -274,16 +270,16 @@ class _Room:
         """Return the days that an address asks for, as facts and as a range. Raises: NotShown."""
         days, first, last = asked["days"], asked["from"], asked["to"]
         if days is not None and (first or last):
-            raise NotShown("Give either days, or from and to.")
+            raise endpoints.NotShown("Give either days, or from and to.")
         if not first and not last:
             days = days or _DAYS
             return {"days": days}, usage_report.last_days(self.shown.today.isoformat(), days)
         if not (first and last):
-            raise NotShown("Give both from and to.")
+            raise endpoints.NotShown("Give both from and to.")
         if first > last:
-            raise NotShown("from has to be the same day as to, or one before it.")
+            raise endpoints.NotShown("from has to be the same day as to, or one before it.")
         if (last - first).days >= DAYS_MAX:
-            raise NotShown(f"from and to may be {DAYS_MAX:,} days apart at most.")
+            raise endpoints.NotShown(f"from and to may be {DAYS_MAX:,} days apart at most.")
         found = first.isoformat(), last.isoformat()
         return {"from": found[0], "to": found[1]}, found
 

@@ -9,14 +9,8 @@ from typing import TypeAlias
 from aouo.agent.calls import record_all
 from aouo.agent.compaction import ENTRIES_MAX, KEPT_SHARE, budget_tokens, cut
 from aouo.agent.context import TurnContext
+from aouo.facts import errors
 from aouo.facts.commands import PostAction
-from aouo.facts.errors import (
-    PostActionFailed,
-    ProviderError,
-    Refused,
-    RouteRequiredError,
-    StopAsked,
-)
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ChatModel, Clock, Rendered, stamp
 from aouo.facts.records import Draft, HistoryEntry, Reach
@@ -66,7 +60,7 @@ class Compacting:
         try:
             async with self.generations.turn(job.active_pack, job.id) as generation:
                 await self._run(job, focus, generation)
-        except RouteRequiredError as error:
+        except errors.RouteRequiredError as error:
             await self.replies.park(job, error.requested)
 
     async def _run(self, job: Job, focus: str, generation: Generation) -> None:
@@ -86,7 +80,7 @@ class Compacting:
             try:
                 async with typing(self.outbox.action, self.clock, job.inbound.address):
                     return await _draft(ctx, plan, generation, focus)
-            except (ProviderError, Refused, TimeoutError) as error:
+            except (errors.ProviderError, errors.Refused, TimeoutError) as error:
                 return error
 
         try:
@@ -102,9 +96,9 @@ class Compacting:
                 await self._rotate(job, ctx, ended, generation)
             else:
                 await self._leave(job, ctx, ended)
-        except StopAsked:
+        except errors.StopAsked:
             await self._leave(job, ctx, StopReason.PERSON)
-        except PostActionFailed as error:
+        except errors.PostActionFailed as error:
             await self._leave(job, ctx, error)
 
     async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
@@ -215,7 +209,7 @@ class Renewing:
         if isinstance(draft, Draft):
             try:
                 row = await self.database.transact(lambda tx: self._write(tx, turn, draft))
-            except StopAsked:
+            except errors.StopAsked:
                 await self._pay(turn)
                 raise
             self.outbox.put(row)
@@ -273,7 +267,7 @@ class Renewing:
             try:
                 async with typing(self.outbox.action, self.clock, job.inbound.address):
                     return await compactor.draft(ctx, reach, older, budget, scale)
-            except (ProviderError, Refused, TimeoutError) as error:
+            except (errors.ProviderError, errors.Refused, TimeoutError) as error:
                 log.warning("session_not_renewed", session=facts.session_id, error=repr(error))
                 return None
 

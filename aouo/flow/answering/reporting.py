@@ -14,21 +14,9 @@ from typing import Literal
 
 from aouo.agent.context import Abort, Ack, Ending, Nack, TurnContext
 from aouo.agent.pipelines import failed_in
+from aouo.facts import events
 from aouo.facts.address import Lane
 from aouo.facts.errors import BudgetExceeded, ProviderError, QuotaExceededError, Refused
-from aouo.facts.events import (
-    Hints,
-    Inbound,
-    Origin,
-    Report,
-    ResponseComplete,
-    StreamBegin,
-    StreamEnd,
-    StreamFailed,
-    Triggered,
-    TurnCompleted,
-    TurnSettled,
-)
 from aouo.facts.ids import SessionId, ulid
 from aouo.facts.people import PROFILES
 from aouo.facts.ports import Clock, Rendered, stamp
@@ -60,7 +48,7 @@ class Bringing:
     database: Database
     clock: Clock
     replies: Replies
-    settles: Mapping[Origin, Settle]
+    settles: Mapping[events.Origin, Settle]
     now: Callable[[], Generation]
     zone: Callable[[], tzinfo]
 
@@ -68,7 +56,7 @@ class Bringing:
         """Settle the run of a turn that ends; return the lane where its report is filed, None =
         there is nothing to tell."""
         asked = job.inbound.content
-        assert isinstance(asked, Triggered)
+        assert isinstance(asked, events.Triggered)
         origin = job.inbound.origin
         settle = self.settles.get(origin)
         report = settle(tx, job, asked, end, now) if settle else None
@@ -98,7 +86,7 @@ class Bringing:
 
         self.wake(await self.database.transact(write))
 
-    async def bring_in(self, job: Job, report: Report) -> None:
+    async def bring_in(self, job: Job, report: events.Report) -> None:
         """Make a report history and send it, in one transaction, or only send it now, when the
         conversation's turn waits for a person; then it becomes history after that turn."""
         generation = self.now()
@@ -139,7 +127,7 @@ class Bringing:
             self.replies.wake(job.lane.bypassed)
 
     def _messages(
-        self, tx: Tx, inbound: Inbound, report: Report, generation: Generation
+        self, tx: Tx, inbound: events.Inbound, report: events.Report, generation: Generation
     ) -> list[Rendered]:
         several = len(generation.library.names) > 1
         by_command = inbound.origin == "command"
@@ -154,7 +142,7 @@ class Bringing:
         answer = messages_of_answer(text, tail=tail, max_parts=max_parts)
         return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
 
-    def _remember(self, tx: Tx, inbound: Inbound, report: Report, now: str) -> None:
+    def _remember(self, tx: Tx, inbound: events.Inbound, report: events.Report, now: str) -> None:
         here = (inbound.address, inbound.chat_kind)
         session_id = sessions.of_result(tx, *here, report.pack, now)
         by_command = inbound.origin == "command"
@@ -171,11 +159,11 @@ def _is_said(text: str, parts: Sequence[Rendered]) -> bool:
 
 
 async def streamed(
-    bus: Bus, facts: Facts, hints: Hints, work: Awaitable[Ending | StopReason]
+    bus: Bus, facts: Facts, hints: events.Hints, work: Awaitable[Ending | StopReason]
 ) -> Ending | StopReason:
     """Await the work of a turn whose words the chat sees come; publish where they begin to come,
     and where they end, however that is."""
-    bus.publish(StreamBegin(facts.id, facts.session_id, hints))
+    bus.publish(events.StreamBegin(facts.id, facts.session_id, hints))
     ended: Ending | StopReason = StopReason.SHUTDOWN
     failed: Exception | None = None
     try:
@@ -186,11 +174,13 @@ async def streamed(
         raise
     finally:
         name = type(failed).__name__ if failed else _stopped_by(ended)
-        bus.publish(StreamEnd(facts.id, facts.session_id, name))
+        bus.publish(events.StreamEnd(facts.id, facts.session_id, name))
         if failed:
             address = facts.address
             bus.publish(
-                StreamFailed(facts.id, facts.session_id, address.platform, address.chat_id, name)
+                events.StreamFailed(
+                    facts.id, facts.session_id, address.platform, address.chat_id, name
+                )
             )
     return ended
 
@@ -237,14 +227,16 @@ def tell(
         cost_usd=round(ctx.cost_usd, 9),
         deliveries=shown,
     )
-    bus.publish(TurnSettled(facts.id, facts.session_id, status_of(ended)))
+    bus.publish(events.TurnSettled(facts.id, facts.session_id, status_of(ended)))
     if not isinstance(ended, Ack):
         return
-    bus.publish(ResponseComplete(facts.id, facts.session_id, ended.text, tuple(ctx.thoughts)))
+    bus.publish(
+        events.ResponseComplete(facts.id, facts.session_id, ended.text, tuple(ctx.thoughts))
+    )
     if facts.off_record or not SessionId.parse(facts.session_id).is_current:
         return
     bus.publish(
-        TurnCompleted(
+        events.TurnCompleted(
             said_by_person(ctx),
             ended.text,
             facts.session_id,

@@ -10,21 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from aouo.agent import history
 from aouo.agent.context import TurnContext
+from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import RecipientGone
-from aouo.facts.events import (
-    Album,
-    Attached,
-    Command,
-    Content,
-    Edited,
-    Inbound,
-    Intruder,
-    Migrated,
-    Reacted,
-    Standing,
-    Text,
-)
 from aouo.facts.ids import SessionId
 from aouo.facts.ports import ButtonSpec, Clock, stamp
 from aouo.facts.taps import Tap, encode
@@ -45,7 +33,7 @@ async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
     """Keep it; nothing answers to a reaction by itself."""
     inbound, now = job.inbound, stamp(clock)
     reacted = inbound.content
-    assert isinstance(reacted, Reacted)
+    assert isinstance(reacted, events.Reacted)
 
     def write(tx: Tx) -> bool:
         jobs.check_claim(tx, job)
@@ -67,7 +55,7 @@ async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
     log.info("reacted", emoji=reacted.emoji, message_id=inbound.message_id, kept=kept)
 
 
-def _session_of(tx: Tx, inbound: Inbound, now: str) -> tuple[bool, str]:
+def _session_of(tx: Tx, inbound: events.Inbound, now: str) -> tuple[bool, str]:
     """Whether we have the message, and the session it was said in, "" = in none. A result may be
     shown before it is history: it counts as said where it is going to be."""
     if delivery := deliveries.of_message(tx, inbound.address, inbound.message_id):
@@ -82,7 +70,7 @@ def _session_of(tx: Tx, inbound: Inbound, now: str) -> tuple[bool, str]:
     return False, ""
 
 
-def untold(tx: Tx, inbound: Inbound, session_id: str) -> list[str]:
+def untold(tx: Tx, inbound: events.Inbound, session_id: str) -> list[str]:
     """What the session's model does not know yet, a line each."""
     return [
         history.reacted(
@@ -92,7 +80,7 @@ def untold(tx: Tx, inbound: Inbound, session_id: str) -> list[str]:
     ]
 
 
-def _text_of(tx: Tx, inbound: Inbound, message_id: int) -> str:
+def _text_of(tx: Tx, inbound: events.Inbound, message_id: int) -> str:
     if delivery := deliveries.of_message(tx, inbound.address, message_id):
         return delivery.message.text
     found = edits.asked_by(tx, inbound.address, message_id)
@@ -100,7 +88,7 @@ def _text_of(tx: Tx, inbound: Inbound, message_id: int) -> str:
 
 
 async def leave_chat(
-    database: Database, outbox: Outbox, replies: Replies, job: Job, standing: Standing
+    database: Database, outbox: Outbox, replies: Replies, job: Job, standing: events.Standing
 ) -> None:
     """Stop the chat's turns and forget what waits to be sent, unless we are back already."""
     address = job.inbound.address
@@ -109,7 +97,9 @@ async def leave_chat(
     await replies.done(job, standing.gone)
 
 
-async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, who: Intruder) -> None:
+async def refuse(
+    replies: Replies, let_in: Callable[[str], str], job: Job, who: events.Intruder
+) -> None:
     """Send this hour's one refusal to a stranger; if it gets lost, nobody is told.
 
     `let_in` says what the owner runs to let that person in; it goes to the log.
@@ -125,7 +115,10 @@ async def refuse(replies: Replies, let_in: Callable[[str], str], job: Job, who: 
 
 
 async def move_chat(
-    replies: Replies, moved: Callable[[ConversationAddress, str], None], job: Job, to: Migrated
+    replies: Replies,
+    moved: Callable[[ConversationAddress, str], None],
+    job: Job,
+    to: events.Migrated,
 ) -> None:
     """Let everything stored follow a group that became a supergroup, in one transaction; `moved`
     is told the new id once its jobs have changed lanes."""
@@ -218,13 +211,13 @@ _TOLD = "the running turn is told"
 def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
     """(what was done, the message's job, what there is to show)."""
     inbound = job.inbound
-    assert isinstance(inbound.content, Edited)
+    assert isinstance(inbound.content, events.Edited)
     asked = asked_jobs.asked_by(tx, inbound.address, inbound.message_id)
     if asked is None or asked.inbound.person.id != inbound.person.id:
         return "a message that we do not have", 0, None
-    if asked.inbound.content == Text("") or off_record.is_once(asked.inbound):
+    if asked.inbound.content == events.Text("") or off_record.is_once(asked.inbound):
         tx.forget()
-    if asked.inbound.content == Text(""):
+    if asked.inbound.content == events.Text(""):
         return "words that were not kept", 0, None
     said = _said(inbound.content)
     new = joining.rewritten(asked.inbound, inbound.message_id, said)
@@ -240,23 +233,27 @@ def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
     return _too_late(tx, asked, new, inbound.content.text, now)
 
 
-def _said(new: Edited) -> joining.Said:
+def _said(new: events.Edited) -> joining.Said:
     command = lexer.command(new.text)
     if new.item:
-        return Attached(new.item, new.about, command)
-    return command or Text(new.text, new.about)
+        return events.Attached(new.item, new.about, command)
+    return command or events.Text(new.text, new.about)
 
 
-def _commands(content: Content) -> bool:
+def _commands(content: events.Content) -> bool:
     match content:
-        case Command() | Attached(command=Command()) | Album(command=Command()):
+        case (
+            events.Command()
+            | events.Attached(command=events.Command())
+            | events.Album(command=events.Command())
+        ):
             return True
         case _:
             return False
 
 
 def _too_late(
-    tx: Tx, asked: Asked, new: Inbound, said: str, now: str
+    tx: Tx, asked: Asked, new: events.Inbound, said: str, now: str
 ) -> tuple[str, int, Delivery | None]:
     if _commands(asked.inbound.content) or _commands(new.content):
         return "a command runs once", 0, None
@@ -272,7 +269,7 @@ def _too_late(
     return "offered to answer again", 0, _offer(tx, asked.job_id, new, now)
 
 
-def _offer(tx: Tx, job_id: int, new: Inbound, now: str) -> Delivery | None:
+def _offer(tx: Tx, job_id: int, new: events.Inbound, now: str) -> Delivery | None:
     """One message with a button; None = it is there already, and gives the newest words now."""
     offer_id, fresh = edits.offer(tx, job_id, new, now)
     if not fresh:
@@ -282,7 +279,7 @@ def _offer(tx: Tx, job_id: int, new: Inbound, now: str) -> Delivery | None:
     return deliveries.add(tx, new.address, "notice", said, now, key=f"edited:{offer_id}")
 
 
-def _take(tx: Tx, offer_id: int, tapped: Inbound, now: str) -> str:
+def _take(tx: Tx, offer_id: int, tapped: events.Inbound, now: str) -> str:
     """Put the new words into their lane; why not, "" = done."""
     found, inbound = edits.offered(tx, offer_id)
     if inbound is None:

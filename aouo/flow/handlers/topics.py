@@ -8,15 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, TypeVar
 
+from aouo.facts import errors
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import (
-    DeliveryError,
-    DeliveryUnknown,
-    FloodControl,
-    NoRight,
-    NoTopics,
-    NotSent,
-)
 from aouo.facts.events import ChatKind, TopicShut
 from aouo.facts.ports import Clock, Rendered, Rights, Topics, stamp
 from aouo.facts.work import Delivery, Job, Route
@@ -169,7 +162,7 @@ class SettingUp:
             return _Report(none_here="packs")
         try:
             rights = await self._patiently(lambda: platform.rights(chat))
-        except DeliveryError as error:
+        except errors.DeliveryError as error:
             log.warning("topics_not_set_up", error=str(error))
             return _Report(failed=dict.fromkeys(packs, "later"))
         if not rights.has_topics:
@@ -197,7 +190,7 @@ class SettingUp:
                 report.created.append(pack)
             else:
                 report.failed[pack] = "unknown"
-        except DeliveryError as error:
+        except errors.DeliveryError as error:
             log.warning("topic_not_created", pack=pack, error=str(error))
             report.failed[pack] = _trouble(error, rights)
 
@@ -230,9 +223,9 @@ class SettingUp:
             return True
         try:
             thread = await self._patiently(lambda: platform.create_topic(chat, pack))
-        except DeliveryUnknown:
+        except errors.DeliveryUnknown:
             return await self._comes_back(chat, pack)
-        except DeliveryError:
+        except errors.DeliveryError:
             await self.database.transact(lambda tx: routes.settle_topic(tx, chat, pack))
             raise
         await self._bind(job, replace(chat, thread_id=thread), pack, job.inbound.chat_kind)
@@ -300,23 +293,23 @@ class SettingUp:
         for tried in range(1, _TRIES):
             try:
                 return await call()
-            except FloodControl as error:
+            except errors.FloodControl as error:
                 wait_s = error.retry_after_s
                 if wait_s > _WAIT_AT_MOST_S:
                     raise
-            except NotSent:
+            except errors.NotSent:
                 wait_s = _BACKOFF(tried)
             await self.clock.sleep(wait_s)
         return await call()
 
 
-def _trouble(error: DeliveryError, rights: Rights) -> str:
+def _trouble(error: errors.DeliveryError, rights: Rights) -> str:
     match error:
-        case NoTopics():
+        case errors.NoTopics():
             return "off"
-        case NoRight():
+        case errors.NoRight():
             return "right" if rights.admin else "admin"
-        case FloodControl() | NotSent() | DeliveryUnknown():
+        case errors.FloodControl() | errors.NotSent() | errors.DeliveryUnknown():
             return "later"
         case _:
             return "refused"

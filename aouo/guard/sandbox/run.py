@@ -19,17 +19,6 @@ from typing import TypeAlias
 from aouo.facts.ids import ulid
 from aouo.guard.sandbox import bubblewrap, levels
 from aouo.guard.sandbox.bubblewrap import SEARCHED
-from aouo.guard.sandbox.levels import (
-    INSIDE,
-    Bubblewrap,
-    Landlock,
-    Level,
-    Refused,
-    Unconfined,
-    Wish,
-    level_of,
-    lowering,
-)
 from aouo.guard.sandbox.order import Order, Ran
 from aouo.guard.sandbox.watching import Watch, closed
 from aouo.plumbing import children
@@ -52,22 +41,22 @@ class Sandbox:
 
     def __init__(
         self,
-        wish: Wish,
+        wish: levels.Wish,
         *,
         home: Path | None = None,
         at_once: int = 4,
-        level: Level | None = None,
+        level: levels.Level | None = None,
     ) -> None:
-        self._wish: Wish = wish
+        self._wish: levels.Wish = wish
         self._home = home
         self._level = level
         self._free = asyncio.Semaphore(at_once)
 
-    async def level(self) -> Level:
+    async def level(self) -> levels.Level:
         """Return the level of this machine, which is found out once."""
         if self._level is None:
-            self._level = await asyncio.to_thread(level_of, self._wish, self._home)
-            if not isinstance(self._level, Refused):
+            self._level = await asyncio.to_thread(levels.level_of, self._wish, self._home)
+            if not isinstance(self._level, levels.Refused):
                 levels.sweep(self._level.groups)
         return self._level
 
@@ -86,16 +75,16 @@ class Sandbox:
             NotConfined: the run was not started.
         """
         level = await self.level()
-        if isinstance(level, Refused):
+        if isinstance(level, levels.Refused):
             raise NotConfined(f"{level.why}.")
-        if order.online and isinstance(level, Landlock) and not level.namespaces:
+        if order.online and isinstance(level, levels.Landlock) and not level.namespaces:
             raise NotConfined("without bubblewrap there is no network for tools here.")
         async with self._free, AsyncExitStack() as stack:
             scratch = await stack.enter_async_context(_scratch())
             groups = await stack.enter_async_context(
                 levels.group(level.groups, ulid(), order.limits)
             )
-            behind = order.online and not isinstance(level, Unconfined)
+            behind = order.online and not isinstance(level, levels.Unconfined)
             ours, theirs = socket.socketpair() if behind else (None, None)
             told, kill = stack.enter_context(bubblewrap.pipe_of_inner())
             try:
@@ -132,20 +121,20 @@ def _discard(made: Path) -> None:
 
 
 async def _start(
-    level: Bubblewrap | Landlock | Unconfined,
+    level: levels.Bubblewrap | levels.Landlock | levels.Unconfined,
     order: Order,
     scratch: Path,
     groups: Sequence[Path],
     egress: socket.socket | None,
     told: int,
 ) -> asyncio.subprocess.Process:
-    words = [str(bubblewrap.python()), "-I", "-S", "-B", str(INSIDE.resolve())]
+    words = [str(bubblewrap.python()), "-I", "-S", "-B", str(levels.INSIDE.resolve())]
     words += [bubblewrap.told(level, order, scratch, egress.fileno() if egress else -1)]
-    if isinstance(level, Bubblewrap):
+    if isinstance(level, levels.Bubblewrap):
         words = [*bubblewrap.command(level, order, scratch, told), *words]
         scratch = Path(bubblewrap.SCRATCH[0])
-    if not isinstance(level, Unconfined) and level.lowered:
-        words = [*lowering(), *words]
+    if not isinstance(level, levels.Unconfined) and level.lowered:
+        words = [*levels.lowering(), *words]
     if groups:
         words = ["/bin/sh", "-c", _JOIN, "sh", *words]
     environ = {"PATH": SEARCHED, "LANG": "C.UTF-8", "TMPDIR": str(scratch), **dict(order.env)}
@@ -155,7 +144,7 @@ async def _start(
         *words,
         env=environ,
         stderr=asyncio.subprocess.PIPE,
-        folder="/" if isinstance(level, Bubblewrap) else order.folder,
+        folder="/" if isinstance(level, levels.Bubblewrap) else order.folder,
         handed_on=(told, *((egress.fileno(),) if egress else ())),
     )
 

@@ -13,21 +13,11 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from aouo.packs.data import migrations as migrating
+from aouo.packs.data import schema_text
 from aouo.packs.data.migrations import FOLDER, Migration
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.rows import Made, key_names, made
 from aouo.packs.data.schema_guard import OURS, Guard, SchemaRefused, TookTooLong, quoted
-from aouo.packs.data.schema_text import (
-    Extends,
-    Trial,
-    extend,
-    is_column,
-    normal,
-    parts,
-    run,
-    trial,
-    words,
-)
 from aouo.plumbing import failpoint
 
 _Tables = Mapping[str, Made]
@@ -45,20 +35,22 @@ def _of_table(table: str, there: Made, wanted: Made | None) -> Iterator[str]:
         yield f"the table {table} is gone"
         return
     if there.is_virtual or wanted.is_virtual:
-        if normal(there.sql) != normal(wanted.sql):
+        if schema_text.normal(there.sql) != schema_text.normal(wanted.sql):
             yield f"the virtual table {table} is made in another way"
         return
-    old, new = parts(there.sql), parts(wanted.sql)
+    old, new = schema_text.parts(there.sql), schema_text.parts(wanted.sql)
     for name in dict.fromkeys((*old, *new)):
         what = (
-            f"the column {table}.{name}" if is_column(name) else f"{name or 'the end'} of {table}"
+            f"the column {table}.{name}"
+            if schema_text.is_column(name)
+            else f"{name or 'the end'} of {table}"
         )
         if name not in new:
             yield f"{what} is gone"
-        elif name in old and normal(old[name]) != normal(new[name]):
+        elif name in old and schema_text.normal(old[name]) != schema_text.normal(new[name]):
             before, after = (_printable(text.strip()) for text in (old[name], new[name]))
             yield f"{what} was “{before}” and is “{after}”"
-        elif name not in old and not is_column(name):
+        elif name not in old and not schema_text.is_column(name):
             yield f"{what} is new"
 
 
@@ -99,14 +91,18 @@ def _lines(table: str, there: _Tables, wanted: _Tables) -> Iterator[str]:
 
 def _like(one: Made, other: Made) -> bool:
     first, second = (
-        {name: normal(text) for name, text in parts(each.sql).items()} for each in (one, other)
+        {name: schema_text.normal(text) for name, text in schema_text.parts(each.sql).items()}
+        for each in (one, other)
     )
     return first == second
 
 
 def _renamed(old: Made, new: Made) -> str:
     """Return the line that renames one column, "" = something else is to do."""
-    before, after = ([name for name in parts(each.sql) if is_column(name)] for each in (old, new))
+    before, after = (
+        [name for name in schema_text.parts(each.sql) if schema_text.is_column(name)]
+        for each in (old, new)
+    )
     gone = [name for name in before if name not in after]
     come = [name for name in after if name not in before]
     if len(gone) != 1 or len(come) != 1:
@@ -155,7 +151,7 @@ def apply_schema(
     connection: sqlite3.Connection,
     guard: Guard,
     sql: str,
-    extends: Extends,
+    extends: schema_text.Extends,
     migrations: Sequence[Migration] = (),
     *,
     before_change: Callable[[], None] = lambda: None,
@@ -173,7 +169,7 @@ def apply_schema(
     digest = _digest(sql, extends, migrations)
     if _applied(connection) == digest:
         return False
-    wanted = trial(sql, extends)
+    wanted = schema_text.trial(sql, extends)
     for refused in (*wanted.refused, *map(SchemaRefused, wanted.not_added.values())):
         raise refused
     if made(connection):
@@ -206,8 +202,8 @@ class _Change:
 
     connection: sqlite3.Connection
     guard: Guard
-    wanted: Trial
-    extends: Extends
+    wanted: schema_text.Trial
+    extends: schema_text.Extends
     migrations: Sequence[Migration]
 
     def carry_out(self) -> None:
@@ -224,8 +220,8 @@ class _Change:
             self._make_what_runs(there)
         else:
             for statement in self.wanted.statements:
-                run(self.connection, self.guard, statement)
-            extend(self.connection, self.extends)
+                schema_text.run(self.connection, self.guard, statement)
+            schema_text.extend(self.connection, self.extends)
         migrating.record(self.connection, waiting)
 
     def _migrate(self, waiting: Iterable[Migration]) -> None:
@@ -250,7 +246,9 @@ class _Change:
         wanted = {(each.kind, each.name.lower()): each for each in self.wanted.made}
         for old in there:
             new = wanted.get((old.kind, old.name.lower()))
-            if old.kind != "table" and (new is None or normal(new.sql) != normal(old.sql)):
+            if old.kind != "table" and (
+                new is None or schema_text.normal(new.sql) != schema_text.normal(old.sql)
+            ):
                 self.connection.execute(f"DROP {old.kind.upper()} IF EXISTS {quoted(old.name)}")
         for each in made(self.connection):
             wanted.pop((each.kind, each.name.lower()))
@@ -280,8 +278,8 @@ def _add_columns(connection: sqlite3.Connection, guard: Guard, old: Made, new: M
         sqlite3.Error: the rows cannot have one.
         TookTooLong: there are too many of them.
     """
-    had = parts(old.sql)
-    lacking = [text for name, text in parts(new.sql).items() if name not in had]
+    had = schema_text.parts(old.sql)
+    lacking = [text for name, text in schema_text.parts(new.sql).items() if name not in had]
     if not lacking:
         return
     connection.execute("SAVEPOINT columns")
@@ -310,7 +308,7 @@ def _make_anew(connection: sqlite3.Connection, guard: Guard, old: Made, new: Mad
         with guard.allow("write"):  # defaults are the pack's
             into = f"INSERT INTO {quoted(old.name)} ({names})"
             connection.execute(f"{into} SELECT {names} FROM {_OLD}")
-        if "autoincrement" in words(new.sql):
+        if "autoincrement" in schema_text.words(new.sql):
             connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (old.name,))
             update = "UPDATE sqlite_sequence SET name = ? WHERE name = ?"
             connection.execute(update, (old.name, _OLD))
@@ -327,7 +325,7 @@ def _why(guard: Guard, error: Exception) -> str:
     return guard.refusal or str(error) or "it takes too long"
 
 
-def _digest(sql: str, extends: Extends, migrations: Sequence[Migration]) -> str:
+def _digest(sql: str, extends: schema_text.Extends, migrations: Sequence[Migration]) -> str:
     known = [(migration.name, migration.digest) for migration in migrations]
     added = sorted((table, *one) for table, of in extends.items() for one in of.items())
     return hashlib.sha256(repr((sql, added, known)).encode()).hexdigest()

@@ -9,16 +9,9 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from aouo.packs.data import schema_guard
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.rows import Column, Made, columns, made, tables
-from aouo.packs.data.schema_guard import (
-    SCHEMA_S,
-    TRIAL_S,
-    Guard,
-    SchemaRefused,
-    TookTooLong,
-    quoted,
-)
 
 _MAX_STATEMENTS = 2000
 _SPLIT = re.compile(
@@ -85,11 +78,15 @@ class _Statement:
         if self.head in (_MIGRATION if in_migration else _SCHEMA):
             return
         if self.head not in _MIGRATION | _OTHERS:
-            raise SchemaRefused(f'near "{self.head.rpartition(" ")[2]}": syntax error', self.line)
+            raise schema_guard.SchemaRefused(
+                f'near "{self.head.rpartition(" ")[2]}": syntax error', self.line
+            )
         where = "a migration" if in_migration else "a schema"
         makes = "it makes tables, indexes, views, triggers and first rows"
         hint = _HINTS.get(self.head, makes)
-        raise SchemaRefused(f"{self.head} does not belong into {where}: {hint}", self.line)
+        raise schema_guard.SchemaRefused(
+            f"{self.head} does not belong into {where}: {hint}", self.line
+        )
 
 
 def split(sql: str) -> tuple[_Statement, ...]:
@@ -109,7 +106,7 @@ def split(sql: str) -> tuple[_Statement, ...]:
         statements += _statement(sql, begin, match.end())
         begin = match.end()
         if len(statements) > _MAX_STATEMENTS:
-            raise SchemaRefused(f"more than {_MAX_STATEMENTS} statements")
+            raise schema_guard.SchemaRefused(f"more than {_MAX_STATEMENTS} statements")
     statements += _statement(sql, begin, len(sql))
     return tuple(statements)
 
@@ -194,7 +191,9 @@ class Trial:
 
     statements: tuple[_Statement, ...] = ()
     made: tuple[Made, ...] = ()
-    refused: list[SchemaRefused] = field(default_factory=list[SchemaRefused])
+    refused: list[schema_guard.SchemaRefused] = field(
+        default_factory=list[schema_guard.SchemaRefused]
+    )
     not_added: dict[str, str] = field(default_factory=dict[str, str])
     """Table, or table.column, of `extends_columns`, and why."""
     unmade: set[str] = field(default_factory=set[str])
@@ -237,16 +236,16 @@ def selected(sql: str, extends: Extends, query: str) -> tuple[str, ...] | None:
             with guard.allow("read"):
                 cursor = connection.execute(query)
                 return tuple(str(column[0]) for column in cursor.description or ())
-        except TookTooLong as error:
-            raise SchemaRefused("took too long") from error
+        except schema_guard.TookTooLong as error:
+            raise schema_guard.SchemaRefused("took too long") from error
         except (sqlite3.Error, sqlite3.Warning) as error:
             said = guard.refusal or str(error)
             if found.follows(said):
                 return None
-            raise SchemaRefused(said) from error
+            raise schema_guard.SchemaRefused(said) from error
 
 
-def run(connection: sqlite3.Connection, guard: Guard, statement: _Statement) -> None:
+def run(connection: sqlite3.Connection, guard: schema_guard.Guard, statement: _Statement) -> None:
     """Run one statement of a schema.
 
     Raises:
@@ -257,13 +256,15 @@ def run(connection: sqlite3.Connection, guard: Guard, statement: _Statement) -> 
     try:
         with guard.allow("table" if statement.head == "CREATE TABLE" else mode):
             connection.execute(statement.sql).fetchall()
-    except TookTooLong as error:
-        raise SchemaRefused(f"ran longer than {SCHEMA_S:.0f} s", statement.line) from error
+    except schema_guard.TookTooLong as error:
+        raise schema_guard.SchemaRefused(
+            f"ran longer than {schema_guard.SCHEMA_S:.0f} s", statement.line
+        ) from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         said = guard.refusal or str(error)
         if said.endswith("already exists"):
             said = f"{said}: it is made twice here; take one away"
-        raise SchemaRefused(said, statement.line) from error
+        raise schema_guard.SchemaRefused(said, statement.line) from error
 
 
 def extend(connection: sqlite3.Connection, extends: Extends) -> dict[str, str]:
@@ -282,30 +283,34 @@ def extend(connection: sqlite3.Connection, extends: Extends) -> dict[str, str]:
                 )
             elif column.lower() not in there[table]:
                 try:
-                    connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {column} {kind}")
+                    connection.execute(
+                        f"ALTER TABLE {schema_guard.quoted(table)} ADD COLUMN {column} {kind}"
+                    )
                 except sqlite3.Error as error:
                     refused[f"{table}.{column}"] = f"extends_columns {table}.{column}: {error}"
     return refused
 
 
 @contextlib.contextmanager
-def _tried(sql: str, extends: Extends) -> Generator[tuple[Trial, sqlite3.Connection, Guard]]:
+def _tried(
+    sql: str, extends: Extends
+) -> Generator[tuple[Trial, sqlite3.Connection, schema_guard.Guard]]:
     found = Trial()
     with contextlib.closing(open_database(":memory:", max_pages=_MAX_PAGES)) as connection:
-        guard = Guard(connection, total_s=TRIAL_S)
+        guard = schema_guard.Guard(connection, total_s=schema_guard.TRIAL_S)
         try:
             found.statements = split(sql)
-        except SchemaRefused as refused:
+        except schema_guard.SchemaRefused as refused:
             found.refused.append(refused)
         for statement in found.statements:
             try:
                 run(connection, guard, statement)
-            except SchemaRefused as refused:
+            except schema_guard.SchemaRefused as refused:
                 if not found.follows(refused.problem):
                     found.refused.append(refused)
                 if not statement.is_seed:
                     found.unmade |= set(islice(words(statement.sql), _HEAD_WORDS))
-                if isinstance(refused.__cause__, TookTooLong):
+                if isinstance(refused.__cause__, schema_guard.TookTooLong):
                     break
         not_added = extend(connection, extends).items()
         found.not_added = {
@@ -318,8 +323,8 @@ def _tried(sql: str, extends: Extends) -> Generator[tuple[Trial, sqlite3.Connect
 
 
 def _unusable(
-    connection: sqlite3.Connection, guard: Guard, statements: Sequence[_Statement]
-) -> Iterator[SchemaRefused]:
+    connection: sqlite3.Connection, guard: schema_guard.Guard, statements: Sequence[_Statement]
+) -> Iterator[schema_guard.SchemaRefused]:
     """Compile each view and trigger of a throw-away database, the triggers one at a time."""
     there = connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') "
@@ -327,7 +332,7 @@ def _unusable(
     ).fetchall()
     for kind, name, _, _ in there:
         if kind == "trigger":
-            connection.execute(f"DROP TRIGGER {quoted(name)}")
+            connection.execute(f"DROP TRIGGER {schema_guard.quoted(name)}")
     told = set[str]()
     for kind, name, table, sql in there:
         if kind == "trigger":
@@ -335,16 +340,16 @@ def _unusable(
         try:
             with guard.allow("read" if kind == "view" else "write"):
                 connection.execute(f"EXPLAIN {_use(connection, kind, name, table, sql)}").fetchall()
-        except (sqlite3.Error, TookTooLong) as error:
-            late = isinstance(error, TookTooLong)
+        except (sqlite3.Error, schema_guard.TookTooLong) as error:
+            late = isinstance(error, schema_guard.TookTooLong)
             said = "it takes too long" if late else guard.refusal or str(error)
             if said not in told:  # a view on a broken view says the same
                 told.add(said)
                 line = _line(statements, kind, name)
-                yield SchemaRefused(f'the {kind} "{name}" does not work: {said}', line)
+                yield schema_guard.SchemaRefused(f'the {kind} "{name}" does not work: {said}', line)
         if kind == "trigger":
             with contextlib.suppress(sqlite3.Error):
-                connection.execute(f"DROP TRIGGER {quoted(name)}")
+                connection.execute(f"DROP TRIGGER {schema_guard.quoted(name)}")
 
 
 def _line(statements: Sequence[_Statement], kind: str, name: str) -> int:
@@ -358,14 +363,16 @@ def _line(statements: Sequence[_Statement], kind: str, name: str) -> int:
 def _use(connection: sqlite3.Connection, kind: str, name: str, table: str, sql: str) -> str:
     """A statement that needs a view, or fires a trigger."""
     if kind == "view":
-        return f"SELECT * FROM {quoted(name)}"
-    listed = [quoted(column.name) for column in columns(connection, table)]
+        return f"SELECT * FROM {schema_guard.quoted(name)}"
+    listed = [schema_guard.quoted(column.name) for column in columns(connection, table)]
     match next(word for word in words(sql) if word in ("insert", "update", "delete")):
         case "insert":
             values = ", ".join("NULL" for _ in listed)
-            return f"INSERT INTO {quoted(table)} ({', '.join(listed)}) VALUES ({values})"
+            return (
+                f"INSERT INTO {schema_guard.quoted(table)} ({', '.join(listed)}) VALUES ({values})"
+            )
         case "update":
             sets = ", ".join(f"{column} = {column}" for column in listed)
-            return f"UPDATE {quoted(table)} SET {sets}"
+            return f"UPDATE {schema_guard.quoted(table)} SET {sets}"
         case _:
-            return f"DELETE FROM {quoted(table)}"
+            return f"DELETE FROM {schema_guard.quoted(table)}"

@@ -11,17 +11,8 @@ from aouo import __version__
 from aouo.facts import schedule
 from aouo.facts.errors import ToolFailed
 from aouo.facts.quiet_hours import span_s
+from aouo.packs.format import problems
 from aouo.packs.format.manifest import Manifest, Schema, Watch
-from aouo.packs.format.problems import (
-    GROUPS,
-    PLATFORMS,
-    RESERVED_NAMES,
-    TOOLS,
-    Finding,
-    Severity,
-    accepts,
-    did_you_mean,
-)
 from aouo.packs.format.texts import FieldPath
 from aouo.plumbing.web.addresses import Permits, is_public, literal, target
 
@@ -29,8 +20,8 @@ _LEAST_S, _MOST_S = 60, 366 * 86_400
 
 
 def _check_watches(
-    manifest: Manifest, sure: Callable[..., bool], softly: Severity
-) -> Iterator[Finding]:
+    manifest: Manifest, sure: Callable[..., bool], softly: problems.Severity
+) -> Iterator[problems.Finding]:
     """Yield what is wrong with each watch; a missing permission keeps them off, told `softly`."""
     if not manifest.watches:
         return
@@ -54,7 +45,7 @@ def _check_watches(
         if not own and not watch.prompt.strip():
             yield (here, "says nothing to do: give a skill, a prompt, or both")
         elif own and own not in manifest.provided_skills and sure("provided_skills"):
-            hint = did_you_mean(own, manifest.provided_skills)
+            hint = problems.did_you_mean(own, manifest.provided_skills)
             yield ((*here, "skill"), f'"{watch.skill}" is not in provided_skills{hint}')
 
 
@@ -120,7 +111,9 @@ _HOST_OF = re.compile(
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
 
 
-def check(manifest: Manifest, sure: Callable[..., bool], softly: Severity) -> Iterator[Finding]:
+def check(
+    manifest: Manifest, sure: Callable[..., bool], softly: problems.Severity
+) -> Iterator[problems.Finding]:
     """Yield all that is wrong with a manifest; what loading forgives is reported as `softly`.
 
     `sure` says whether all that was written at a path (its keys) could be taken.
@@ -136,18 +129,18 @@ def check(manifest: Manifest, sure: Callable[..., bool], softly: Severity) -> It
     yield from _check_paths(manifest)
 
 
-def _check_name(name: str) -> Iterator[Finding]:
+def _check_name(name: str) -> Iterator[problems.Finding]:
     if not _NAME.fullmatch(name):
         message = "1 to 32 of a-z, 0-9, _ and -, beginning with a letter"
         yield (("name",), f"{name[:40]!r} is not a pack name: use {message}")
     elif "__" in name or name.endswith("_"):
         message = "a tool of it is called <pack>__<tool>: no __ in it, and no _ at its end"
         yield (("name",), f"{name!r} is not a pack name; {message}")
-    if name in RESERVED_NAMES:
+    if name in problems.RESERVED_NAMES:
         yield (("name",), f'"{name}" is reserved for the runtime; choose another name')
 
 
-def _check_wording(manifest: Manifest) -> Iterator[Finding]:
+def _check_wording(manifest: Manifest) -> Iterator[problems.Finding]:
     """What people read before they trust a pack must not look like something else."""
     for key in ("display_name", "description"):
         text: str = getattr(manifest, key)
@@ -155,7 +148,7 @@ def _check_wording(manifest: Manifest) -> Iterator[Finding]:
             yield ((key,), f"holds the invisible sign U+{ord(odd[0]):04X}; take it out")
 
 
-def _check_versions(manifest: Manifest) -> Iterator[Finding]:
+def _check_versions(manifest: Manifest) -> Iterator[problems.Finding]:
     """Which versions of us and of other packs it works with; the others' are the library's."""
     rules: dict[FieldPath, str] = {("requires_core",): manifest.requires_core}
     for index, needed in enumerate(manifest.depends_on):
@@ -164,7 +157,7 @@ def _check_versions(manifest: Manifest) -> Iterator[Finding]:
             yield (("depends_on", index), "a pack cannot depend on itself")
     for path, rule in rules.items():
         try:
-            accepted = not rule or accepts(rule, __version__)
+            accepted = not rule or problems.accepts(rule, __version__)
         except ValueError as error:
             yield (path, str(error))
             continue
@@ -172,7 +165,7 @@ def _check_versions(manifest: Manifest) -> Iterator[Finding]:
             yield (path, f"the pack needs aouo {rule}, and this is {__version__}")
 
 
-def _check_skills(skills: tuple[str, ...]) -> Iterator[Finding]:
+def _check_skills(skills: tuple[str, ...]) -> Iterator[problems.Finding]:
     for index, skill in enumerate(skills):
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", skill):
             yield (("provided_skills", index), f"{skill[:40]!r} is not a folder name")
@@ -181,8 +174,8 @@ def _check_skills(skills: tuple[str, ...]) -> Iterator[Finding]:
 
 
 def _check_schedules(
-    manifest: Manifest, sure: Callable[..., bool], softly: Severity
-) -> Iterator[Finding]:
+    manifest: Manifest, sure: Callable[..., bool], softly: problems.Severity
+) -> Iterator[problems.Finding]:
     skills = manifest.provided_skills
     ids = [job.id for job in manifest.cron_defaults]
     for index, job in enumerate(manifest.cron_defaults):
@@ -194,7 +187,7 @@ def _check_schedules(
             yield (("cron_defaults", index, "schedule"), str(error), softly)
         own = job.skill.removeprefix(f"{manifest.name}:")
         if own not in skills and sure("provided_skills"):
-            hint = did_you_mean(own, skills)
+            hint = problems.did_you_mean(own, skills)
             message = f'"{job.skill}" is not in provided_skills{hint}'
             yield (("cron_defaults", index, "skill"), message)
     allowed = manifest.permissions.cron or not sure("permissions", "cron")
@@ -204,18 +197,18 @@ def _check_schedules(
 
 
 def _check_tools(
-    manifest: Manifest, sure: Callable[..., bool], softly: Severity
-) -> Iterator[Finding]:
+    manifest: Manifest, sure: Callable[..., bool], softly: problems.Severity
+) -> Iterator[problems.Finding]:
     own = {f"{manifest.name}__{tool.name}" for tool in manifest.custom_tools}
     own |= {f"{manifest.name}__{tool.name}" for tool in manifest.runtime.external_tools}
-    known = TOOLS | GROUPS | own
+    known = problems.TOOLS | problems.GROUPS | own
     for index, name in enumerate(manifest.permissions.tools):
         if name not in known and not name.startswith(("mcp:", "mcp__")):
-            hint = did_you_mean(name, known)
+            hint = problems.did_you_mean(name, known)
             message = f'no tool or group is named "{name}"{hint}'
             yield (("permissions", "tools", index), message, "warning")
     for index, platform in enumerate(manifest.permissions.platforms):
-        if platform not in PLATFORMS | {"telegram"}:
+        if platform not in problems.PLATFORMS | {"telegram"}:
             message = f'no platform is called "{platform[:40]}": use tg or cli'
             yield (("permissions", "platforms", index), message, softly)
     yield from _check_hosts(manifest.permissions.network, softly)
@@ -237,7 +230,7 @@ def _check_tools(
             yield (("runtime", "external_tools", index, "name"), message, softly)
 
 
-def _check_hosts(hosts: tuple[str, ...], softly: Severity) -> Iterator[Finding]:
+def _check_hosts(hosts: tuple[str, ...], softly: problems.Severity) -> Iterator[problems.Finding]:
     """A card shows them as they are written, so each is written in the one plain form."""
     for index, host in enumerate(hosts):
         if len(host) > _HOST_MAX or not _HOST.fullmatch(host):
@@ -251,7 +244,9 @@ def _check_hosts(hosts: tuple[str, ...], softly: Severity) -> Iterator[Finding]:
             yield (("permissions", "network", index), message, "warning")
 
 
-def _check_tool_path(path: FieldPath, text: str, softly: Severity) -> Iterator[Finding]:
+def _check_tool_path(
+    path: FieldPath, text: str, softly: problems.Severity
+) -> Iterator[problems.Finding]:
     tool = PurePosixPath(text)
     if is_javascript(text):
         python = tool.with_suffix(".py")
@@ -265,7 +260,7 @@ def _check_tool_path(path: FieldPath, text: str, softly: Severity) -> Iterator[F
         yield (path, "is no part of a pack that is shared: give it another name")
 
 
-def _check_schema(schema: Schema) -> Iterator[Finding]:
+def _check_schema(schema: Schema) -> Iterator[problems.Finding]:
     for key, tables in (
         ("owned_tables", schema.owned_tables),
         ("shared_tables", schema.shared_tables),
@@ -288,7 +283,7 @@ def _check_schema(schema: Schema) -> Iterator[Finding]:
                 )
 
 
-def _check_paths(manifest: Manifest) -> Iterator[Finding]:
+def _check_paths(manifest: Manifest) -> Iterator[problems.Finding]:
     paths = {
         ("schema", "file"): manifest.schema.file,
         ("fast_paths", "menu"): manifest.fast_paths.menu,

@@ -14,17 +14,9 @@ from typing import Any, cast, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from aouo.packs.format import problems
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import check, is_javascript
-from aouo.packs.format.problems import (
-    DEFAULT_TOOLS,
-    GROUPS,
-    TOOLS,
-    Problem,
-    Severity,
-    did_you_mean,
-    errors,
-)
 from aouo.packs.format.texts import (
     FieldPath,
     PlainValue,
@@ -50,17 +42,19 @@ class Parsed:
         self.draft: Manifest | None = None
         self.of_original = False
         faults = document.faults if document else ()
-        self.problems = tuple(Problem(FILE, one.line, one.field, one.message) for one in faults)
+        self.problems = tuple(
+            problems.Problem(FILE, one.line, one.field, one.message) for one in faults
+        )
         self.unread: set[FieldPath] = set(document.lost) if document else {()}
         self._document = document or YamlMapping({}, {})
         self._gone: dict[FieldPath, list[int]] = {}
 
-    def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
+    def add(self, path: FieldPath, message: str, severity: problems.Severity = "error") -> None:
         """Report a finding, unless the value at `path` is one that we put there."""
         written = self.as_written(path)
         if not self.is_unread(written):
             line = self.line_of(written) or 1
-            found = Problem(FILE, line, field_name(written), message, severity)
+            found = problems.Problem(FILE, line, field_name(written), message, severity)
             self.problems = (*self.problems, found)
 
     def leave_out(self, path: FieldPath, index: int) -> None:
@@ -94,7 +88,7 @@ class Parsed:
             written = (short, *written[1:])
         return self._document.line_of(written)
 
-    def placed(self, problem: Problem) -> Problem | None:
+    def placed(self, problem: problems.Problem) -> problems.Problem | None:
         """Give a later finding its line; None = it is about a value that is not the author's."""
         written = self.as_written(_path_of(problem.field))
         if self.is_unread(written):
@@ -179,17 +173,17 @@ def parse(text: str, *, strict: bool = False) -> Parsed:
         document = read_mapping(text)
     except TextRefused as refused:
         parsed = Parsed(None)
-        parsed.problems = (Problem(FILE, refused.line, refused.field, refused.message),)
+        parsed.problems = (problems.Problem(FILE, refused.line, refused.field, refused.message),)
         return parsed
     parsed = Parsed(document)
-    softly: Severity = "error" if strict else "warning"
+    softly: problems.Severity = "error" if strict else "warning"
     parsed.of_original = _is_of_original(document.values)
     manifest = _validated(_normal(document.values), parsed, softly)
     for path, message, *severity in check(manifest, parsed.sure, softly):
         parsed.add(path, message, *severity)
     parsed.problems = tuple(sorted(parsed.problems, key=lambda problem: problem.line))
     parsed.draft = _without_javascript(manifest)
-    parsed.manifest = None if errors(parsed.problems) else parsed.draft
+    parsed.manifest = None if problems.errors(parsed.problems) else parsed.draft
     return parsed
 
 
@@ -231,7 +225,7 @@ def _understand(known: dict[str, Any]) -> None:
     permissions = _mapping(known, "permissions")
     if isinstance(searches := permissions.get(_SEARCH), bool):
         del permissions[_SEARCH]
-        tools = permissions.get("tools", list(DEFAULT_TOOLS))
+        tools = permissions.get("tools", list(problems.DEFAULT_TOOLS))
         if searches and isinstance(tools, list) and _SEARCH not in tools:
             permissions["tools"] = [*cast("list[PlainValue]", tools), _SEARCH]
     hosts = permissions.get("network")
@@ -250,7 +244,7 @@ def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-def _validated(values: dict[str, Any], parsed: Parsed, softly: Severity) -> Manifest:
+def _validated(values: dict[str, Any], parsed: Parsed, softly: problems.Severity) -> Manifest:
     """Build the manifest, leaving out and reporting what is unknown or wrong."""
     try:
         return _adapter().validate_python(values)
@@ -264,7 +258,7 @@ def _validated(values: dict[str, Any], parsed: Parsed, softly: Severity) -> Mani
     return _validated(values, parsed, softly)
 
 
-def _tell(detail: ErrorDetails, parsed: Parsed, softly: Severity) -> None:
+def _tell(detail: ErrorDetails, parsed: Parsed, softly: problems.Severity) -> None:
     path = detail["loc"]
     if detail["type"] == _UNKNOWN_KEY:
         softly = "warning" if path[0] == "memory" else softly
@@ -320,9 +314,9 @@ def _hint(path: FieldPath) -> str:
     key = str(path[-1])
     if key == "<<":
         return "; YAML 1.2 merges no keys: write them out"
-    if path[0] == "permissions" and key in TOOLS | GROUPS:
+    if path[0] == "permissions" and key in problems.TOOLS | problems.GROUPS:
         return f"; tools are listed as permissions.tools: [{key}]"
-    return did_you_mean(key, _keys_at(path))
+    return problems.did_you_mean(key, _keys_at(path))
 
 
 def _in_words(detail: ErrorDetails) -> str:

@@ -20,17 +20,7 @@ from yarl import URL
 
 from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.format.manifest import FILE
-from aouo.packs.shipping.zipped import (
-    APP,
-    REMAKE,
-    Archive,
-    ArchiveLimits,
-    Names,
-    file_hash,
-    open_file,
-    shown,
-    write,
-)
+from aouo.packs.shipping import zipped
 from aouo.plumbing import failpoint, trees
 from aouo.plumbing.home import sync_folder
 from aouo.plumbing.trees import Found, TooMuch, discard, remove, walk
@@ -42,7 +32,7 @@ SIGNATURE_FILE = "aouo.sig"
 _CHUNK_BYTES = 256 * 1024
 
 
-def app_files(folder: Path, limits: ArchiveLimits = APP) -> dict[str, Path]:
+def app_files(folder: Path, limits: zipped.ArchiveLimits = zipped.APP) -> dict[str, Path]:
     """The files of an app, by their path in it, sorted: regular and visible ones.
 
     Hidden files, links, `__pycache__` and special files are no part of an app.
@@ -51,7 +41,7 @@ def app_files(folder: Path, limits: ArchiveLimits = APP) -> dict[str, Path]:
         PackError: no pack.yml, more than the limits allow, or names that an archive cannot hold.
     """
     root = folder.resolve()
-    names, found, left = Names(limits), dict[str, Path](), limits.total_bytes
+    names, found, left = zipped.Names(limits), dict[str, Path](), limits.total_bytes
     for file in _visible(root, folder):
         names.take(file.path)
         left -= file.facts.st_size
@@ -114,12 +104,12 @@ def pack_archive(
     """
     files = app_files(folder)
     members: dict[str, Path | bytes] = {**files, **(extra or {})}
-    write(target, sorted(members.items()))
+    zipped.write(target, sorted(members.items()))
     sizes = [path.stat().st_size for path in files.values()]
     return _file_hash(target.resolve())[0], content_hash(folder), len(members), sum(sizes)
 
 
-def unpack(archive: Path, into: Path, limits: ArchiveLimits = APP) -> Path:
+def unpack(archive: Path, into: Path, limits: zipped.ArchiveLimits = zipped.APP) -> Path:
     """Unpack an app into the new folder `into`, and return that.
 
     A single folder around everything, as archives of repositories have it, is taken off.
@@ -127,7 +117,7 @@ def unpack(archive: Path, into: Path, limits: ArchiveLimits = APP) -> Path:
     Raises:
         PackError: it is no app, or tries something; nothing is left of `into`.
     """
-    with Archive(archive, limits) as opened:
+    with zipped.Archive(archive, limits) as opened:
         top = _top(opened.files, archive)
         wanted = {name: name.removeprefix(top) for name in opened.files}
         with _new_folder(into):
@@ -178,14 +168,14 @@ def _top(files: Mapping[str, object], archive: Path) -> str:
     if any(name.endswith(f"/{FILE}") for name in files):
         problem = f"{archive} has its {FILE} in a folder among others."
         raise PackError(problem, fix="Pack one folder alone, with `aouo pack export`.")
-    names = ", ".join(shown(name) for name in list(files)[:3]) or "nothing"
-    raise PackError(f"{archive} is not a pack: no {FILE} in it, but {names}.", fix=REMAKE)
+    names = ", ".join(zipped.shown(name) for name in list(files)[:3]) or "nothing"
+    raise PackError(f"{archive} is not a pack: no {FILE} in it, but {names}.", fix=zipped.REMAKE)
 
 
 def _file_hash(path: Path) -> tuple[str, int]:
     """Return what `zipped.file_hash` does. Raises: PackError: it cannot be read."""
     try:
-        return file_hash(path)
+        return zipped.file_hash(path)
     except OSError as error:
         raise PackError(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -246,7 +236,7 @@ def _take(text: str, archive: Path, app: Path) -> Path:
 def _copy(source: Path, target: Path, max_bytes: int) -> None:
     if source.stat().st_size > max_bytes:
         raise PackError(f"{source} is larger than {max_bytes // 1024} kB.")
-    with open_file(source) as file, target.open("xb") as out:
+    with zipped.open_file(source) as file, target.open("xb") as out:
         shutil.copyfileobj(file, out)
 
 

@@ -20,22 +20,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from aouo.facts.errors import PackError
+from aouo.packs.shipping import zipped
 from aouo.packs.shipping.sealed import is_sealed, seal, unseal
-from aouo.packs.shipping.zipped import (
-    Archive,
-    ArchiveLimits,
-    Names,
-    file_hash,
-    open_file,
-    shown,
-    write,
-)
 from aouo.plumbing.home import APART, Home
 from aouo.plumbing.trees import TooMuch, discard, walk
 
 BACKUP_SUFFIX = ".backup.aouo"
 _FORMAT = 1
-_LIMITS = ArchiveLimits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
+_LIMITS = zipped.ArchiveLimits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
 FACTS = "backup.json"
 _FACTS_MAX_BYTES = 16 * 1024**2
 SHARED = "shared.db"
@@ -126,7 +118,7 @@ class Facts(Known):
 
 
 @contextlib.contextmanager
-def opened(backup: Path, work: Path, passphrase: str) -> Generator[tuple[Archive, Facts]]:
+def opened(backup: Path, work: Path, passphrase: str) -> Generator[tuple[zipped.Archive, Facts]]:
     """The archive of a backup and what it says of itself; unlocked into the folder `work`.
 
     Raises:
@@ -139,13 +131,13 @@ def opened(backup: Path, work: Path, passphrase: str) -> Generator[tuple[Archive
                 f"{backup} is locked with a passphrase.", fix="Give it with --passphrase-file."
             )
         plain = work / "unlocked"
-        with open_file(backup) as source, plain.open("xb") as out:
+        with zipped.open_file(backup) as source, plain.open("xb") as out:
             unseal(source, out, passphrase)
-    with Archive(plain, _LIMITS, data=True) as archive:
+    with zipped.Archive(plain, _LIMITS, data=True) as archive:
         yield archive, _facts_read(archive, backup)
 
 
-def _facts_read(archive: Archive, backup: Path) -> Facts:
+def _facts_read(archive: zipped.Archive, backup: Path) -> Facts:
     if FACTS not in archive.files:
         raise PackError(f"{backup} is not a backup.", fix="Use a file of `aouo pack backup`.")
     try:
@@ -159,7 +151,7 @@ def _facts_read(archive: Archive, backup: Path) -> Facts:
         raise PackError(f"{backup} does not hold what it says.", fix="Use another copy.")
     for name in facts.files:
         if name != SHARED and not _OWNED.fullmatch(name) and not name.startswith(FOLDERS):
-            raise PackError(f"{backup} holds {shown(name)}, which no backup does.")
+            raise PackError(f"{backup} holds {zipped.shown(name)}, which no backup does.")
     return facts
 
 
@@ -211,7 +203,7 @@ def export_data(
             raise PackError(f"{error.filename} cannot be read: {error.strerror}.") from error
         plain = work / "plain.zip"
         text = facts.model_dump_json(indent=1).encode()
-        write(plain, [(FACTS, text), *sorted(members.items())])
+        zipped.write(plain, [(FACTS, text), *sorted(members.items())])
         _put(plain, target, passphrase)
     return facts
 
@@ -273,10 +265,10 @@ def _facts(
 ) -> Facts:
     if not members.keys() - {f"private/{APART}"}:
         raise PackError(f"The pack {pack} keeps nothing yet.", fix="There is nothing to back up.")
-    names = Names(_LIMITS, data=True)
+    names = zipped.Names(_LIMITS, data=True)
     for name in members:
         names.take(name)
-    hashes = {name: file_hash(path) for name, path in members.items()}
+    hashes = {name: zipped.file_hash(path) for name, path in members.items()}
     if sum(size for _, size in hashes.values()) > _LIMITS.total_bytes:
         raise PackError(f"The pack {pack} keeps more than 2 GB.", fix="Delete some of its files.")
     return Facts(

@@ -9,19 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import uuid4
 
+from aouo.facts import transcript
 from aouo.facts.errors import ProviderBusy
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Finished,
-    Message,
-    ModelEvent,
-    ModelRequest,
-    TextDelta,
-    ToolCall,
-    ToolReturned,
-    Usage,
-    UserSaid,
-)
 from aouo.providers.embedded.matching import Match, matches
 from aouo.providers.embedded.options import (
     NO_MESSAGE,
@@ -55,7 +44,11 @@ Texts: TypeAlias = Callable[..., str]
 
 
 def told_rows(
-    call: ToolCall, result: ToolReturned, option: Option | None, before: Option | None, texts: Texts
+    call: transcript.ToolCall,
+    result: transcript.ToolReturned,
+    option: Option | None,
+    before: Option | None,
+    texts: Texts,
 ) -> str | dict[str, Any]:
     """Return the answer, or the arguments of a call that reads back what was written.
 
@@ -92,7 +85,7 @@ def verbatim(text: object) -> str:
     return _NUMBER.sub(r"\1\\\2", _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
 
 
-def _of_tool(call: ToolCall, result: ToolReturned, texts: Texts) -> str:
+def _of_tool(call: transcript.ToolCall, result: transcript.ToolReturned, texts: Texts) -> str:
     if result.text.strip() and not _is_json(result.text):
         return verbatim(result.text)
     return texts("small.done", tool=call.name.rpartition("__")[2].replace("_", " "))
@@ -118,7 +111,7 @@ def _written(rows: Sequence[Mapping[str, object]], option: Option, texts: Texts)
     return texts("small.saved-what", what=saved) if saved else texts("small.saved")
 
 
-def _asked_for(call: ToolCall, answer: Mapping[str, object]) -> list[dict[str, object]]:
+def _asked_for(call: transcript.ToolCall, answer: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the values that a row was asked for by, if it was too long to be read back."""
     where = _as_object(call.arguments).get("where")
     return [cast("dict[str, object]", where)] if isinstance(where, dict) and not answer else []
@@ -195,26 +188,30 @@ class TinyConversation:
     said_to_nothing: dict[str, dict[str, float]]
 
     def __post_init__(self) -> None:
-        self._usage = Usage()
+        self._usage = transcript.Usage()
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(
+        self, request: transcript.ModelRequest
+    ) -> AsyncGenerator[transcript.ModelEvent, None]:
         choices = options(request.tools)
         last = next((m for m in reversed(request.messages) if not _tells_of_edit(m)), None)
-        if isinstance(last, ToolReturned):
+        if isinstance(last, transcript.ToolReturned):
             answer = self._after(request, last, choices)
         else:
-            said = cleaned(own_words(last.text)) if isinstance(last, UserSaid) else ""
+            said = cleaned(own_words(last.text)) if isinstance(last, transcript.UserSaid) else ""
             answer = await self._begun(request, said, choices)
-        if isinstance(answer, ToolCall):
-            yield Finished(AssistantSaid("", (answer,)), self._usage, "tool_calls")
+        if isinstance(answer, transcript.ToolCall):
+            yield transcript.Finished(
+                transcript.AssistantSaid("", (answer,)), self._usage, "tool_calls"
+            )
             return
         if answer:
-            yield TextDelta(answer)
-        yield Finished(AssistantSaid(answer), self._usage, "stop")
+            yield transcript.TextDelta(answer)
+        yield transcript.Finished(transcript.AssistantSaid(answer), self._usage, "stop")
 
     async def _begun(
-        self, request: ModelRequest, said: str, choices: Sequence[Option]
-    ) -> ToolCall | str:
+        self, request: transcript.ModelRequest, said: str, choices: Sequence[Option]
+    ) -> transcript.ToolCall | str:
         found = matches(choices, said)
         if found:
             option, arguments = found[0] if len(found) == 1 else await self._chosen(found, said)
@@ -227,11 +224,14 @@ class TinyConversation:
         return _cannot(self.texts, shown)
 
     def _after(
-        self, request: ModelRequest, result: ToolReturned, choices: Sequence[Option]
-    ) -> ToolCall | str:
+        self,
+        request: transcript.ModelRequest,
+        result: transcript.ToolReturned,
+        choices: Sequence[Option],
+    ) -> transcript.ToolCall | str:
         """Return the answer or the call that follows a call that has returned."""
         *before, call = _calls_since(request.messages) or [
-            ToolCall(result.call_id, result.name, "")
+            transcript.ToolCall(result.call_id, result.name, "")
         ]
         if call.name == "msg":  # its words were the answer
             return _cannot(self.texts, ()) if result.failed else ""
@@ -269,35 +269,37 @@ class TinyConversation:
         return answer
 
 
-def _tells_of_edit(message: Message) -> bool:
-    return isinstance(message, UserSaid) and is_edit(message.text)
+def _tells_of_edit(message: transcript.Message) -> bool:
+    return isinstance(message, transcript.UserSaid) and is_edit(message.text)
 
 
-def _call(tool: str, arguments: Mapping[str, Any]) -> ToolCall:
-    return ToolCall(f"call_{uuid4().hex[:16]}", tool, json.dumps(arguments, ensure_ascii=False))
+def _call(tool: str, arguments: Mapping[str, Any]) -> transcript.ToolCall:
+    return transcript.ToolCall(
+        f"call_{uuid4().hex[:16]}", tool, json.dumps(arguments, ensure_ascii=False)
+    )
 
 
-def _calls_since(messages: Sequence[Message]) -> list[ToolCall]:
+def _calls_since(messages: Sequence[transcript.Message]) -> list[transcript.ToolCall]:
     """Return the calls since the person's last message, in order."""
-    calls: list[ToolCall] = []
+    calls: list[transcript.ToolCall] = []
     for message in messages:
         match message:
-            case UserSaid(text) if not is_edit(text):
+            case transcript.UserSaid(text) if not is_edit(text):
                 calls = []
-            case AssistantSaid(calls=made):
+            case transcript.AssistantSaid(calls=made):
                 calls += made
             case _:
                 pass
     return calls
 
 
-def _option_of(choices: Sequence[Option], call: ToolCall) -> Option | None:
+def _option_of(choices: Sequence[Option], call: transcript.ToolCall) -> Option | None:
     return option_of(choices, call.name, _as_object(call.arguments))
 
 
-def _usage_of(answer: Mapping[str, Any]) -> Usage:
+def _usage_of(answer: Mapping[str, Any]) -> transcript.Usage:
     timings = cast("Mapping[str, Any]", answer.get("timings") or {})
-    return Usage(
+    return transcript.Usage(
         input_tokens=int(answer.get("tokens_evaluated") or 0),
         cached_tokens=int(timings.get("cache_n") or 0),
         output_tokens=int(answer.get("tokens_predicted") or 0),

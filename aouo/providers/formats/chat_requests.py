@@ -11,36 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Image,
-    Message,
-    ModelRequest,
-    ToolCall,
-    ToolReturned,
-    ToolSpec,
-    UserSaid,
-)
+from aouo.facts import transcript
+from aouo.providers import thoughts
 from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.order import in_order
-from aouo.providers.thoughts import (
-    NO_FIELDS,
-    NONE_KEPT,
-    NOTHING,
-    THOUGHTS,
-    Native,
-    is_at,
-    native_of,
-    sendable_id,
-    signed,
-)
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def chat_body(
-    request: ModelRequest, *, model: str, dialect: Dialect = PLAIN, provider: str = ""
+    request: transcript.ModelRequest, *, model: str, dialect: Dialect = PLAIN, provider: str = ""
 ) -> dict[str, Any]:
     """Return the body of `POST <base_url>/chat/completions`, streamed.
 
@@ -58,7 +39,7 @@ def chat_body(
     return body
 
 
-def _options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+def _options(request: transcript.ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """Return the small fields of a body, between messages and tools."""
     found: dict[str, Any] = {"stream": True}
     if dialect.max_tokens:
@@ -83,15 +64,15 @@ def encode(value: object) -> bytes:
 
 
 def _chat_messages(
-    request: ModelRequest, *, model: str, dialect: Dialect, provider: str
+    request: transcript.ModelRequest, *, model: str, dialect: Dialect, provider: str
 ) -> list[dict[str, Any]]:
     ordered, words_at = in_order(request)
     ids: dict[str, str] = {}
     messages: list[dict[str, Any]] = []
     for message in ordered:
-        native = native_of(message, provider, model)
+        native = thoughts.native_of(message, provider, model)
         ids |= _given_ids(message, native)
-        named = ids.get(message.call_id, "") if isinstance(message, ToolReturned) else ""
+        named = ids.get(message.call_id, "") if isinstance(message, transcript.ToolReturned) else ""
         messages.append(_chat_message(message, native, named, dialect))
     system = [_system_message(request)] if request.system else []
     if dialect.cache_marks:
@@ -101,50 +82,57 @@ def _chat_messages(
     return system + messages
 
 
-def _system_message(request: ModelRequest) -> dict[str, Any]:
+def _system_message(request: transcript.ModelRequest) -> dict[str, Any]:
     return {"role": "system", "content": request.system}
 
 
-def _given_ids(message: Message, native: Native) -> dict[str, str]:
+def _given_ids(message: transcript.Message, native: thoughts.Native) -> dict[str, str]:
     """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
-    calls = message.calls if isinstance(message, AssistantSaid) else ()
+    calls = message.calls if isinstance(message, transcript.AssistantSaid) else ()
     given = zip(calls, native.calls, strict=False)
     return {call.id: str(kept["id"]) for call, kept in given if "id" in kept}
 
 
 def _chat_message(
-    message: Message, native: Native = NOTHING, named: str = "", dialect: Dialect = PLAIN
+    message: transcript.Message,
+    native: thoughts.Native = thoughts.NOTHING,
+    named: str = "",
+    dialect: Dialect = PLAIN,
 ) -> dict[str, Any]:
     """Return one message of `in_order` in the format.
 
     `named` is the service's id of a result's call, "" if another service made the call.
     """
     match message:
-        case UserSaid(text, ()):
+        case transcript.UserSaid(text, ()):
             return {"role": "user", "content": text}
-        case UserSaid(text, images):
+        case transcript.UserSaid(text, images):
             return {"role": "user", "content": _parts(text, images)}
-        case AssistantSaid(text, calls):
+        case transcript.AssistantSaid(text, calls):
             said: dict[str, Any] = {"role": "assistant", "content": text or None}
             if calls:
-                said["tool_calls"] = _calls(calls, native.calls or [NO_FIELDS] * len(calls))
+                said["tool_calls"] = _calls(
+                    calls, native.calls or [thoughts.NO_FIELDS] * len(calls)
+                )
             said |= native.message
             if calls and dialect.signed:
-                said = signed(said, dialect.signed)
-            if dialect.thoughts and not any(said.get(name) for name in THOUGHTS):
-                said["reasoning_content"] = NONE_KEPT
+                said = thoughts.signed(said, dialect.signed)
+            if dialect.thoughts and not any(said.get(name) for name in thoughts.THOUGHTS):
+                said["reasoning_content"] = thoughts.NONE_KEPT
             return said
-        case ToolReturned(call_id, _, text):
-            named = named or sendable_id(call_id)
+        case transcript.ToolReturned(call_id, _, text):
+            named = named or thoughts.sendable_id(call_id)
             return {"role": "tool", "tool_call_id": named, "content": text}
         case _:
             return {"role": "system", "content": message.text}
 
 
-def _calls(calls: Sequence[ToolCall], natives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _calls(
+    calls: Sequence[transcript.ToolCall], natives: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     return [
         {
-            "id": sendable_id(call.id),
+            "id": thoughts.sendable_id(call.id),
             "type": "function",
             "function": {
                 "name": sendable_name(call.name),
@@ -163,17 +151,17 @@ def wants_marks(provider: str, base_url: str, model: str) -> bool:
     (platform.claude.com/docs/en/api/openai-sdk).
     """
     claude = model.lower().lstrip("~").startswith("anthropic/")
-    return claude and is_at("openrouter", provider, base_url)
+    return claude and thoughts.is_at("openrouter", provider, base_url)
 
 
-def _mark_places(messages: Sequence[Message], words_at: int) -> list[int]:
+def _mark_places(messages: Sequence[transcript.Message], words_at: int) -> list[int]:
     """Return the two newest messages that end a prefix of the next request too.
 
     A service surely finds the last request's mark only if it is sent again. Only words of the
     person are marked: OpenRouter takes text in parts for system and user only.
     """
     earlier = messages[:words_at]
-    return [at for at, message in enumerate(earlier) if type(message) is UserSaid][-2:]
+    return [at for at, message in enumerate(earlier) if type(message) is transcript.UserSaid][-2:]
 
 
 def _marked(message: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +180,7 @@ def _marked(message: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cache_key(request: ModelRequest) -> str:
+def _cache_key(request: transcript.ModelRequest) -> str:
     """Return a cache key for the beginning of requests: a hash that reveals nothing of it.
 
     Source: docs.mistral.ai/studio-api/conversations/advanced/prompt-caching (read 23 Nov 2026): the
@@ -223,7 +211,7 @@ def sendable_arguments(text: str) -> str:
     return json.dumps({"": text}, ensure_ascii=False)
 
 
-def _parts(text: str, images: Sequence[Image]) -> list[dict[str, Any]]:
+def _parts(text: str, images: Sequence[transcript.Image]) -> list[dict[str, Any]]:
     """Return the text and pictures of one message as parts; pictures are data URLs."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for image in images:
@@ -233,7 +221,7 @@ def _parts(text: str, images: Sequence[Image]) -> list[dict[str, Any]]:
     return parts
 
 
-def chat_tool(spec: ToolSpec) -> dict[str, Any]:
+def chat_tool(spec: transcript.ToolSpec) -> dict[str, Any]:
     function = {
         "name": spec.name,
         "description": spec.description,
@@ -263,7 +251,7 @@ class Piece:
     It keeps the message itself alive, so that its Python `id` cannot become another object's.
     """
 
-    message: Message
+    message: transcript.Message
     written: bytes
     ids: Mapping[str, str]
 
@@ -281,9 +269,11 @@ class Bodies:
         self._bytes_max = bytes_max
         self._bytes = 0
         self._pieces: dict[bool, dict[object, Piece]] = {False: {}, True: {}}
-        self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
+        self._tools: deque[tuple[tuple[transcript.ToolSpec, ...], bytes]] = deque(
+            maxlen=_TOOLS_KEPT
+        )
 
-    def body(self, request: ModelRequest, dialect: Dialect = PLAIN) -> bytes:
+    def body(self, request: transcript.ModelRequest, dialect: Dialect = PLAIN) -> bytes:
         """Return the body of one request."""
         tools = b',"tools":' + self._tools_of(request.tools) if request.tools else b""
         return b"".join(
@@ -299,7 +289,7 @@ class Bodies:
             )
         )
 
-    def _messages(self, request: ModelRequest, dialect: Dialect) -> list[bytes]:
+    def _messages(self, request: transcript.ModelRequest, dialect: Dialect) -> list[bytes]:
         ordered, words_at = in_order(request)
         pieces = self._written(ordered, request, dialect)
         system = [_system_message(request)] if request.system else []
@@ -310,7 +300,10 @@ class Bodies:
         return [*map(encode, system), *pieces]
 
     def _written(
-        self, messages: Sequence[Message], request: ModelRequest, dialect: Dialect
+        self,
+        messages: Sequence[transcript.Message],
+        request: transcript.ModelRequest,
+        dialect: Dialect,
     ) -> list[bytes]:
         """Return the bytes of each message; those that are in the request are remembered."""
         lasting = set(map(id, request.messages))
@@ -318,7 +311,11 @@ class Bodies:
         ids: dict[str, str] = {}
         pieces: list[bytes] = []
         for message in messages:
-            named = ids.get(message.call_id, "") if ids and type(message) is ToolReturned else ""
+            named = (
+                ids.get(message.call_id, "")
+                if ids and type(message) is transcript.ToolReturned
+                else ""
+            )
             # A message's bytes depend on these alone, since one model of one service is asked.
             key = (id(message), named) if named else id(message)
             piece = known.get(key)
@@ -331,13 +328,13 @@ class Bodies:
             pieces.append(piece.written)
         return pieces
 
-    def _piece(self, message: Message, named: str, dialect: Dialect) -> Piece:
+    def _piece(self, message: transcript.Message, named: str, dialect: Dialect) -> Piece:
         """Encode one message; `named` is the service's id of a result's call, "" = another's."""
-        native = native_of(message, self._provider, self._model)
+        native = thoughts.native_of(message, self._provider, self._model)
         written = encode(_chat_message(message, native, named, dialect))
         return Piece(message, written, _given_ids(message, native))
 
-    def _tool(self, spec: ToolSpec) -> dict[str, Any]:
+    def _tool(self, spec: transcript.ToolSpec) -> dict[str, Any]:
         return chat_tool(spec)
 
     def _remember(self, known: dict[object, Piece], key: object, piece: Piece) -> None:
@@ -351,7 +348,7 @@ class Bodies:
         self._bytes += size
         known[key] = piece
 
-    def _tools_of(self, specs: tuple[ToolSpec, ...]) -> bytes:
+    def _tools_of(self, specs: tuple[transcript.ToolSpec, ...]) -> bytes:
         for known, written in self._tools:
             if len(known) == len(specs) and all(map(_reads_the_same, known, specs)):
                 return written
@@ -360,7 +357,7 @@ class Bodies:
         return written
 
 
-def _reads_the_same(one: ToolSpec, other: ToolSpec) -> bool:
+def _reads_the_same(one: transcript.ToolSpec, other: transcript.ToolSpec) -> bool:
     """Whether two tools give the same bytes; equal schemas need not, since 1 equals true."""
     return one is other or (
         one.parameters is other.parameters

@@ -17,26 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 from uuid import uuid4
 
-from aouo.facts.errors import (
-    ContentFiltered,
-    ProviderBusy,
-    ProviderRejected,
-    ProviderTimeout,
-    Stumbled,
-)
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Finished,
-    FinishReason,
-    Message,
-    ModelRequest,
-    SystemSaid,
-    ToolCall,
-    ToolReturned,
-    ToolSpec,
-    Usage,
-    UserSaid,
-)
+from aouo.facts import errors, transcript
 from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
@@ -57,7 +38,9 @@ _BY_BUDGET = ("gemini-1", "gemini-2")
 """Models that take budgets but no levels (ai.google.dev/gemini-api/docs/thinking)."""
 
 
-def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
+def gemini_body(
+    request: transcript.ModelRequest, *, model: str, dialect: Dialect = PLAIN
+) -> dict[str, Any]:
     """Return the body of `POST …/models/<model>:streamGenerateContent`."""
     body: dict[str, Any] = {}
     if request.system:
@@ -97,23 +80,23 @@ def _bare(model: str) -> str:
     return model.removeprefix("models/")
 
 
-def _contents(request: ModelRequest, *, signed: bool) -> list[dict[str, Any]]:
+def _contents(request: transcript.ModelRequest, *, signed: bool) -> list[dict[str, Any]]:
     messages, _ = in_order(request)
     turns: list[tuple[str, list[Part]]] = []
     for at, message in enumerate(messages):
         match message:
-            case UserSaid():
+            case transcript.UserSaid():
                 turns.append(("user", _words(message)))
-            case AssistantSaid():
+            case transcript.AssistantSaid():
                 parts = _replayed(message) or _told(message, signed=signed)
                 turns.append(("model", parts))
                 turns.append(("user", _responses(message, parts, messages[at + 1 :])))
-            case SystemSaid() | ToolReturned():
+            case transcript.SystemSaid() | transcript.ToolReturned():
                 pass  # `in_order` leaves no SystemSaid; results were added with their calls
     return [{"role": role, "parts": parts} for role, parts in turns if parts]
 
 
-def _words(said: UserSaid) -> list[Part]:
+def _words(said: transcript.UserSaid) -> list[Part]:
     parts: list[Part] = [{"text": said.text}] if said.text else []
     for image in said.images:
         data = base64.b64encode(image.data).decode()
@@ -121,7 +104,7 @@ def _words(said: UserSaid) -> list[Part]:
     return parts
 
 
-def _replayed(said: AssistantSaid) -> list[Part]:
+def _replayed(said: transcript.AssistantSaid) -> list[Part]:
     """Return the parts as the service sent them; [] when another one did, or they do not match.
 
     Streams may end with an empty part, which is refused in a history: "Unable to submit request
@@ -139,7 +122,7 @@ def _replayed(said: AssistantSaid) -> list[Part]:
     return parts if fits else []
 
 
-def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
+def _told(said: transcript.AssistantSaid, *, signed: bool) -> list[Part]:
     """Return another model's message in this format; Gemini 3.5 and later pair results by ids.
 
     Source: docs.litellm.ai/blog/gemini_3_5_flash.
@@ -154,16 +137,22 @@ def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
     return parts
 
 
-def _responses(said: AssistantSaid, parts: Iterable[Part], after: Sequence[Message]) -> list[Part]:
+def _responses(
+    said: transcript.AssistantSaid, parts: Iterable[Part], after: Sequence[transcript.Message]
+) -> list[Part]:
     """Return the results of all calls of one turn, with the service's names and ids for them."""
-    found = {m.call_id: m for m in after if isinstance(m, ToolReturned)} if said.calls else {}
+    found = (
+        {m.call_id: m for m in after if isinstance(m, transcript.ToolReturned)}
+        if said.calls
+        else {}
+    )
     return [
         {"functionResponse": _response(called, found.get(call.id))}
         for call, called in zip(said.calls, _called(parts), strict=True)
     ]
 
 
-def _response(called: Mapping[str, Any], result: ToolReturned | None) -> dict[str, Any]:
+def _response(called: Mapping[str, Any], result: transcript.ToolReturned | None) -> dict[str, Any]:
     if result is None:
         response = {"error": "It was not carried out."}
     else:
@@ -176,7 +165,7 @@ def _called(parts: Iterable[Part]) -> list[dict[str, Any]]:
     return [part["functionCall"] for part in parts if "functionCall" in part]
 
 
-def _object(call: ToolCall) -> dict[str, Any]:
+def _object(call: transcript.ToolCall) -> dict[str, Any]:
     """Return the arguments as the object that the format asks for; broken ones stay readable."""
     try:
         value: object = json.loads(call.arguments or "{}")
@@ -185,7 +174,7 @@ def _object(call: ToolCall) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {"": call.arguments}
 
 
-def _declaration(spec: ToolSpec) -> dict[str, Any]:
+def _declaration(spec: transcript.ToolSpec) -> dict[str, Any]:
     declaration: dict[str, Any] = {"name": spec.name, "description": spec.description}
     if spec.parameters.get("properties"):
         schema = {key: value for key, value in spec.parameters.items() if key != "examples"}
@@ -197,7 +186,7 @@ _FILTERED = (
     *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "ESCALATION"),
     *("PUP_LIMITED_DISABLED", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
 )
-_REASONS: dict[str, FinishReason] = {
+_REASONS: dict[str, transcript.FinishReason] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",
@@ -223,14 +212,14 @@ class GeminiParser:
         self._events = EventStream(provider, mask=mask)
         self._parts: list[Part] = []
         self._text: list[str] = []
-        self._usage = Usage()
+        self._usage = transcript.Usage()
         self._reason = ""
 
     def feed(self, data: bytes) -> str:
         """Parse the next bytes; return the new text in them."""
         return "".join(map(self._chunk, self._events.feed(data)))
 
-    def finish(self) -> Finished:
+    def finish(self) -> transcript.Finished:
         """Return the whole answer, once no more bytes come.
 
         An answer that is only an unreadable call is returned empty, and so asked for once more.
@@ -243,18 +232,20 @@ class GeminiParser:
         for event in self._events.end():
             self._chunk(event)
         if not self._reason:
-            raise ProviderTimeout(f"{self._provider}: the answer stopped in the middle")
+            raise errors.ProviderTimeout(f"{self._provider}: the answer stopped in the middle")
         if self._reason == "MISSING_THOUGHT_SIGNATURE":
-            raise ProviderRejected(f"{self._provider}: {self._reason}")
+            raise errors.ProviderRejected(f"{self._provider}: {self._reason}")
         calls = tuple(_call(part["functionCall"]) for part in self._parts if "functionCall" in part)
         text = "".join(self._text)
         if self._reason in _STUMBLED and text and not calls:
-            raise Stumbled(f"{self._provider}: {self._reason}")
+            raise errors.Stumbled(f"{self._provider}: {self._reason}")
         reason = _REASONS.get(self._reason, "unknown")
         if calls and reason in ("stop", "unknown"):
             reason = "tool_calls"
         native = dump_native(self._parts) if any(map(_is_more_than_words, self._parts)) else ""
-        return Finished(AssistantSaid(text, calls, native), self._usage, reason)
+        return transcript.Finished(
+            transcript.AssistantSaid(text, calls, native), self._usage, reason
+        )
 
     def _chunk(self, chunk: Event) -> str:
         """Read one event; return the text in it."""
@@ -264,12 +255,14 @@ class GeminiParser:
         try:
             return self._read(chunk)
         except (AttributeError, TypeError, ValueError, OverflowError) as error:
-            raise ProviderBusy(f"{self._provider}: an event of another shape: {error}") from error
+            raise errors.ProviderBusy(
+                f"{self._provider}: an event of another shape: {error}"
+            ) from error
 
     def _read(self, chunk: Event) -> str:
         feedback: Event = chunk.get("promptFeedback") or {}
         if blocked := feedback.get("blockReason"):
-            raise ContentFiltered(f"{self._provider}: the prompt was blocked: {blocked}")
+            raise errors.ContentFiltered(f"{self._provider}: the prompt was blocked: {blocked}")
         if usage := as_object(chunk.get("usageMetadata")):
             self._usage = _usage(usage)
         before = len(self._text)
@@ -303,13 +296,15 @@ def _is_more_than_words(part: Part) -> bool:
     return part.keys() != {"text"}
 
 
-def _call(function: Mapping[str, Any]) -> ToolCall:
+def _call(function: Mapping[str, Any]) -> transcript.ToolCall:
     """Return the call with an id of ours; the service's, if any, stays in `native`."""
     arguments = json.dumps(function.get("args") or {}, ensure_ascii=False)
-    return ToolCall(f"call_{uuid4().hex[:16]}", str(function.get("name") or ""), arguments)
+    return transcript.ToolCall(
+        f"call_{uuid4().hex[:16]}", str(function.get("name") or ""), arguments
+    )
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
+def _usage(usage: Mapping[str, Any]) -> transcript.Usage:
     """Return the totals of this answer so far; thoughts are billed as output."""
     prompt, tools, cached, said, thought = (
         count(usage.get(field))
@@ -321,4 +316,4 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
             "thoughtsTokenCount",
         )
     )
-    return Usage(prompt + tools, cached, said + thought, thought)
+    return transcript.Usage(prompt + tools, cached, said + thought, thought)

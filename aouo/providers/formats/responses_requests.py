@@ -17,26 +17,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
-from aouo.facts.transcript import (
-    AssistantSaid,
-    Image,
-    Message,
-    ModelRequest,
-    ToolCall,
-    ToolReturned,
-    ToolSpec,
-    UserSaid,
-)
+from aouo.facts import transcript
 from aouo.providers.dialect import PLAIN, Dialect
-from aouo.providers.formats.chat_requests import (
-    BYTES_MAX,
-    Bodies,
-    Piece,
-    chat_tool,
-    encode,
-    sendable_arguments,
-    sendable_name,
-)
+from aouo.providers.formats import chat_requests
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import NATIVE_CHARS_MAX
 
@@ -47,7 +30,7 @@ _ID_CHARS_MAX = 64
 Item: TypeAlias = dict[str, Any]
 
 
-def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+def responses_options(request: transcript.ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """Return the small fields of a body, between items and tools."""
     found: dict[str, Any] = {"stream": True, "store": False}
     if dialect.encrypted:
@@ -61,14 +44,14 @@ def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]
     return found
 
 
-def responses_tool(spec: ToolSpec) -> dict[str, Any]:
+def responses_tool(spec: transcript.ToolSpec) -> dict[str, Any]:
     """Return a tool in the format; not strict, which would make every schema field required."""
-    return {"type": "function", **chat_tool(spec)["function"], "strict": False}
+    return {"type": "function", **chat_requests.chat_tool(spec)["function"], "strict": False}
 
 
-def given_ids(said: Message, provider: str, model: str) -> dict[str, str]:
+def given_ids(said: transcript.Message, provider: str, model: str) -> dict[str, str]:
     """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
-    if not isinstance(said, AssistantSaid) or not said.calls:
+    if not isinstance(said, transcript.AssistantSaid) or not said.calls:
         return {}
     items = [item for item in _replayed(said, provider, model) if item["type"] == "function_call"]
     pairs = zip(said.calls, items, strict=False)
@@ -76,17 +59,17 @@ def given_ids(said: Message, provider: str, model: str) -> dict[str, str]:
 
 
 def items_of(
-    said: Message, provider: str, model: str, named: str = "", *, thoughts: bool = True
+    said: transcript.Message, provider: str, model: str, named: str = "", *, thoughts: bool = True
 ) -> list[Item]:
     """Return one message as items; without `thoughts` as if another model had written it.
     `named` is the service's id of a result's call, "" if another service made the call."""
     match said:
-        case UserSaid(text, images):
+        case transcript.UserSaid(text, images):
             return [_message("user", _parts(text, images) if images else text)]
-        case AssistantSaid(text, calls):
+        case transcript.AssistantSaid(text, calls):
             own = _replayed(said, provider, model) if thoughts else []
             return own or [*_words(text), *map(_call, calls)]
-        case ToolReturned(call_id, _, text):
+        case transcript.ToolReturned(call_id, _, text):
             named = named or _sendable_id(call_id)
             output = {"type": "function_call_output", "call_id": named}
             return [output | {"output": text}]
@@ -95,7 +78,7 @@ def items_of(
 
 
 def dump_native(
-    provider: str, model: str, output: Sequence[Item], calls: Sequence[ToolCall]
+    provider: str, model: str, output: Sequence[Item], calls: Sequence[transcript.ToolCall]
 ) -> str:
     """Return `AssistantSaid.native` for a model's turn: its thoughts and the items between them.
 
@@ -139,7 +122,7 @@ def _kept(item: Item, ids: Iterator[str]) -> Item:
             return {}
 
 
-def _replayed(said: AssistantSaid, provider: str, model: str) -> list[Item]:
+def _replayed(said: transcript.AssistantSaid, provider: str, model: str) -> list[Item]:
     """Return the items as this model gave them, in order; [] when another model did, or when they
     do not match the message."""
     if not said.native:
@@ -159,7 +142,9 @@ def _replayed(said: AssistantSaid, provider: str, model: str) -> list[Item]:
     return [_again(item, said, calls) for item in items]
 
 
-def _again(item: Item, said: AssistantSaid, calls: Iterator[ToolCall]) -> Item:
+def _again(
+    item: Item, said: transcript.AssistantSaid, calls: Iterator[transcript.ToolCall]
+) -> Item:
     match item["type"]:
         case "message":
             (words,) = _words(item.get("text", said.text)) or [_message("assistant", "")]
@@ -178,12 +163,12 @@ def _words(text: str) -> list[Item]:
     return [_message("assistant", [{"type": "output_text", "text": text}])] if text else []
 
 
-def _call(call: ToolCall) -> Item:
+def _call(call: transcript.ToolCall) -> Item:
     return {
         "type": "function_call",
         "call_id": _sendable_id(call.id),
-        "name": sendable_name(call.name),
-        "arguments": sendable_arguments(call.arguments),
+        "name": chat_requests.sendable_name(call.name),
+        "arguments": chat_requests.sendable_arguments(call.arguments),
     }
 
 
@@ -193,7 +178,7 @@ def _sendable_id(call_id: str) -> str:
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:40]}"
 
 
-def _parts(text: str, images: Sequence[Image]) -> list[Item]:
+def _parts(text: str, images: Sequence[transcript.Image]) -> list[Item]:
     """Return the text and pictures of one message as parts; pictures are data URLs."""
     parts: list[Item] = [{"type": "input_text", "text": text}] if text else []
     for image in images:
@@ -203,41 +188,45 @@ def _parts(text: str, images: Sequence[Image]) -> list[Item]:
     return parts
 
 
-class ResponsesBodies(Bodies):
+class ResponsesBodies(chat_requests.Bodies):
     """Encodes the requests to one model, until thoughts are forgotten."""
 
-    def __init__(self, *, model: str, provider: str = "", bytes_max: int = BYTES_MAX) -> None:
+    def __init__(
+        self, *, model: str, provider: str = "", bytes_max: int = chat_requests.BYTES_MAX
+    ) -> None:
         super().__init__(model=model, provider=provider, bytes_max=bytes_max)
         self._forgotten: set[int] = set()
         """Hashes of thoughts that the service refused to take back."""
 
-    def body(self, request: ModelRequest, dialect: Dialect = PLAIN) -> bytes:
+    def body(self, request: transcript.ModelRequest, dialect: Dialect = PLAIN) -> bytes:
         """Return the body of one request."""
-        system = (b',"instructions":', encode(request.system)) if request.system else ()
+        system = (
+            (b',"instructions":', chat_requests.encode(request.system)) if request.system else ()
+        )
         tools = (b',"tools":', self._tools_of(request.tools)) if request.tools else ()
         ordered, _ = in_order(request)
         items = self._written(ordered, request, dialect)
         return b"".join(
             (
                 b'{"model":',
-                encode(self._model),
+                chat_requests.encode(self._model),
                 *system,
                 b',"input":[',
                 b",".join(filter(None, items)),
                 b"],",
-                encode(responses_options(request, dialect))[1:-1],
+                chat_requests.encode(responses_options(request, dialect))[1:-1],
                 *tools,
                 b"}",
             )
         )
 
-    def forget_thoughts(self, request: ModelRequest) -> bool:
+    def forget_thoughts(self, request: transcript.ModelRequest) -> bool:
         """Send the answers of this request without their thoughts from now on, since the service
         refused them; return whether any had been sent."""
         thought = [
             said
             for said in request.messages
-            if type(said) is AssistantSaid and hash(said.native) not in self._forgotten
+            if type(said) is transcript.AssistantSaid and hash(said.native) not in self._forgotten
         ]
         told = [said for said in thought if _replayed(said, self._provider, self._model)]
         self._forgotten.update(hash(said.native) for said in told)
@@ -246,11 +235,18 @@ class ResponsesBodies(Bodies):
                 known.pop(id(said), None)
         return bool(told)
 
-    def _piece(self, message: Message, named: str, dialect: Dialect) -> Piece:
+    def _piece(
+        self, message: transcript.Message, named: str, dialect: Dialect
+    ) -> chat_requests.Piece:
         who = self._provider, self._model
-        thoughts = type(message) is not AssistantSaid or hash(message.native) not in self._forgotten
+        thoughts = (
+            type(message) is not transcript.AssistantSaid
+            or hash(message.native) not in self._forgotten
+        )
         items = items_of(message, *who, named, thoughts=thoughts)
-        return Piece(message, encode(items)[1:-1], given_ids(message, *who) if thoughts else {})
+        return chat_requests.Piece(
+            message, chat_requests.encode(items)[1:-1], given_ids(message, *who) if thoughts else {}
+        )
 
-    def _tool(self, spec: ToolSpec) -> dict[str, Any]:
+    def _tool(self, spec: transcript.ToolSpec) -> dict[str, Any]:
         return responses_tool(spec)

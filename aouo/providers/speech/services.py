@@ -14,26 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from aouo.facts.errors import (
-    PromptTooLong,
-    ProviderAuth,
-    ProviderBusy,
-    ProviderError,
-    ProviderRejected,
-    ProviderTimeout,
-)
+from aouo.facts import errors
 from aouo.providers.failures import error_object, failure, parse_body
 from aouo.providers.http import Session, httpx_client, shared_client
 from aouo.providers.roads import in_the_way
-from aouo.providers.speech.audio import (
-    RULES,
-    Audio,
-    Backend,
-    ears_model,
-    one_wav,
-    pieces,
-    voice_note,
-)
+from aouo.providers.speech import audio
 
 T = TypeVar("T")
 
@@ -57,7 +42,7 @@ class SpeechCall:
     usd: float | None = None
 
 
-class TermsAsked(ProviderRejected):
+class TermsAsked(errors.ProviderRejected):
     """The owner of the account has to accept the model's terms at the service first."""
 
 
@@ -104,7 +89,7 @@ class Ears(Protocol):
 class Voice(Protocol):
     """Speaks texts."""
 
-    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> audio.Audio:
         """Speak `text` as a voice note; `voice` is the service's name for one, "" = the usual.
 
         `spend` is called for each answered call, also if a later one fails.
@@ -122,7 +107,7 @@ class SpeechService:
     `base_url` for groq is without `/openai/v1`, which its SDK adds.
     """
 
-    backend: Backend
+    backend: audio.Backend
     base_url: str
     api_key: str
     session: Session
@@ -136,13 +121,15 @@ class SpeechService:
     async def ask(self, what: Callable[[Any], Awaitable[T]]) -> T:
         """Await `what` with the SDK's client, within the time limit of a request."""
         if not (self.api_key and self.api_key.isascii() and self.api_key.isprintable()):
-            raise ProviderAuth(f"{self.backend}: there is no key, or it has characters no key has")
+            raise errors.ProviderAuth(
+                f"{self.backend}: there is no key, or it has characters no key has"
+            )
         client = self._client or await asyncio.to_thread(self._connect)
         try:
             async with asyncio.timeout(self.request_timeout_s):
                 return await what(client)
         except TimeoutError as error:
-            raise ProviderTimeout(f"{self.backend}: no answer in time") from error
+            raise errors.ProviderTimeout(f"{self.backend}: no answer in time") from error
         except self._errors() as error:
             raise self._failure(error) from error
 
@@ -154,7 +141,7 @@ class SpeechService:
         """
         try:
             about = await self.ask(lambda client: client.models.retrieve(model))
-        except ProviderError:
+        except errors.ProviderError:
             return ""
         return str(getattr(about, "shutdown_date", None) or "")
 
@@ -194,14 +181,14 @@ class SpeechService:
 
         return GroqError
 
-    def _failure(self, error: Exception) -> ProviderError:
+    def _failure(self, error: Exception) -> errors.ProviderError:
         response: Any = getattr(error, "response", None)
         if response is None:
             text = f"{self.backend}: {type(error).__name__}: {self._mask(str(error))}"
             if found := in_the_way(text, error.__cause__ or error):
                 return found
             late = "Timeout" in type(error).__name__
-            kind = ProviderTimeout if late else ProviderBusy
+            kind = errors.ProviderTimeout if late else errors.ProviderBusy
             return kind(text)
         told = error_object(parse_body(response.content))
         refusal = failure(
@@ -225,11 +212,11 @@ class Speaker:
     price: PriceOf = _unknown
 
     def __post_init__(self) -> None:
-        self._rules = RULES[self.service.backend]
+        self._rules = audio.RULES[self.service.backend]
         self.model = self.model or self._rules.voice_model
         self.voice = self.voice or self._rules.voice
 
-    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> audio.Audio:
         """Speak `text` as a voice note, or in the service's format if it cannot be converted.
 
         A text that is too long for one call is spoken piece by piece, in order. Pauses that the
@@ -238,7 +225,9 @@ class Speaker:
         Raises:
             ProviderError: it was not spoken, or only a part of it.
         """
-        parts = [part for part in pieces(text, self._rules.max_chars) if part.strip()] or [text]
+        parts = [part for part in audio.pieces(text, self._rules.max_chars) if part.strip()] or [
+            text
+        ]
         how = self._rules.joined if len(parts) > 1 else self._rules.sound
         wish = {"model": self.model, "voice": voice or self.voice, "response_format": how}
         sounds: list[bytes] = []
@@ -265,7 +254,7 @@ class Speaker:
         while True:
             try:
                 sound = await self.service.ask(lambda client: _spoken(client, wish))
-            except ProviderBusy as error:
+            except errors.ProviderBusy as error:
                 if not 0 < error.retry_after_s <= patience_s - paused_s:
                     raise
                 await asyncio.sleep(error.retry_after_s)
@@ -284,8 +273,8 @@ class Transcriber:
     price: PriceOf = _unknown
 
     def __post_init__(self) -> None:
-        self._rules = RULES[self.service.backend]
-        self.model = ears_model(self.service.backend, self.model)
+        self._rules = audio.RULES[self.service.backend]
+        self.model = audio.ears_model(self.service.backend, self.model)
 
     async def transcribe(self, file: Path, seconds: float = 0.0) -> Heard:
         """Transcribe `file`, "" = it has no words.
@@ -300,12 +289,14 @@ class Transcriber:
     async def heard(self, name: str, data: bytes, seconds: float = 0.0) -> Heard:
         """Transcribe a file's content; the service knows its format by the ending of `name`."""
         if len(data) > self._rules.max_heard_bytes:
-            raise PromptTooLong(f"{self.service.backend}: {len(data)} bytes of sound in a file")
+            raise errors.PromptTooLong(
+                f"{self.service.backend}: {len(data)} bytes of sound in a file"
+            )
         wish = {"model": self.model, "file": (name, data), "response_format": "json"}
         begun_s = time.perf_counter()
         text = await self.service.ask(lambda client: _heard(client, wish))
         if not isinstance(text, str):
-            raise ProviderBusy(f"{self.service.backend}: the answer is no transcript")
+            raise errors.ProviderBusy(f"{self.service.backend}: the answer is no transcript")
         price = await asyncio.to_thread(self.price, self.service.backend, self.model)
         free = price == 0
         usd = price * seconds / 60 if price is not None and (seconds or free) else None
@@ -322,9 +313,9 @@ async def _spoken(client: Any, wish: dict[str, str]) -> bytes:
     return data if isinstance(data, bytes) else await data  # groq's `read` is a coroutine
 
 
-def _as_note(sounds: list[bytes]) -> Audio:
+def _as_note(sounds: list[bytes]) -> audio.Audio:
     alone = len(sounds) == 1 and not sounds[0].startswith(b"RIFF")
-    return voice_note(sounds[0] if alone else one_wav(sounds))
+    return audio.voice_note(sounds[0] if alone else audio.one_wav(sounds))
 
 
 async def _heard(client: Any, wish: dict[str, Any]) -> object:
