@@ -29,9 +29,8 @@ from aouo.providers.known import windows
 from aouo.providers.known.knowing import Facts, KnownModel, facts_of, inquire
 from aouo.providers.known.windows import window_of
 from aouo.providers.service import CompatibleModel
-from aouo.providers.speech.audio import RULES, ears_model
+from aouo.providers.speech.audio import RULES, Backend, ears_model
 from aouo.providers.speech.services import (
-    Backend,
     Ears,
     PriceOf,
     Speaker,
