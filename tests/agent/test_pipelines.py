@@ -199,7 +199,7 @@ async def test_an_error_names_the_step_it_began_in() -> None:
 
 
 async def test_hooks_at_the_end_of_a_turn_harm_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipelines_module, "SETTLED_WITHIN_S", 0.01)
+    monkeypatch.setattr(pipelines_module, "_SETTLED_WITHIN_S", 0.01)
     seen: list[str] = []
 
     async def hangs(ctx: TurnContext, status: str) -> None:

@@ -169,7 +169,7 @@ async def test_a_turn_that_is_taken_up_shows_again_what_it_had_brought_in() -> N
 async def test_definitions_that_do_not_come_refuse_the_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(toolbox, "DEFINITIONS_WITHIN_S", 0.01)
+    monkeypatch.setattr(toolbox, "_DEFINITIONS_WITHIN_S", 0.01)
 
     with pytest.raises(ToolsNotReady):
         await opened(sources=[Server(late=True)], revealed=["mcp:hub"])

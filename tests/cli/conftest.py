@@ -25,6 +25,6 @@ def runner(home: Home, monkeypatch: pytest.MonkeyPatch) -> Generator[CliRunner]:
     for name in os.environ:
         if name.startswith("AOUO_") or name.endswith(("_API_KEY", "_BOT_TOKEN")):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(client, "BEGINS_S", 0.0)  # else who plays a bot that begins is waited for
+    monkeypatch.setattr(client, "_BEGINS_S", 0.0)  # else who plays a bot that begins is waited for
     yield CliRunner(env={"AOUO_HOME": str(home.path), "NO_COLOR": "1"})
     log.reset()

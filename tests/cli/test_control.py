@@ -183,7 +183,7 @@ def test_a_bot_that_has_the_lock_and_does_not_listen_yet_is_waited_for(
             begun.enter_context(bot(home, lambda _: [{"ok": True, **FACTS}]))
         return True
 
-    monkeypatch.setattr(client, "BEGINS_S", 60.0)
+    monkeypatch.setattr(client, "_BEGINS_S", 60.0)
     monkeypatch.setattr(client, "is_locked", locked)
     with contextlib.ExitStack() as begun:
         assert ask(home, "status")["pid"] == FACTS["pid"]
@@ -193,7 +193,7 @@ def test_a_bot_that_has_the_lock_and_does_not_listen_yet_is_waited_for(
 def test_a_terminal_says_that_a_bot_does_not_listen(
     runner: CliRunner, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(client, "BEGINS_S", 0.1)
+    monkeypatch.setattr(client, "_BEGINS_S", 0.1)
     with home.lock():
         result = runner.invoke(aouo, ["chat"])
 
@@ -202,7 +202,7 @@ def test_a_terminal_says_that_a_bot_does_not_listen(
 
 
 def test_who_ends_before_it_listens_is_not_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(client, "BEGINS_S", 1e9)
+    monkeypatch.setattr(client, "_BEGINS_S", 1e9)
     with home.lock():
         pass
 

@@ -129,7 +129,7 @@ async def test_half_of_a_file_does_not_look_like_all_of_it() -> None:
 
 @pytest.mark.parametrize("path", ["/file", "/stream"])
 async def test_who_never_reads_is_cut_off(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    monkeypatch.setattr(streaming, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(streaming, "_PATIENCE_S", 0.05)
     endless = Endless()
     async with site(endless) as client:
         _, writer = await asyncio.open_connection("127.0.0.1", client.port, limit=1)

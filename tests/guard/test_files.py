@@ -173,8 +173,8 @@ async def test_a_byte_order_mark_is_no_text(desk: Desk) -> None:
 async def test_a_folder_of_a_pack_does_not_grow_without_end(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MAX_FOLDER_FILES", 2)
-    monkeypatch.setattr(files, "MAX_FOLDER_BYTES", 10)
+    monkeypatch.setattr(files, "_MAX_FOLDER_FILES", 2)
+    monkeypatch.setattr(files, "_MAX_FOLDER_BYTES", 10)
     await desk.call("write_file", path="a/b.txt", content="12345")
 
     assert "folder is full" in await desk.refused("write_file", path="c.txt", content="123456")
@@ -185,7 +185,7 @@ async def test_a_folder_of_a_pack_does_not_grow_without_end(
 async def test_nothing_is_written_onto_a_full_disk(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(files, "_LEAST_FREE_BYTES", 1 << 62)
 
     assert "disk is nearly full" in await desk.refused("write_file", path="a.txt", content="x")
 
@@ -193,7 +193,7 @@ async def test_nothing_is_written_onto_a_full_disk(
 async def test_a_folder_of_very_many_is_listed_in_part(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MAX_LISTED", 2)
+    monkeypatch.setattr(files, "_MAX_LISTED", 2)
     for name in "abc":
         await desk.call("write_file", path=name, content="")
 

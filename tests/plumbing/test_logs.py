@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,6 +137,7 @@ def test_a_reload_brings_another_level_and_other_secrets_to_loggers_that_exist()
 def test_before_and_after_the_log_is_open_only_warnings_are_written(
     capsys: pytest.CaptureFixture[str],
 ):
+    structlog.reset_defaults()  # whatever another test made of it
     log = get_logger()
     log.info("quiet")
     with Logs(stderr=io.StringIO()):

@@ -213,7 +213,7 @@ def test_what_a_packs_sql_computes_is_named_and_never_run() -> None:
 
 
 def test_a_look_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(module, "_PATIENCE_S", 0.0)
     with TemporaryDirectory() as folder:
         file = made(
             folder,

@@ -80,8 +80,8 @@ async def test_a_poll_that_is_never_answered_is_given_up_and_made_anew(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The watchdog: what hangs is told from what waits by its time, and its connection closed."""
-    monkeypatch.setattr(poller, "GRACE_S", 0.2)
-    monkeypatch.setattr(poller, "POLL_S", 0)
+    monkeypatch.setattr(poller, "_GRACE_S", 0.2)
+    monkeypatch.setattr(poller, "_POLL_S", 0)
     async with world.running() as bot:
         await bot.ask("one")
         await bot.people.fault("slow", method="getUpdates", seconds=60.0)

@@ -307,7 +307,7 @@ async def test_what_a_compaction_cost_that_a_shutdown_cut_off_is_counted(
     talk: World, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its facts were asked for and paid; the next process makes it anew, and pays again."""
-    monkeypatch.setattr(lifecycle, "DRAIN_S", 0.1)
+    monkeypatch.setattr(lifecycle, "_DRAIN_S", 0.1)
     model.stalls = True
     async with talk.running() as bot:
         await fill(talk, bot, model, 3)

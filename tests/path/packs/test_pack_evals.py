@@ -274,7 +274,7 @@ def test_who_writes_a_pack_needs_no_sound_configuration(notes: Path, tmp_path: P
 def test_a_pattern_that_would_be_looked_for_for_ever_is_told_with_its_file(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "LIMIT_S", 0.1)
+    monkeypatch.setattr(checks, "_LIMIT_S", 0.1)
     words = "a" * 60
     (notes / "evals" / "slow.yml").write_text(
         f"steps:\n  - say: hi\n    model: [{{say: {words}!}}]\n"
@@ -317,7 +317,7 @@ def test_tools_run_in_evals_as_the_owner_lets_them_run(
 async def test_a_model_that_never_answers_ends_the_eval(
     notes: Path, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluating, "LIMIT_S", 1.0)
+    monkeypatch.setattr(evaluating, "_LIMIT_S", 1.0)
     world.model.stall()
     config = {
         "provider": {"backend": "fake", "model": "m"},
