@@ -23,7 +23,7 @@ FOUND = {
     "plumbing/redact.py": ("redact",),
     "installer/unfinished.py": ("not ended", "start"),
     "flow/job.py": ("one job", "claim"),
-    "agent/default.py": ("what a turn does",),
+    "agent/steps.py": ("what a turn does",),
     "providers/failures.py": ("model service", "refusal"),
 }
 """Telegram's flood control, the words of a budget's refusal, what a button does, where a command is

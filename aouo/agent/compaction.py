@@ -27,10 +27,10 @@ from aouo.store import sessions
 from aouo.store.database import Database, Tx
 
 KEPT_SHARE = 0.3
-SUMMARY_SHARE = 0.2
+_SUMMARY_SHARE = 0.2
 """The largest share of the budget for a summary: with the kept share it is below any threshold."""
 _SUMMARY_WORDS = 400
-SUMMARY_CHARS = 3_500
+_SUMMARY_CHARS = 3_500
 """So that a chat can show it in one message."""
 ENTRIES_MAX = 2_000
 LEAST_LEFT_OUT = 20
@@ -76,7 +76,7 @@ def cut(
     return entries[:kept_from], entries[kept_from:]
 
 
-def material(
+def _material(
     previous: str, older: Sequence[transcript.Message], max_tokens: int, scale: Scale
 ) -> str:
     """Return the summary so far and the older entries as lines; the oldest go if it is too long."""
@@ -94,9 +94,9 @@ def material(
     return head + "\n".join(reversed(lines))
 
 
-def shortened_to(text: str, max_tokens: int, scale: Scale) -> str:
+def _shortened_to(text: str, max_tokens: int, scale: Scale) -> str:
     """Cut a summary to what fits, since a model may write more than it was asked for."""
-    text = text[:SUMMARY_CHARS]
+    text = text[:_SUMMARY_CHARS]
     tokens = scale.text(text)
     while tokens > max_tokens and len(text) > 1:
         text = text[: min(len(text) - 1, len(text) * max_tokens // tokens)]
@@ -109,7 +109,7 @@ def heading(summary: Summary | Draft) -> transcript.SystemSaid:
     return transcript.SystemSaid(f"[Previous conversation summary: {summary.text}]")
 
 
-def read_by_model(past: Past) -> list[transcript.Message]:
+def _read_by_model(past: Past) -> list[transcript.Message]:
     """Return a session's past as a model reads it: the summary, then whole exchanges without
     repeats, with stale results as one line each."""
     kept = history.without_repeats(history.stale_shortened(history.sanitised(past.messages)))
@@ -193,7 +193,7 @@ class Compactor:
             await self.database.read(lambda tx: sessions.reach_of_summary(tx, session_id)),
             tuple(entry.message for entry in kept),
         )
-        ctx.history = read_by_model(ctx.past)
+        ctx.history = _read_by_model(ctx.past)
         ctx.summarised = ctx.past.reach.summary
         return True
 
@@ -217,16 +217,16 @@ class Compactor:
         asking = self._asking(ctx)
         window = min(ctx.model.context_window, budget * 2)
         previous = found.summary.text if found.summary else ""
-        text = material(previous, [entry.message for entry in older], window // 2, scale)
+        text = _material(previous, [entry.message for entry in older], window // 2, scale)
         facts = ""
         if await ctx.toolbox.find("memory"):
             try:
                 facts = await asking.facts(text)
             except (ProviderError, EmptyAnswer, TimeoutError) as error:
                 log.warning("facts_failed", error=repr(error))
-        words = min(_SUMMARY_WORDS, max(40, int(budget * SUMMARY_SHARE / 2)))
+        words = min(_SUMMARY_WORDS, max(40, int(budget * _SUMMARY_SHARE / 2)))
         said = await asking.summary(text, words=words, focus=focus)
-        said = shortened_to(said, int(budget * SUMMARY_SHARE), scale)
+        said = _shortened_to(said, int(budget * _SUMMARY_SHARE), scale)
         return Draft(
             ctx.facts.session_id,
             older[-1].id,

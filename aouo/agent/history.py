@@ -15,7 +15,7 @@ from aouo.plumbing.web.envelope import source_in
 _STALE_AFTER_TURNS = 4
 _STALE_BLOCK_TURNS = 4
 """So many turns go stale at once; between, a prompt begins as the last one did (prefix cache)."""
-SHORT_CHARS = 200
+_SHORT_CHARS = 200
 """A result that is no longer than this is left alone: one line about it would save nothing."""
 _QUOTED_CHARS = 80
 
@@ -121,7 +121,7 @@ def _large_results(messages: Sequence[Message]) -> list[tuple[int, ToolReturned]
     return [
         (index, entry)
         for index, entry in enumerate(messages)
-        if type(entry) is ToolReturned and len(entry.text) > SHORT_CHARS
+        if type(entry) is ToolReturned and len(entry.text) > _SHORT_CHARS
     ]
 
 

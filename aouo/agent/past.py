@@ -18,14 +18,14 @@ from aouo.store.database import Tx
 
 _SESSIONS_MAX = 64
 _CHARS_MAX = 4_000_000
-STAY_SHARE = 0.6
+_STAY_SHARE = 0.6
 """The share of the limit that is sent after a block was left out."""
 
 
-def left_out(rows: int, limit: int) -> int:
+def _left_out(rows: int, limit: int) -> int:
     """Return how many of a session's oldest rows are left out: as few blocks as possible, so that
     between `STAY_SHARE` of `limit` and all of it stay."""
-    block = max(1, limit - int(limit * STAY_SHARE))
+    block = max(1, limit - int(limit * _STAY_SHARE))
     return -(-max(0, rows - limit) // block) * block
 
 
@@ -74,7 +74,7 @@ class Pasts:
         """Read up to `limit` of the newest entries that no summary stands for, sanitised."""
         found = sessions.reach_of_summary(tx, session_id)
         counts = [_rows_of(tx, stretch) for stretch in found.stretches]
-        gone = left = left_out(sum(counts), limit)
+        gone = left = _left_out(sum(counts), limit)
         messages: list[Message] = []
         sent: list[Stretch] = []
         for stretch, rows in zip(found.stretches, counts, strict=True):

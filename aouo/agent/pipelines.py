@@ -28,7 +28,7 @@ class _Context(Protocol):
     def meter(self) -> Meter: ...
 
 
-C = TypeVar("C", bound=_Context)
+_C = TypeVar("_C", bound=_Context)
 _SETTLED_WITHIN_S = 5.0
 _IN = "in "
 
@@ -38,7 +38,7 @@ _SCOPES: tuple[_Scope, ...] = get_args(_Scope)
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[C]):
+class Step(Generic[_C]):
     """One middleware. It awaits `call_next` exactly once, or ends the turn instead.
 
     Code before the call runs on the way in, code after it on the way out; an exception passes
@@ -47,7 +47,7 @@ class Step(Generic[C]):
     """
 
     name: str
-    run: Callable[[C, Next], Awaitable[None]]
+    run: Callable[[_C, Next], Awaitable[None]]
     requires: frozenset[str] = frozenset()
     provides: frozenset[str] = frozenset()
     cost: _Cost = "cpu"
@@ -103,7 +103,7 @@ class Pipelines:
         return replace(self, settled=(*self.settled, hook))
 
 
-async def run(label: str, steps: Sequence[Step[C]], context: C) -> None:
+async def run(label: str, steps: Sequence[Step[_C]], context: _C) -> None:
     """Run the steps in order, each around the rest.
 
     An exception leaves with a note that names the step it began in.
@@ -114,7 +114,7 @@ async def run(label: str, steps: Sequence[Step[C]], context: C) -> None:
     await _from(label, steps, 0, context)
 
 
-async def _from(label: str, steps: Sequence[Step[C]], index: int, context: C) -> None:
+async def _from(label: str, steps: Sequence[Step[_C]], index: int, context: _C) -> None:
     if index == len(steps) or (context.stopped and label.endswith("_input")):
         return
     step = steps[index]
@@ -164,7 +164,7 @@ async def settle(hooks: Sequence[Settled], ctx: TurnContext, status: str) -> Non
             log.exception("settled_hook_failed", hook=hook.name, error=repr(error))
 
 
-def arranged(pipelines: Pipelines) -> tuple[Pipelines, list[str]]:
+def _arranged(pipelines: Pipelines) -> tuple[Pipelines, list[str]]:
     """Order the steps of each pipeline so that each comes after what it requires.
 
     Steps keep their places as far as that allows. Returns the order, and a line for each problem
@@ -212,7 +212,7 @@ def extended(pipelines: Pipelines) -> Pipelines:
             raise resources.entry_point_failed(entry, _WHAT, "returned no Pipelines", fix=fix)
         log.info("pipeline_extended", by=entry.name)
         pipelines = result
-    ordered, findings = arranged(pipelines)
+    ordered, findings = _arranged(pipelines)
     for finding in findings:
         log.warning("pipeline_order", finding=finding)
     return ordered

@@ -80,8 +80,8 @@ _BY_LANGUAGE = {
 _STOP_WORDS = frozenset(word for words in _BY_LANGUAGE.values() for word in words.split())
 
 
-TOKENS_MAX = 600
-WORDS_MAX = 6
+_TOKENS_MAX = 600
+_WORDS_MAX = 6
 LOOKED_AT, MESSAGES_MAX, NOTES_MAX = 48, 8, 6
 JOURNAL_LINES = 200
 """So many of the newest lines of the journal are looked at."""
@@ -116,7 +116,7 @@ def useful_words(said: str) -> list[str]:
         for term in _pairs(word) if is_unspaced(word) else (word,):
             if _is_useful(term):
                 found.setdefault(term[:STEM_CHARS], term)
-    return sorted(found.values(), key=_specific, reverse=True)[:WORDS_MAX]
+    return sorted(found.values(), key=_specific, reverse=True)[:_WORDS_MAX]
 
 
 def _pairs(run: str) -> list[str]:
@@ -209,7 +209,7 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
     part = _HEAD
     for line in filter(None, told.values()):
         longer = f"{part}\n{line}"
-        if scale.text(longer) <= TOKENS_MAX:
+        if scale.text(longer) <= _TOKENS_MAX:
             part = longer
     return "" if part == _HEAD else part
 

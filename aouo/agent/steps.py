@@ -1,18 +1,18 @@
-"""The steps at a turn's begin, around each model call, and after its answer."""
+"""What a turn does, in order: the steps before, around each model call, and after its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from aouo.agent import history, prompt
-from aouo.agent.compaction import heading
+from aouo.agent import history, past_steps, prompt
+from aouo.agent.compaction import Compactor, heading
 from aouo.agent.context import Ack, DispatchContext, PackView, TurnContext
 from aouo.agent.history import last_words
 from aouo.agent.loop import refuse_over
 from aouo.agent.past import Pasts
-from aouo.agent.past_steps import sent_anyway
-from aouo.agent.pipelines import Next, Step
+from aouo.agent.past_steps import retrieval, sent_anyway
+from aouo.agent.pipelines import Next, Pipelines, Step
 from aouo.agent.prompt import Persona, allowed_memory, fit
 from aouo.agent.spending.quota import Quota
 from aouo.agent.tokens import Estimator, reserve_tokens
@@ -28,7 +28,7 @@ from aouo.store import contents, turns
 from aouo.store.database import Database, Tx
 
 
-def platform_gate() -> Step[TurnContext]:
+def _platform_gate() -> Step[TurnContext]:
     """Refuse a pack on a platform that its `permissions.platforms` does not name."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
@@ -40,7 +40,7 @@ def platform_gate() -> Step[TurnContext]:
     return Step("platform gate", run)
 
 
-def quota_gate(quota: Quota) -> Step[TurnContext]:
+def _quota_gate(quota: Quota) -> Step[TurnContext]:
     """Refuse a turn whose token caps are reached, before anything costs money."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
@@ -76,7 +76,7 @@ def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[Tu
     return Step("history", run, provides=frozenset({"history"}), cost="io")
 
 
-def load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnContext]:
+def _load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnContext]:
     """Load the pack's memory files; `read` checks their times, so the next turn sees a write."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
@@ -148,7 +148,7 @@ _NUDGE = "[You gave no answer. Say what you found or did, or what you need from 
 _LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
-def loop_policy(max_dispatches: int, session_tokens_max: int) -> Step[DispatchContext]:
+def _loop_policy(max_dispatches: int, session_tokens_max: int) -> Step[DispatchContext]:
     """Check the number of dispatches and the turn's token caps before each call; `Quota.stream`
     checks the money right after."""
 
@@ -172,7 +172,7 @@ def listen() -> Step[DispatchContext]:
     return Step("edited messages", run)
 
 
-def fit_to_window(
+def _fit_to_window(
     max_tokens: int, window_override: int, estimator: Estimator
 ) -> Step[DispatchContext]:
     """Send as many of the newest turns as the window has room for; never cut this turn."""
@@ -190,7 +190,7 @@ def fit_to_window(
     return Step("fit to window", run, requires=frozenset({"history", "system", "tools"}))
 
 
-def ordering_repair() -> Step[DispatchContext]:
+def _ordering_repair() -> Step[DispatchContext]:
     """Drop this turn's calls without results: no provider accepts them, a crash may leave some."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
@@ -201,7 +201,7 @@ def ordering_repair() -> Step[DispatchContext]:
     return Step("ordering repair", run)
 
 
-def record_usage(estimator: Estimator) -> Step[DispatchContext]:
+def _record_usage(estimator: Estimator) -> Step[DispatchContext]:
     """Add this call to the turn's total, and let the estimator learn from it; the rows are written
     with the next commit."""
 
@@ -243,7 +243,7 @@ def decide() -> Step[DispatchContext]:
     return Step("decide", run)
 
 
-def safety(redact: Callable[[str], str]) -> Step[TurnContext]:
+def _safety(redact: Callable[[str], str]) -> Step[TurnContext]:
     """Redact secrets in the answer, whoever put them there."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
@@ -254,3 +254,50 @@ def safety(redact: Callable[[str], str]) -> Step[TurnContext]:
         await call_next()
 
     return Step("safety", run)
+
+
+def default(
+    *,
+    database: Database,
+    clock: Clock,
+    quota: Quota,
+    persona: Callable[[], Persona],
+    read_memory: Callable[[str, str], Mapping[str, str]],
+    redact: Callable[[str], str],
+    max_history_messages: int,
+    max_dispatches: int,
+    session_tokens_max: int,
+    max_tokens: int,
+    context_window: int,
+    compress_threshold: float,
+    compactor: Compactor,
+) -> Pipelines:
+    """Return the built-in pipelines; pack and skill of a turn are resolved before they run."""
+    return Pipelines(
+        turn_input=(
+            _platform_gate(),
+            _quota_gate(quota),
+            load_history(database, Pasts(), max_history_messages),
+            _load_memory(read_memory),
+            system_prompt(persona, clock, compactor.estimator),
+            retrieval(database, clock, compactor.estimator),
+            past_steps.stale_results(),
+            tool_view(),
+            past_steps.compact(
+                compactor,
+                threshold=compress_threshold,
+                window_override=context_window,
+            ),
+        ),
+        dispatch_input=(
+            _loop_policy(max_dispatches, session_tokens_max),
+            listen(),
+            _fit_to_window(max_tokens, context_window, compactor.estimator),
+            _ordering_repair(),
+        ),
+        dispatch_output=(
+            _record_usage(compactor.estimator),
+            decide(),
+        ),
+        turn_output=(_safety(redact),),
+    )

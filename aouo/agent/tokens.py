@@ -10,7 +10,7 @@ from aouo.facts import transcript
 from aouo.providers.thoughts import sent_of
 
 _RESERVE_TOKENS = 4096
-ENTRY_TOKENS = 4
+_ENTRY_TOKENS = 4
 """About what providers put around one entry."""
 
 # Tokens a character, by what the first byte of its UTF-8 form tells of it. Fitted to counts of
@@ -106,10 +106,10 @@ def _sent(messages: Iterable[transcript.Message], to: tuple[str, str]) -> tuple[
     fixed = 0
     # Plain tests of types: this looks at hundreds of entries before each model call.
     for entry in messages:
-        fixed += ENTRY_TOKENS
+        fixed += _ENTRY_TOKENS
         if type(entry) is transcript.AssistantSaid and (entry.calls or entry.native):
             texts += sent_of(entry, *to)
-            fixed += ENTRY_TOKENS * len(entry.calls)
+            fixed += _ENTRY_TOKENS * len(entry.calls)
             continue
         texts.append(entry.text)
         if type(entry) is transcript.UserSaid and entry.images:

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from aouo.agent.compaction import Compactor
-from aouo.agent.default import default
 from aouo.agent.loop import Executor
 from aouo.agent.persona import persona_of
 from aouo.agent.pipelines import Pipelines, extended
 from aouo.agent.spending.quota import Quota
+from aouo.agent.steps import default
 from aouo.agent.tools.mcp_servers import Server
 from aouo.app import services
 from aouo.app.tools import Shared, guarded_tools

@@ -43,7 +43,7 @@ from aouo.words.catalogue import text
 if TYPE_CHECKING:
     from aouo.providers.gemini import GeminiModel
 
-DEFAULT_MODELS = {
+_DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
     "groq": "openai/gpt-oss-120b",
     "gemini": "gemini-3.5-flash-lite",
@@ -58,7 +58,7 @@ api-docs.deepseek.com; `aouo doctor` says what their own lists say."""
 def configured(settings: Settings) -> tuple[tuple[str, str], ...]:
     """(backend, model) of the primary and of those that step in for it; "" = none is chosen."""
     wanted = (settings.provider, *settings.provider.fallback)
-    return tuple((one.backend, one.model or DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
+    return tuple((one.backend, one.model or _DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
 
 
 def key_missing(settings: Settings, backend: str) -> bool:
@@ -67,7 +67,7 @@ def key_missing(settings: Settings, backend: str) -> bool:
     Raises:
         SetupError: there is no such backend.
     """
-    if settings.provider_endpoint(backend).api_key or backend not in DEFAULT_MODELS:
+    if settings.provider_endpoint(backend).api_key or backend not in _DEFAULT_MODELS:
         return False
     return not (backend == "openai" and settings.openai.base_url != OpenAI().base_url)
 
@@ -125,7 +125,7 @@ class _Builder:
                 f"There is no key for the model backend {backend!r}.",
                 fix=f"Set {backend}.api_key, or {key}.backend to another one.",
             )
-        model = model or DEFAULT_MODELS.get(backend, "")
+        model = model or _DEFAULT_MODELS.get(backend, "")
         if not model:
             raise SetupError(
                 f"No model is chosen for the backend {backend!r}.", fix=f"Set {key}.model."

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from aouo.app.wiring import App
 
 _SERVERS_SHOWN = 10
-UNHEARD_S = 120.0
+_UNHEARD_S = 120.0
 """So long may pass between two answers of Telegram, whose longest poll takes 65 s."""
-UNCLAIMED_S = 60.0
+_UNCLAIMED_S = 60.0
 """So long may a message wait where nobody is at work; a busy lane may have it wait for hours."""
 
 
@@ -56,10 +56,10 @@ def reasons(
     found: list[str] = []
     if not listens:
         found.append("The task that asks Telegram hangs.")
-    if unheard_s is not None and unheard_s > UNHEARD_S:
+    if unheard_s is not None and unheard_s > _UNHEARD_S:
         why = f": {problem}" if problem else ""
         found.append(f"Telegram has not answered for {unheard_s:.0f} s{why}")
-    if unclaimed_s > UNCLAIMED_S:
+    if unclaimed_s > _UNCLAIMED_S:
         found.append(f"A message waits for {unclaimed_s:.0f} s, and nobody is at work on it.")
     return found
 
@@ -274,7 +274,7 @@ def _talking(app: App) -> Verbs:
 
     async def say(chat: str = "local", text: str = "", data: str = "") -> Facts:
         """A terminal says `text`, or taps the button that sends `data`."""
-        await inbox.submit(terminal_inbound(chat, text, data=data))
+        await inbox.submit(_terminal_inbound(chat, text, data=data))
         return {}
 
     async def answered() -> Facts:
@@ -320,7 +320,7 @@ def _talking(app: App) -> Verbs:
     }
 
 
-def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
+def _terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
     """Return what is typed or tapped in a terminal as an inbound like any other."""
     content = Button(data, text, "") if data else lexer.command(text) or Text(text)
     return Inbound(

@@ -144,9 +144,9 @@ def config() -> None:
     """Show and change the configuration."""
 
 
-@config.command()
+@config.command("show")
 @json_option
-def show(as_json: bool) -> None:
+def _show(as_json: bool) -> None:
     """Print every key and its value, secrets masked."""
     print_json(_shown(load(current_home()).settings))
 
@@ -154,7 +154,7 @@ def show(as_json: bool) -> None:
 @config.command("get")
 @click.argument("key")
 @json_option
-def get_(key: str, as_json: bool) -> None:
+def _get_(key: str, as_json: bool) -> None:
     """Print the value of one KEY or section, secrets masked."""
     value = get(_shown(load(current_home()).settings), key)
     if value is None:
@@ -169,7 +169,7 @@ def get_(key: str, as_json: bool) -> None:
 @click.argument("key")
 @click.argument("value")
 @json_option
-def set_(key: str, value: str, as_json: bool) -> None:
+def _set_(key: str, value: str, as_json: bool) -> None:
     """Set one KEY to VALUE in config.json.
 
     Numbers, true, false, lists and objects are written as JSON; a list also as `a,b` or `a`.
@@ -241,7 +241,7 @@ def _edited(home: Home, draft: Path, before: str) -> str:
 
 
 @config.command("schema")
-def schema_() -> None:
+def _schema_() -> None:
     """Print the JSON Schema of config.json."""
     print_json(schema())
 

@@ -60,7 +60,7 @@ def list_(every: bool, as_json: bool) -> None:
     _say_if_off(settings)
 
 
-@cron.command()
+@cron.command("add")
 @click.argument("schedule", metavar="SCHEDULE")
 @click.argument("prompt", metavar="PROMPT")
 @click.option(
@@ -81,7 +81,7 @@ def list_(every: bool, as_json: bool) -> None:
 @click.option("--tokens-max", metavar="N", type=int, default=0, help="Tokens that a run may use.")
 @click.option("--retries", metavar="N", type=int, default=0, help="How often a run is tried again.")
 @json_option
-def add(chat: str | None, person: str, as_json: bool, **wish: Any) -> None:
+def _add(chat: str | None, person: str, as_json: bool, **wish: Any) -> None:
     """Make a schedule: at SCHEDULE, such as "every day at 9:00", do what PROMPT says."""
     settings = _settings()
     owner = Owner.of(settings.telegram.owner)
@@ -100,26 +100,26 @@ def add(chat: str | None, person: str, as_json: bool, **wish: Any) -> None:
     _say_if_off(settings)
 
 
-@cron.command()
+@cron.command("pause")
 @_which
 @json_option
-def pause(which: str, as_json: bool) -> None:
+def _pause(which: str, as_json: bool) -> None:
     """Switch a schedule off."""
     _switch(which, as_json, on=False)
 
 
-@cron.command()
+@cron.command("resume")
 @_which
 @json_option
-def resume(which: str, as_json: bool) -> None:
+def _resume(which: str, as_json: bool) -> None:
     """Switch a schedule on."""
     _switch(which, as_json, on=True)
 
 
-@cron.command()
+@cron.command("run")
 @_which
 @json_option
-def run(which: str, as_json: bool) -> None:
+def _run(which: str, as_json: bool) -> None:
     """Run a schedule now; when it comes by itself stays as it is."""
     row = _done("cron_run", _row(which))
     row, begins = _row(row.id), _runs(_settings())
@@ -130,10 +130,10 @@ def run(which: str, as_json: bool) -> None:
     click.echo(text(which, name=row.title))
 
 
-@cron.command()
+@cron.command("remove")
 @_which
 @json_option
-def remove(which: str, as_json: bool) -> None:
+def _remove(which: str, as_json: bool) -> None:
     """Remove a schedule and its history."""
     row = _done("cron_remove", _row(which))
     if as_json:

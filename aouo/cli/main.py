@@ -111,7 +111,7 @@ pack = Verbs(
 )
 
 
-VERBS = {
+_VERBS = {
     "init": ("aouo.cli.config:init", "Make the home and its configuration."),
     "start": ("aouo.cli.start:start", "Run the bot in the foreground."),
     "stop": ("aouo.cli.running:stop", "Let the running bot finish and end."),
@@ -135,7 +135,7 @@ VERBS = {
 
 
 aouo = Verbs(
-    VERBS,
+    _VERBS,
     name="aouo",
     help="Telegram as a place where people install apps.",
     params=[home_option()],

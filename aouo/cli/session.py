@@ -53,7 +53,7 @@ def list_(pack: str, limit: int, runs: bool, as_json: bool) -> None:
 @session.command("show")
 @click.argument("session_id", metavar="ID")
 @json_option
-def show(session_id: str, as_json: bool) -> None:
+def _show(session_id: str, as_json: bool) -> None:
     """Show one session; ID is its id, or the token at the end of it."""
     file = current_home().database
     if not file.exists():

@@ -65,7 +65,7 @@ def _show_health(facts: Facts, as_json: bool) -> None:
 def _lines(facts: Facts) -> Iterator[str]:
     yield (
         f"aouo is running: pid {facts.get('pid', '?')}, since {_moment(facts.get('since', '?'))}, "
-        f"up {duration(float(facts.get('uptime_s', 0)))}"
+        f"up {_duration(float(facts.get('uptime_s', 0)))}"
     )
     known = {"pid", "since", "uptime_s"}
     yield from _facts_in({name: value for name, value in facts.items() if name not in known})
@@ -128,7 +128,7 @@ def _spell(name: str, value: object) -> str:
 
 def _unit(key: str, value: object) -> str:
     if key.endswith("_s") and isinstance(value, int | float):
-        return f"{duration(float(value))} ago" if key.startswith("last_") else f"{value:g} s"
+        return f"{_duration(float(value))} ago" if key.startswith("last_") else f"{value:g} s"
     if key.endswith("_until") and isinstance(value, str):
         return _moment(datetime.fromisoformat(value).timestamp())
     if key.endswith("_tokens") and isinstance(value, int):
@@ -157,7 +157,7 @@ def _moment(since: object) -> str:
     return str(since)
 
 
-def duration(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """Return a duration in its two largest units."""
     whole = int(seconds)
     days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60

@@ -154,12 +154,12 @@ def logs(follow: bool, count: int, as_json: bool) -> None:
     shown = _all(file, count) if follow else _last(file, count)
     try:
         for line in shown:
-            click.echo(line if raw else readable(line))
+            click.echo(line if raw else _readable(line))
     except KeyboardInterrupt:
         return
 
 
-def readable(line: str) -> str:
+def _readable(line: str) -> str:
     """Return a JSON line as time, level, event and fields; any other line unchanged."""
     try:
         parsed = json.loads(line)

@@ -61,18 +61,18 @@ def value_at(tree: Tree, names: Sequence[str]) -> tuple[object, bool]:
     return here, True
 
 
-def is_harmless(kind: Any) -> bool:
+def _is_harmless(kind: Any) -> bool:
     """Whether no value of a type can name a program, a path or an address, or be a secret."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _is_marked(arguments[1:]) or is_harmless(arguments[0])
+        return _is_marked(arguments[1:]) or _is_harmless(arguments[0])
     if origin in (Union, UnionType, tuple):
-        return all(map(is_harmless, arguments))
+        return all(map(_is_harmless, arguments))
     if origin is dict:
-        return is_harmless(arguments[1])
+        return _is_harmless(arguments[1])
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         fields = kind.model_fields.values()
-        return all(_is_marked(one.metadata) or is_harmless(one.annotation) for one in fields)
+        return all(_is_marked(one.metadata) or _is_harmless(one.annotation) for one in fields)
     return origin is Literal or kind in (bool, int, float, NoneType, ...)
 
 
@@ -111,7 +111,7 @@ def _key(section: type[BaseModel], name: str) -> Key:
     info = section.model_fields[name]
     kind: Any = info.annotation
     adapter: TypeAdapter[Any] = TypeAdapter(_whole(kind, info.metadata))
-    harmless = _is_marked(info.metadata) or is_harmless(kind)
+    harmless = _is_marked(info.metadata) or _is_harmless(kind)
     shown, below = _shown_as(kind, harmless=harmless)
     return Key(
         shown,

@@ -28,7 +28,7 @@ from aouo.plumbing.home import write_atomically
 from aouo.plumbing.waiting import Look, look_of
 
 FILE = "config.json"
-LAST_GOOD = "config.last-good.json"
+_LAST_GOOD = "config.last-good.json"
 _DEEPEST = 100
 """Levels of objects and lists within each other; no key needs more than six."""
 
@@ -98,7 +98,7 @@ def _read(home: Path, environ: Mapping[str, str]) -> tuple[str, Loaded]:
         return text, replace(parse(text, environ, file), look=look)
     except ConfigBroken as broken:
         try:
-            good = home / LAST_GOOD
+            good = home / _LAST_GOOD
             text = good.read_text("utf-8")
             before = parse(text, environ, good)
         except (ConfigBroken, OSError, UnicodeDecodeError):
@@ -243,7 +243,7 @@ def dump(tree: Tree) -> str:
 
 def remember(home: Path, text: str) -> None:
     """Keep the text as the last good copy; a home that cannot be written is ignored."""
-    file = home / LAST_GOOD
+    file = home / _LAST_GOOD
     try:
         if not file.exists() or file.read_text("utf-8") != text:
             write_atomically(file, text)

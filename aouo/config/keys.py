@@ -177,7 +177,7 @@ def _model(kind: object) -> type[BaseModel] | None:
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
-def mask(secret: str) -> str:
+def _mask(secret: str) -> str:
     """Return what may be shown of a secret: its last four characters if it has at least 20."""
     if not secret:
         return ""
@@ -202,7 +202,7 @@ def plain_value(value: object, *, masked: bool = False) -> object:
     match value:
         case SecretStr():
             secret = value.get_secret_value()
-            return mask(secret) if masked else secret
+            return _mask(secret) if masked else secret
         case BaseModel():
             names = type(value).model_fields
             return {name: plain_value(getattr(value, name), masked=masked) for name in names}

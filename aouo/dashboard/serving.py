@@ -1,4 +1,4 @@
-"""Takes the connections of the page: so many at once, and each request in a limited time."""
+"""Takes the connections of the page, with all its rooms: so many at once, each in limited time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,50 @@ import socket
 from aiohttp import web
 
 from aouo.dashboard.access import Access, Shown
-from aouo.dashboard.rooms.all import endpoints
+from aouo.dashboard.endpoints import Endpoint
+from aouo.dashboard.rooms.chat import chat
+from aouo.dashboard.rooms.evals import evals
+from aouo.dashboard.rooms.logs import logs
+from aouo.dashboard.rooms.memory import memory
+from aouo.dashboard.rooms.packs import packs, people
+from aouo.dashboard.rooms.schedules import schedules
+from aouo.dashboard.rooms.security import approvals, audited, security
+from aouo.dashboard.rooms.settings import settings
+from aouo.dashboard.rooms.state import doctor, live, state
+from aouo.dashboard.rooms.storage import storage
+from aouo.dashboard.rooms.usage import turns, usage
 from aouo.dashboard.site import AROUND, Site, problem
 from aouo.plumbing.connections import Connections
 from aouo.plumbing.logs import log
 
-CONNECTIONS = 100
-REQUEST_S = 20.0
+_ROOMS = (
+    state,
+    live,
+    people,
+    usage,
+    packs,
+    schedules,
+    logs,
+    evals,
+    settings,
+    doctor,
+    turns,
+    approvals,
+    audited,
+    security,
+    chat,
+    memory,
+    storage,
+)
+
+
+def _endpoints(shown: Shown) -> tuple[Endpoint, ...]:
+    """Return everything that can be asked of the page."""
+    return tuple(endpoint for room in _ROOMS for endpoint in room(shown))
+
+
+_CONNECTIONS = 100
+_REQUEST_S = 20.0
 """The time for a whole request, so that nobody can hold a connection by sending slowly."""
 _IDLE_S = 75.0
 _SILENT = logging.getLogger("aouo.dashboard")
@@ -36,11 +73,11 @@ async def serve(listener: socket.socket, shown: Shown, access: Access) -> None:
             max_line_size=16_384,
         ),
         clock=shown.clock,
-        patience_s=REQUEST_S,
-        most=CONNECTIONS,
+        patience_s=_REQUEST_S,
+        most=_CONNECTIONS,
     )
     site = Site(
-        endpoints(shown),
+        _endpoints(shown),
         access,
         f"aouo_{listener.getsockname()[1]}",
         lambda request: connections.taken(request.transport),

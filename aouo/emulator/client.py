@@ -13,7 +13,7 @@ from aouo.emulator.chats import MediaKind
 from aouo.emulator.description import JsonObject
 from aouo.emulator.objects import ChatMessage
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _ROUND_S = 20.0
 
@@ -232,7 +232,7 @@ class EmulatorClient:
         """Switch flood control."""
         await self.act("flood", on=on)
 
-    async def until(self, look: Callable[[], Awaitable[T | None]], timeout_s: float = 30.0) -> T:
+    async def until(self, look: Callable[[], Awaitable[_T | None]], timeout_s: float = 30.0) -> _T:
         """Return the first true result of `look`, called again at every change of the emulator.
 
         Raises TimeoutError after `timeout_s`.

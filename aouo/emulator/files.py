@@ -196,7 +196,7 @@ def _check(kind: MediaKind, source: Upload | str) -> None:
     if kind == "photo" and not source.content.startswith(_IMAGES):
         raise bad_request("IMAGE_PROCESS_FAILED")
     if kind == "photo":
-        sides = image_size(source.content)
+        sides = _image_size(source.content)
         if sum(sides) > _MAX_PHOTO_SIDES or max(sides) > _MAX_PHOTO_RATIO * min(sides):
             raise bad_request("PHOTO_INVALID_DIMENSIONS")
 
@@ -213,7 +213,7 @@ def _detail(world: World, kind: MediaKind, file_id: str, params: Parameters) -> 
     if isinstance(source, Upload):
         named = {"file_name": source.name, "mime_type": source.mime}
     duration = {"duration": params.integer("duration", 1)}
-    width, height = image_size(source.content if isinstance(source, Upload) else b"")
+    width, height = _image_size(source.content if isinstance(source, Upload) else b"")
     area = {"width": width, "height": height}
     match kind:
         case "photo":
@@ -268,7 +268,7 @@ def _grey(width: int, height: int) -> bytes:
     )
 
 
-def image_size(content: bytes) -> tuple[int, int]:
+def _image_size(content: bytes) -> tuple[int, int]:
     """Return width and height of a PNG, GIF or JPEG, a usual size for others."""
     if content.startswith(b"\x89PNG") and len(content) >= 24:
         width, height = struct.unpack(">II", content[16:24])

@@ -125,7 +125,7 @@ class Poll:
         self._signal.wake()
 
 
-SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
+_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
 _FIRST_WAIT_S = 2.0
 _LONGEST_WAIT_S = 60.0
 _ANSWER_S = 60.0
@@ -191,7 +191,7 @@ class WebhookCaller:
 
     async def _try(self, session: ClientSession, hook: JsonObject, update: JsonObject) -> bool:
         url = self._address(str(hook["url"]))
-        headers = {SECRET_HEADER: str(hook["secret"])} if hook["secret"] else {}
+        headers = {_SECRET_HEADER: str(hook["secret"])} if hook["secret"] else {}
         status, problem = 0, ""
         try:
             if not _on_this_machine(url):  # the emulator calls no other machine

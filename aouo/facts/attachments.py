@@ -36,7 +36,7 @@ _IN_WORDS: dict[Kind, str] = {
 _HEARD = frozenset[Kind]({"voice", "audio", "video_note"})
 PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
 """The picture formats that every service with a seeing model accepts."""
-NAME_BYTES = 120
+_NAME_BYTES = 120
 _UNSAFE = re.compile(r"[^\w .()+,=@-]")
 
 
@@ -92,9 +92,9 @@ def safe_name(name: str) -> str:
     plain = unicodedata.normalize("NFC", name.encode("utf-8", "ignore").decode())
     plain = _UNSAFE.sub("_", plain.replace("\\", "/").rpartition("/")[2])
     plain = plain.strip(" ._")
-    if len(plain.encode()) <= NAME_BYTES:
+    if len(plain.encode()) <= _NAME_BYTES:
         return plain
     ending = PurePosixPath(plain).suffix
     ending = ending if len(ending.encode()) <= 16 else ""
-    room = NAME_BYTES - len(ending.encode())
+    room = _NAME_BYTES - len(ending.encode())
     return plain.encode()[:room].decode("utf-8", "ignore").rstrip(" ._") + ending

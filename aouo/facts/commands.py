@@ -128,7 +128,7 @@ class CommandEntry:
         return self.bypass in ("stopping", "leaving")
 
 
-def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
+def _by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
     """Return the entries by name, in their order.
 
     Raises:
@@ -151,7 +151,7 @@ RETRY = CommandEntry("retry", "answer my last message again", "leaving")
 INSTALL = CommandEntry("install", "install a pack (the owner only)", takes=Takes.TEXT)
 OTR = CommandEntry("otr", "off the record: nothing is kept, nothing is changed", takes=Takes.TEXT)
 """Runs as a turn with the words after it; without any it switches the conversation's mode."""
-COMMANDS = by_name(
+COMMANDS = _by_name(
     (
         CommandEntry("start", "say hello", "looking"),
         CommandEntry("help", "what I know", "looking"),

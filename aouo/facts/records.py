@@ -254,7 +254,7 @@ class Version:
     undoes: int = 0
 
 
-MOST_BYTES = 1_000
+_MOST_BYTES = 1_000
 """Of one turn's record as JSON."""
 _NAME_CHARS = 40
 _SECTIONS, _TRIES = 20, 12
@@ -305,7 +305,7 @@ class Recorded:
         The smallest sections and the latest tries are left out where there is no room, and counted.
         """
         shown = _bounded(self)
-        while len((text := _dumped(shown)).encode()) > MOST_BYTES:
+        while len((text := _dumped(shown)).encode()) > _MOST_BYTES:
             shown = _shorter(shown)
         return text
 

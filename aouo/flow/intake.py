@@ -66,7 +66,7 @@ async def typing(show: Show, clock: Clock, address: ConversationAddress) -> Asyn
         raise failed
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _SEEN_BYTES = 4_000_000
 """A picture that came as a file is shown to the model up to this size."""
@@ -246,7 +246,7 @@ class Intake:
             log.warning("vision_failed", kind=type(error).__name__, error=str(error))
             raise _Missed(words.not_seen(_trouble_of(error))) from error
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _patiently(self, ask: Callable[[], Awaitable[_T]]) -> _T:
         """Ask a service, up to three times if its trouble may pass."""
         for attempt in range(1, _TRIES):
             try:

@@ -24,7 +24,7 @@ UPLOAD_BYTES = 20 * 1024 * 1024
 """The most that one file may have; as much as bots get of Telegram's own server."""
 _PICTURE_BYTES = 4_000_000
 """A larger picture is taken as a file, which a model reads with a tool and does not see."""
-UNSAID_MAX = 40
+_UNSAID_MAX = 40
 """The most files of all chats that wait for their message; above it the oldest goes."""
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _MAGIC = (
@@ -80,7 +80,7 @@ class Uploads:
                     await asyncio.to_thread(file.write, chunk)
             self._unsaid[file_id] = target
             await asyncio.to_thread(part.replace, target)
-            while len(self._unsaid) > UNSAID_MAX:
+            while len(self._unsaid) > _UNSAID_MAX:
                 self._unsaid.pop(next(iter(self._unsaid))).unlink(missing_ok=True)
         except OSError as error:
             raise FileNotFetched(str(error)) from error

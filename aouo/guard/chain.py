@@ -49,7 +49,7 @@ _Keep: TypeAlias = Callable[[Action, str], Awaitable[str]]
 """Keeps a redacted text that is too long for a prompt; returns the handle that the model reads
 instead."""
 
-RESULT_CHARS = 4_000
+_RESULT_CHARS = 4_000
 """A longer result is kept elsewhere, and the model reads a handle."""
 _INSTRUCTION_CHARS = 16_000
 """Skills, which the model reads in order to follow them, come whole up to this length."""
@@ -203,7 +203,7 @@ class Guard:
         text = self.redact(_legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
         if failed or effect:  # our words; a read-only result is the content of something
             text = self.hidden(action, text)
-        limit = _INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
+        limit = _INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else _RESULT_CHARS
         if len(text) <= limit:
             return Outcome(text, failed, effect)
         if length > CEILING_CHARS:

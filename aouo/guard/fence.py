@@ -95,7 +95,7 @@ class Protection:
             yield from (entry.resolve() for entry in self._home.glob(pattern) if entry.is_symlink())
 
 
-Mode: TypeAlias = Literal["ask", "deny", "allow"]
+_Mode: TypeAlias = Literal["ask", "deny", "allow"]
 
 _TOUCHING = {
     "read_file": "path",
@@ -150,14 +150,14 @@ class Fence:
         self,
         *,
         allowed: Sequence[str],
-        mode: Mode,
+        mode: _Mode,
         files_of: Callable[[str], Sequence[str]],
         folder_of: Callable[[str, str], Path],
         sent: SentFiles | None = None,
     ) -> None:
         self._sent = sent
         self._allowed = tuple(text for text in allowed if _is_absolute(text))
-        self._mode: Mode = mode
+        self._mode: _Mode = mode
         self._files_of = files_of
         self._folder_of = folder_of
         for text in set(allowed) - set(self._allowed):

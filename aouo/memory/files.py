@@ -14,8 +14,8 @@ from pathlib import Path
 from aouo.facts.errors import ToolFailed
 from aouo.plumbing import failpoint
 
-MAX_BYTES = 16 * 1024
-_MAX_READ_BYTES = 4 * MAX_BYTES
+_MAX_BYTES = 16 * 1024
+_MAX_READ_BYTES = 4 * _MAX_BYTES
 """No more is read of a file that was edited by hand, since every prompt holds it."""
 ALWAYS = ("user", "memory")
 NAMES = {"user": "USER.md", "memory": "MEMORY.md", "soul": "SOUL.md", "state": "STATE.md"}
@@ -41,7 +41,7 @@ class MemoryFiles:
         templates: Mapping[str, str] | None = None,
         *,
         targets: Sequence[str] = ALWAYS,
-        max_bytes: int = MAX_BYTES,
+        max_bytes: int = _MAX_BYTES,
     ) -> None:
         """`templates`: file name → what the file holds until one of them is changed.
 

@@ -28,7 +28,7 @@ _KINDS: dict[str, MediaKind] = {
 }
 
 
-def media_of(source: str) -> Media:
+def _media_of(source: str) -> Media:
     """Return a file of an album, its kind by its ending; an address without one is a picture."""
     is_address = "://" in source
     path = urlsplit(source).path if is_address else source
@@ -38,7 +38,7 @@ def media_of(source: str) -> Media:
     return Media(_KINDS.get(ending, "document"), source)
 
 
-def grouped(files: Sequence[Media]) -> list[tuple[Media, ...]]:
+def _grouped(files: Sequence[Media]) -> list[tuple[Media, ...]]:
     """Return the files in groups of up to ten; each is an album, a group of one is a message.
 
     Pictures and videos go together, audio and documents only with their own kind; groups are
@@ -84,7 +84,7 @@ def _one_by_one(album: Payload) -> list[Payload]:
     """Return one payload per item of an album: the words on the first, buttons on the last."""
     items: list[Payload] = []
     for source in album.album:
-        kind = media_of(source).kind
+        kind = _media_of(source).kind
         kind = "document" if kind == "video" else kind
         items.append(Payload(kind, url=source))
     items[0] = replace(items[0], text=album.text, reply_to=album.reply_to)
@@ -115,7 +115,7 @@ def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
         case "album":
             messages = [
                 Rendered("", album=(first, *others)) if others else Rendered("", media=first)
-                for first, *others in grouped([media_of(source) for source in payload.album])
+                for first, *others in _grouped([_media_of(source) for source in payload.album])
             ]
             if payload.buttons and messages[-1].album:
                 messages += _texts(payload.text) or [Rendered(sentences.BUTTONS_OF_ALBUM)]

@@ -139,8 +139,8 @@ def _ended_orphans() -> frozenset[int]:
     return frozenset(found)
 
 
-T = TypeVar("T")
-MOST = 16
+_T = TypeVar("_T")
+_MOST = 16
 
 
 class Apart:
@@ -150,11 +150,11 @@ class Apart:
     ends. One `Apart` lives as long as the process, so it knows what hangs whatever the settings.
     """
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._under_way: set[Hashable] = set()
 
-    async def run(self, key: Hashable, call: Callable[[], T], within_s: float) -> T:
+    async def run(self, key: Hashable, call: Callable[[], _T], within_s: float) -> _T:
         """Return what `call` returns; its own exceptions pass through.
 
         Raises:
@@ -165,7 +165,7 @@ class Apart:
             raise TimeoutError
         if len(self._under_way) >= self._most:
             raise RuntimeError(f"{self._most} others have not been answered either")
-        found = Future[T]()
+        found = Future[_T]()
         found.set_running_or_notify_cancel()  # whoever waits may go, and it is settled all the same
         found.add_done_callback(lambda _: self._under_way.discard(key))
         self._under_way.add(key)
@@ -177,7 +177,7 @@ class Apart:
             return await asyncio.wrap_future(found)
 
 
-def _work(call: Callable[[], T], found: Future[T]) -> None:
+def _work(call: Callable[[], _T], found: Future[_T]) -> None:
     try:
         result = call()
     except BaseException as error:  # noqa: BLE001 - whoever waits is told, whatever it is

@@ -28,8 +28,8 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
-GAP_S = 60.0
-LOOK_EVERY_S = 6.0
+_GAP_S = 60.0
+_LOOK_EVERY_S = 6.0
 
 
 def ahead_s(clock: Clock) -> float:
@@ -39,14 +39,14 @@ def ahead_s(clock: Clock) -> float:
 
 def slept(before_s: float, now_s: float) -> bool:
     """Whether the machine slept between two values of `ahead_s`."""
-    return now_s - before_s > GAP_S
+    return now_s - before_s > _GAP_S
 
 
 async def watch(clock: Clock, woken: Callable[[], None]) -> None:
     """Call `woken` soon after each sleep of the machine, for ever."""
     before_s = ahead_s(clock)
     while True:
-        await clock.sleep(LOOK_EVERY_S)
+        await clock.sleep(_LOOK_EVERY_S)
         now_s = ahead_s(clock)
         if slept(before_s, now_s):
             log.info("woken", after_s=round(now_s - before_s))

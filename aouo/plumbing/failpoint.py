@@ -15,7 +15,7 @@ _left = 0  # places until the end, 0 = never
 _among = ""
 
 
-def arm(kill_at: int, *, among: str = "") -> None:
+def _arm(kill_at: int, *, among: str = "") -> None:
     """Start counting again: the `kill_at`-th place from now on kills the process, 0 = never.
 
     Only places whose name holds `among` count.
@@ -40,4 +40,4 @@ def _count(place: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-arm(int(os.environ.get("AOUO_KILL_AT", "0")))
+_arm(int(os.environ.get("AOUO_KILL_AT", "0")))

@@ -27,7 +27,7 @@ def file_system(path: Path) -> str:
     """Return the kernel's name for the file system under `path`, "" = unknown."""
     try:
         table = TABLE.read_text("utf-8", "surrogateescape")
-        return kind_of(table, os.path.realpath(path))
+        return _kind_of(table, os.path.realpath(path))
     except OSError:
         return ""
 
@@ -37,7 +37,7 @@ def is_network(kind: str) -> bool:
     return kind in _NETWORK
 
 
-def kind_of(table: str, path: str) -> str:
+def _kind_of(table: str, path: str) -> str:
     """Return the type of the mount that holds `path`, which has no links; "" = none.
 
     Of two mounts at one place the later one counts. `table` is the text of mountinfo.

@@ -17,9 +17,9 @@ from typing import IO, TypeAlias
 
 from aouo.plumbing.logs import files_of
 
-LOOKED_BYTES = 2_000_000
+_LOOKED_BYTES = 2_000_000
 """What one piece looks through."""
-KEPT_BYTES = 16_000
+_KEPT_BYTES = 16_000
 """What is kept of a line."""
 _TOLD_BYTES = 500_000
 """What the lines of one piece may have together."""
@@ -60,7 +60,7 @@ class Line:
     @property
     def is_cut(self) -> bool:
         """Whether there was more of it."""
-        return self.size > KEPT_BYTES
+        return self.size > _KEPT_BYTES
 
 
 _Wanted: TypeAlias = Callable[[Line], bool]
@@ -112,7 +112,7 @@ def _looked_through(
     """Return the lines that are wanted, `on` from a place or back from it, and where they end."""
     step = files.line_after if on else files.line_before
     found, looked, told = list[Line](), 0, 0
-    while (following := step(*at)) and looked < LOOKED_BYTES:
+    while (following := step(*at)) and looked < _LOOKED_BYTES:
         index, start, end = following
         line = files.line(index, start, end)
         looked += line.size
@@ -193,7 +193,7 @@ class _Files:
 
     def line(self, index: int, start: int, end: int) -> Line:
         """Read a line, or its beginning."""
-        text = self._bytes(index, start, min(end, start + KEPT_BYTES)).decode("utf-8", "replace")
+        text = self._bytes(index, start, min(end, start + _KEPT_BYTES)).decode("utf-8", "replace")
         return Line(text.rstrip("\r\n"), end - start)
 
     def _size(self, index: int) -> int:

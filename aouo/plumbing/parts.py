@@ -16,7 +16,7 @@ from aouo.plumbing.logs import log
 
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 """Begins a part, which runs until it is cancelled, or has nothing more to do."""
-CALM_S = 300.0
+_CALM_S = 300.0
 """A part that ran so long is well again."""
 _AGAIN = partial(waiting.pause_s, first_s=1, factor=4, most_s=300)
 
@@ -68,7 +68,7 @@ class Parts:
             await self._clock.sleep(pause_s)
 
     def _is_calm(self, one: _Failing) -> bool:
-        return one.since_s is not None and self._clock.monotonic_s() - one.since_s >= CALM_S
+        return one.since_s is not None and self._clock.monotonic_s() - one.since_s >= _CALM_S
 
     async def _tell(self, name: str) -> None:
         try:
@@ -77,7 +77,7 @@ class Parts:
             log.exception("part_failure_untold", part=name, error=repr(error))
 
 
-WAITING = 1_000
+_WAITING = 1_000
 """How many events wait for one subscriber; then the oldest give way."""
 
 
@@ -157,7 +157,7 @@ class Subscription:
         """Add an event; True = it is the first one of a row for which another was dropped."""
         self._waiting.append(event)
         self._changed.set()
-        if len(self._waiting) <= WAITING:
+        if len(self._waiting) <= _WAITING:
             return False
         self._waiting.popleft()
         self._missed += 1

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from aouo.facts.errors import SetupError
 from aouo.plumbing.logs import log
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True, eq=False)
@@ -36,9 +36,9 @@ class Holder:
     def take(
         self,
         key: object,
-        make: Callable[[], T],
-        close: Callable[[T], Awaitable[None]] | None = None,
-    ) -> T:
+        make: Callable[[], _T],
+        close: Callable[[_T], Awaitable[None]] | None = None,
+    ) -> _T:
         """Return what `make` makes, or made for the same `key` before; `close` ends it."""
         thing = next((one for one in self.things if one.key == key), None)
         if thing is None:
@@ -79,10 +79,10 @@ async def _close(things: list[Thing], over: Sequence[Thing]) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class Current(Generic[T]):
+class Current(Generic[_T]):
     """Holds the current value as `now`; a reader keeps the value it has read."""
 
-    now: T
+    now: _T
 
 
 _FIX = "Mend or uninstall its package."

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-DEEPEST = 100
+_DEEPEST = 100
 """The most names in a path below the root of a walk; archives are bounded in the same way."""
 _LONGEST_BYTES = 4_000
 """The longest such path; the system takes 4,096 bytes."""
@@ -124,8 +124,8 @@ def _looked_at(entry: os.DirEntry[str], below: str) -> Found | None:
 def _refuse_too_much(path: str, left: int) -> None:
     if left < 0:
         raise TooMuch("holds too many files and folders")
-    if path.count("/") >= DEEPEST:
-        raise TooMuch(f"holds folders more than {DEEPEST} deep in one another")
+    if path.count("/") >= _DEEPEST:
+        raise TooMuch(f"holds folders more than {_DEEPEST} deep in one another")
     if len(os.fsencode(path)) > _LONGEST_BYTES:
         raise TooMuch(f"holds paths of more than {_LONGEST_BYTES:,} bytes")
 

@@ -38,19 +38,19 @@ def pause_s(
     return max(asked_s, min(grown_s, most_s) * (1 - jitter * (1 - chance)))
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Look: TypeAlias = tuple[int, int, int] | None
 """The inode, size and modification time of a file, None = there is none."""
 
 
 async def changes(
-    look: Callable[[], Awaitable[T]],
-    seen: T,
+    look: Callable[[], Awaitable[_T]],
+    seen: _T,
     *,
     clock: Clock,
     every_s: float,
     still_s: float = 0.0,
-) -> AsyncGenerator[T]:
+) -> AsyncGenerator[_T]:
     """Yield for ever each look that differs from the one before, the first from `seen`.
 
     A look is yielded once it has been the same for `still_s`; what came in between is left out.
@@ -100,7 +100,7 @@ async def first(*waits: Coroutine[Any, Any, object]) -> None:
             task.cancel()
 
 
-async def finish(work: Awaitable[T]) -> T:
+async def finish(work: Awaitable[_T]) -> _T:
     """Await `work` to its end; a cancellation meanwhile takes effect afterwards.
 
     `work` must be bounded by itself (one transaction, one semaphore).

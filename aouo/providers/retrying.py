@@ -59,7 +59,7 @@ def pause_s(error: errors.ProviderError, failures: int, spread: float) -> float:
     return _BACKOFF(failures, chance=spread)
 
 
-def may_be_asked_again(error: errors.ProviderError) -> bool:
+def _may_be_asked_again(error: errors.ProviderError) -> bool:
     """Whether asking the same model again makes sense."""
     match error:
         case errors.QuotaUsedUp() | errors.PlanTooSmall() | errors.StillComputing():
@@ -99,6 +99,6 @@ def further(tries: Sequence[int], error: errors.ProviderError, *, again: bool) -
     which, *following = tries
     if which not in following:
         return following
-    if not may_be_asked_again(error) or (again and only_once_more(error)):
+    if not _may_be_asked_again(error) or (again and only_once_more(error)):
         return ()
     return following[:1] if only_once_more(error) else following

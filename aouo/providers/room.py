@@ -114,7 +114,7 @@ class Room:
             self._window, self._counts = window, prompt / estimated
             smaller = window - prompt
         else:
-            smaller = room_left(error, asked)
+            smaller = _room_left(error, asked)
             if _LEAST_TOKENS <= smaller < asked:
                 self._most = smaller
         return smaller if _LEAST_TOKENS <= smaller < asked else 0
@@ -157,7 +157,7 @@ def _tokens(message: transcript.Message, provider: str, model: str) -> int:
             return transcript.estimate_tokens(message.text) + 4
 
 
-def room_left(error: ProviderError, asked: int) -> int:
+def _room_left(error: ProviderError, asked: int) -> int:
     """Return the room that the numbers of a refusal leave for the answer; 0 = unknown."""
     window, prompt = counted_together(error, asked)
     if window or not isinstance(error, AnswerTooLarge):

@@ -129,11 +129,11 @@ class ServiceModel(ABC):
             stream_idle_timeout_s=self.stream_idle_timeout_s,
             reader=self._reader(),
             model=self.model,
-            nearby=is_nearby(self.base_url),
+            nearby=_is_nearby(self.base_url),
         )
 
 
-def is_nearby(url: str) -> bool:
+def _is_nearby(url: str) -> bool:
     """Sources: RFC 1918 (10, 172.16, 192.168), RFC 4193 (fd00), RFC 6762 (.local), RFC 6761
     (localhost), RFC 8375 (.home.arpa)."""
     try:

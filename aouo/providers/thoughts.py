@@ -26,9 +26,9 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from aouo.facts.transcript import AssistantSaid, Message
 
 _WIRE = "chat"
-CHARS_MAX = 200_000
+_CHARS_MAX = 200_000
 """The most thoughts of one answer; longer ones are dropped whole, since a part would be wrong."""
-NATIVE_CHARS_MAX = 2 * CHARS_MAX
+NATIVE_CHARS_MAX = 2 * _CHARS_MAX
 """The longest `AssistantSaid.native`, on any wire."""
 
 NONE_KEPT = " "
@@ -193,7 +193,7 @@ class Thoughts:
         self, provider: str, model: str, ids: Sequence[str], extras: Sequence[Mapping[str, Any]]
     ) -> str:
         """Return `AssistantSaid.native`, "" if there is nothing to send back."""
-        whole = self._chars <= CHARS_MAX
+        whole = self._chars <= _CHARS_MAX
         message: dict[str, Any] = {}
         if ids and whole:
             message |= {name: "".join(pieces) for name, pieces in self._spoken.items()}
@@ -233,10 +233,10 @@ class Thoughts:
 
     def _has_room(self, piece: object) -> bool:
         self._chars += len(piece) if isinstance(piece, str) else len(json.dumps(piece))
-        if self._chars > CHARS_MAX:
+        if self._chars > _CHARS_MAX:
             self._spoken.clear()
             self._details.clear()
-        return self._chars <= CHARS_MAX
+        return self._chars <= _CHARS_MAX
 
 
 def _continues(last: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:

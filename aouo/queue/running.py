@@ -13,7 +13,7 @@ from aouo.facts.address import Lane
 from aouo.facts.work import Gate
 from aouo.queue.lanes import Slots
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class StopReason(Enum):
@@ -127,8 +127,8 @@ class Running:
                 work.stop(StopReason.SHUTDOWN)
 
     async def run(
-        self, job_id: int, limit_s: float, part: Callable[[], Awaitable[T]]
-    ) -> T | StopReason:
+        self, job_id: int, limit_s: float, part: Callable[[], Awaitable[_T]]
+    ) -> _T | StopReason:
         """Run a part of a job as a task of its own, inside of `beginning`; return its result, or
         the reason why it was stopped. The time in which it was parked does not count in `limit_s`.
 
@@ -171,7 +171,9 @@ class Running:
                         work.resume()
 
 
-async def _within(work: _Work, limit_s: float, part: Callable[[], Awaitable[T]]) -> T | StopReason:
+async def _within(
+    work: _Work, limit_s: float, part: Callable[[], Awaitable[_T]]
+) -> _T | StopReason:
     """Return a timeout as an outcome, so that it does not fail the task group."""
     try:
         async with asyncio.timeout(limit_s) as work.timeout:

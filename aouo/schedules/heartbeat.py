@@ -67,7 +67,7 @@ class Heartbeat:
             return "off"
         if self._chat() is None:
             return "off: the owner has no private chat with the bot"
-        if not to_do(self._read()):
+        if not _to_do(self._read()):
             return f"on, and there is nothing in {self.file.name}"
         quiet = settings.quiet.is_quiet(self.clock.now(), self.zone())
         return f"on, every {settings.every}{', but in quiet hours now' if quiet else ''}"
@@ -95,7 +95,7 @@ class Heartbeat:
         return due if due > now else settings.quiet.end(now, self.zone())
 
     async def _tick(self) -> None:
-        notes = to_do(self._read())
+        notes = _to_do(self._read())
         why_not: list[str] = []
 
         def due(tx: Tx, now: datetime) -> list[Inbound]:
@@ -145,14 +145,14 @@ class Heartbeat:
             return ""
 
 
-def to_do(text: str) -> str:
+def _to_do(text: str) -> str:
     """Return the notes of a `HEARTBEAT.md`, "" = none: only headings, comments and blank lines."""
     text = _COMMENT.sub("", text)
     lines = (line.strip() for line in text.splitlines())
     return text.strip() if any(line and not _HEADING.fullmatch(line) for line in lines) else ""
 
 
-def is_ok(text: str) -> bool:
+def _is_ok(text: str) -> bool:
     """Whether an answer says only that all is well: the token, whatever marks stand around it."""
     return text.strip() == SILENT or text.replace("\\", "").strip(_AROUND).upper() in ("", _OK)
 
@@ -160,11 +160,11 @@ def is_ok(text: str) -> bool:
 def settle_heartbeat(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
     """Settle a tick: silence is told to nobody, and a failure only if the tick before had none."""
     del job, now
-    ok = end.status == "done" and not end.spoke and is_ok(end.text)
+    ok = end.status == "done" and not end.spoke and _is_ok(end.text)
     before = watches.settle_tick(tx, NAME, "silent" if ok else end.status)
     log.info("heartbeat_done", state="silent" if ok else end.status)
     if ok or end.status == "stopped" or (end.status == before == "failed"):
         return None
-    text = "" if is_ok(end.text) else end.text
+    text = "" if _is_ok(end.text) else end.text
     # History need not say each time what the notes are.
     return report_of(replace(asked, prompt=""), replace(end, text=text))

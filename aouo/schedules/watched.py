@@ -113,7 +113,7 @@ class Looking:
         )
 
 
-def change_line(watch: Watch, before: str, after: str) -> str:
+def _change_line(watch: Watch, before: str, after: str) -> str:
     """Say for the model what has changed; rows may be anybody's words, so they stand in marks."""
     if watch.url:
         return f"[what is at {watch.url} has changed]"
@@ -202,7 +202,7 @@ class Wanted:
             pack=pack,
             skill=skill,
             due_at=due_at,
-            about=(_WHO, change_line(watch, self.state.seen, seen.text)),
+            about=(_WHO, _change_line(watch, self.state.seen, seen.text)),
         )
         return replace(place, content=content)
 

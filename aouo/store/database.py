@@ -32,7 +32,7 @@ from aouo.plumbing.home import file_system
 from aouo.plumbing.waiting import finish
 from aouo.store.snapshots import Query, Snapshot, Snapshots
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _Value: TypeAlias = str | int | float | bytes | None
 _BATCH = 64
 PRUNED_AT_ONCE = 500
@@ -112,11 +112,11 @@ class Tx:
     def all(self, sql: LiteralString, *values: _Value) -> Sequence[sqlite3.Row]:
         return self._connection.execute(sql, values).fetchall()
 
-    def ask(self, query: Query[T]) -> T:
+    def ask(self, query: Query[_T]) -> _T:
         """Run a query as `Snapshot.ask` does, but here, without its limits."""
         return query.read(self.all(query.sql, *query.values))
 
-    def apart(self, work: Callable[[Tx], T]) -> T:
+    def apart(self, work: Callable[[Tx], _T]) -> _T:
         """Run `work` in a savepoint: if it fails, only its own writes are taken back.
 
         Raises:
@@ -167,13 +167,13 @@ def _is_the_database(error: Exception) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request(Generic[T]):
+class _Request(Generic[_T]):
     """One piece of work, and the future on the caller's loop that gets its outcome."""
 
-    work: Callable[[Tx], T]
+    work: Callable[[Tx], _T]
     durable: bool
     loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[T]
+    done: asyncio.Future[_T]
 
 
 _Outcome: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
@@ -240,7 +240,7 @@ class _Writer(threading.Thread):
         self._connection: sqlite3.Connection | None = None
         self._borrowed = False
 
-    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, Tx] | None:
+    def at_once(self, work: Callable[[Tx], _T]) -> tuple[_T, Tx] | None:
         """Run `work` in a transaction of its own, on the caller's thread, without waiting.
 
         Returns its result, and what it says is to be done after the commit; None = it was not run,
@@ -363,8 +363,8 @@ class Database:
         self._reader.execute("PRAGMA query_only=ON")
 
     async def transact(
-        self, work: Callable[[Tx], T], *, durable: bool = False, brief: bool = False
-    ) -> T:
+        self, work: Callable[[Tx], _T], *, durable: bool = False, brief: bool = False
+    ) -> _T:
         """Run `work` in a transaction and return its result after the commit.
 
         Once requested it happens: a cancellation of the caller takes effect only after it.
@@ -390,10 +390,10 @@ class Database:
             for changed in self._listeners.get(what, ()):
                 changed()
 
-    async def _ask(self, work: Callable[[Tx], T], *, durable: bool) -> T:
+    async def _ask(self, work: Callable[[Tx], _T], *, durable: bool) -> _T:
         """Run `work` on the writer's thread."""
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
+        done: asyncio.Future[_T] = loop.create_future()
         self._asked += 1
         done.add_done_callback(self._answered)
         self._writer.requests.put(_Request(work, durable, loop, done))
@@ -403,7 +403,7 @@ class Database:
         del done
         self._asked -= 1
 
-    async def read(self, work: Callable[[Tx], T], *, once: bool = False) -> T:
+    async def read(self, work: Callable[[Tx], _T], *, once: bool = False) -> _T:
         """Run `work` on one consistent snapshot; it cannot write.
 
         `once` says that it is one statement, which is consistent without a transaction.

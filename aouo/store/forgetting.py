@@ -15,9 +15,9 @@ from aouo.store import contents
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.turns import REPORT
 
-MESSAGES_AT_ONCE = 40
-TURNS_AT_ONCE = 40
-JOBS_AT_ONCE = 100
+_MESSAGES_AT_ONCE = 40
+_TURNS_AT_ONCE = 40
+_JOBS_AT_ONCE = 100
 _SESSIONS_AT_ONCE = 10
 Forgotten: TypeAlias = tuple[int, int]
 """What a part did: how many it forgot, and the last row it looked at, 0 = there are no more."""
@@ -52,7 +52,7 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
     rows = tx.all(
         "SELECT id, turn_id, session_id, created_at FROM messages WHERE id > ? ORDER BY id LIMIT ?",
         after,
-        MESSAGES_AT_ONCE,
+        _MESSAGES_AT_ONCE,
     )
     old = [row for row in rows if row["created_at"] < before]
     found = {row["turn_id"]: row["session_id"] for row in old}
@@ -82,7 +82,7 @@ def forget_jobs(tx: Tx, before: str, after: int) -> Forgotten:
         "SELECT id, created_at, settled_at, EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id) "
         "AS answered FROM jobs WHERE forgotten = 0 AND id > ? ORDER BY id LIMIT ?",
         after,
-        JOBS_AT_ONCE,
+        _JOBS_AT_ONCE,
     )
     old = [row for row in rows if row["created_at"] < before]
     emptied = [
@@ -115,7 +115,7 @@ def end_sessions(tx: Tx, before: str) -> int:
         before,
         _SESSIONS_AT_ONCE,
     )
-    left = TURNS_AT_ONCE
+    left = _TURNS_AT_ONCE
     for row in rows:
         left -= _end(tx, row["id"], left)
         if left <= 0:
@@ -126,7 +126,7 @@ def end_sessions(tx: Tx, before: str) -> int:
             "WHERE session_id <> '' "
             "AND NOT EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = session_id)"
         )
-    return TURNS_AT_ONCE - left
+    return _TURNS_AT_ONCE - left
 
 
 def _end(tx: Tx, session_id: str, at_most: int) -> int:

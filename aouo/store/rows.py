@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, LiteralString, TypeVar, cast
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-T = TypeVar("T", bound="DataclassInstance")
+_T = TypeVar("_T", bound="DataclassInstance")
 
 
-def made(kind: type[T], row: sqlite3.Row, **own: object) -> T:
+def made(kind: type[_T], row: sqlite3.Row, **own: object) -> _T:
     """Make a dataclass value of the columns that are called as its fields, and `own` for others."""
     columns = {
         name: bool(row[name]) if is_bool else row[name]

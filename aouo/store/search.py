@@ -23,7 +23,7 @@ from aouo.store.database import Tx
 from aouo.store.rows import made
 from aouo.store.snapshots import Query
 
-BATCH = 100
+_BATCH = 100
 """Messages indexed in one transaction: some five milliseconds, which a commit may wait for."""
 NEWEST_OF_WORD = 150
 """So many messages with one word are looked at; what is said more often says little."""
@@ -60,7 +60,7 @@ def is_unspaced(text: str) -> bool:
 
 def catch_up(tx: Tx, session_key: str) -> bool:
     """Index up to `BATCH` messages of the sessions with this key; True = there may be more."""
-    left = BATCH
+    left = _BATCH
     behind = tx.all(
         "SELECT s.id, s.indexed_upto, s.search_area FROM sessions AS s WHERE s.session_key = ? "
         "AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1 "

@@ -22,7 +22,7 @@ from aouo.plumbing.waiting import finish
 if TYPE_CHECKING:
     import aiosqlite
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _CONNECTIONS = 2
 _PATIENCE_S = 2.0
 """Processor time of a snapshot, so that a busy machine does not end it. The writer waits five
@@ -35,12 +35,12 @@ interpreter, which a turn then waits for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Query(Generic[T]):
+class Query(Generic[_T]):
     """A query that may read much: its statement, its values, and `read`, which reads its rows."""
 
     sql: LiteralString
     values: tuple[str | int, ...]
-    read: Callable[[Sequence[sqlite3.Row]], T]
+    read: Callable[[Sequence[sqlite3.Row]], _T]
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +50,7 @@ class Snapshot:
     connection: aiosqlite.Connection
     rows_max: int
 
-    async def ask(self, query: Query[T]) -> T:
+    async def ask(self, query: Query[_T]) -> _T:
         """Run a query and return what it reads.
 
         Raises:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aouo.facts.attachments import Attachment
     from aouo.facts.ports import Clock
 
-PUBLIC_URL = "https://api.telegram.org"
+_PUBLIC_URL = "https://api.telegram.org"
 _MB = 1024 * 1024
 
 
@@ -45,14 +45,14 @@ class FileLimits:
     photo: int
 
 
-PUBLIC = FileLimits(20 * _MB, 50 * _MB, 10 * _MB)
-OWN = FileLimits(2_000_000_000, 2_000_000_000, 10 * _MB)
+_PUBLIC = FileLimits(20 * _MB, 50 * _MB, 10 * _MB)
+_OWN = FileLimits(2_000_000_000, 2_000_000_000, 10 * _MB)
 """The limits of a server in local mode (`--local`); another one answers 413 above 50 MB."""
 
 
 def limits_of(base_url: str) -> FileLimits:
     """Return the limits of the server at `base_url` (`telegram.api_base_url`)."""
-    return PUBLIC if base_url.rstrip("/") == PUBLIC_URL else OWN
+    return _PUBLIC if base_url.rstrip("/") == _PUBLIC_URL else _OWN
 
 
 _CONNECT_S = 10.0
@@ -125,7 +125,7 @@ def _result(answer: dict[str, Any]) -> Any:
     )
 
 
-TRIES = 4
+_TRIES = 4
 _BACKOFF = partial(pause_s, first_s=0.5, factor=4, most_s=8)
 _CALL_S = 15.0
 _SILENCE_S = 20.0
@@ -166,13 +166,13 @@ class Downloads:
         """
         if item.size_bytes > self.limit_bytes:
             raise _too_big(item.size_bytes, self.limit_bytes)
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, _TRIES + 1):
             try:
                 return await self._fetch(item, to)
             except _Passing as error:
                 why = str(error).replace(self.token, "***")
                 log.info("download_failed", kind=item.kind, attempt=attempt, error=why)
-                if attempt == TRIES:
+                if attempt == _TRIES:
                     raise FileNotFetched(why) from None
                 await self.clock.sleep(_BACKOFF(attempt, asked_s=error.wait_s))
             except OSError as error:  # our own disk
@@ -206,7 +206,7 @@ class Downloads:
             raise _Passing(str(error)) from None
         except ApiError as error:
             if "too big" in error.description.lower():
-                raise _too_big(item.size_bytes, PUBLIC.download) from None
+                raise _too_big(item.size_bytes, _PUBLIC.download) from None
             if error.code == 429 or error.code >= 500:
                 raise _Passing(str(error), error.retry_after_s) from None
             if "temporarily" in error.description.lower():  # or a wrong id: one text covers both

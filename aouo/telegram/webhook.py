@@ -30,12 +30,12 @@ from aouo.plumbing.waiting import finish, pause_s
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 from aouo.telegram.poller import ALLOWED_UPDATES, is_update
 
-SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
-MAX_BODY_BYTES = 4 * 1024 * 1024
+_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
+_MAX_BODY_BYTES = 4 * 1024 * 1024
 """The size of the largest answer that Telegram gives to `getUpdates`."""
-REQUEST_S = 20.0
+_REQUEST_S = 20.0
 """The time for a whole request, so that nobody can hold a connection by sending slowly."""
-CONNECTIONS = 200
+_CONNECTIONS = 200
 _IDLE_S = 75.0
 _STORE_S = 25.0
 _CALL_S = 15.0
@@ -137,7 +137,7 @@ class Webhook:
             await finish(runner.cleanup())
 
     def _application(self) -> web.Application:
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app = web.Application(client_max_size=_MAX_BODY_BYTES)
         # The owner's proxy may change the path; the secret keeps strangers out.
         app.router.add_post("/{path:.*}", self._receive)
         return app
@@ -146,7 +146,7 @@ class Webhook:
         host, port = self.listen
         assert runner.server
         self._connections = Connections(
-            runner.server, clock=self.clock, patience_s=REQUEST_S, most=CONNECTIONS
+            runner.server, clock=self.clock, patience_s=_REQUEST_S, most=_CONNECTIONS
         )
         loop = asyncio.get_running_loop()
         try:
@@ -160,7 +160,7 @@ class Webhook:
 
     async def _receive(self, request: web.Request) -> web.Response:
         """Store one update and answer 200; at any other status Telegram sends it again."""
-        given = request.headers.get(SECRET_HEADER, "")
+        given = request.headers.get(_SECRET_HEADER, "")
         if not hmac.compare_digest(given.encode(errors="replace"), self.secret.encode()):
             return self._refuse("wrong_secret", 403)
         try:

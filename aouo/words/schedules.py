@@ -34,7 +34,7 @@ _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _SHORT_DAYS = {name[:3].upper(): number for number, name in enumerate(_WEEKDAYS)}
 
 
-def in_words(schedule: Schedule, zone: tzinfo) -> str:
+def _in_words(schedule: Schedule, zone: tzinfo) -> str:
     """Return a schedule in words, its times local in `zone`."""
     match schedule:
         case Once(at):
@@ -57,7 +57,7 @@ def text_in_words(text: str, zone: tzinfo) -> str:
     if isinstance(schedule, Once) and is_from_now(text):
         minutes = int((schedule.at - _ANY_DAY).total_seconds()) // 60
         return f"once, {_span(minutes)} after it is switched on"
-    return in_words(schedule, zone)
+    return _in_words(schedule, zone)
 
 
 def moment_in_words(moment: datetime, zone: tzinfo) -> str:
@@ -144,7 +144,7 @@ def line_of(row: Scheduled, zone_of: ZoneOf) -> _Line:
     """Return a schedule in words."""
     zone = zone_of(row.zone)
     try:
-        when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
+        when = _in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
     except NotASchedule:
         when = row.text
     due = _at(row.next_due, zone)

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.agent.compaction import (
+    _SUMMARY_CHARS,
+    _SUMMARY_SHARE,
     KEPT_SHARE,
-    SUMMARY_CHARS,
-    SUMMARY_SHARE,
+    _material,
+    _read_by_model,
+    _shortened_to,
     budget_tokens,
     cut,
     heading,
-    material,
-    read_by_model,
-    shortened_to,
 )
 from aouo.agent.tokens import Scale
 from aouo.facts.records import HistoryEntry, Past, Reach, Summary
@@ -53,9 +53,9 @@ def test_what_is_read_after_a_compaction_is_under_the_limit_and_nothing_is_done_
     messages: list[Message], budget: int, said_by_model: str
 ) -> None:
     older, kept = cut(rows(messages), int(budget * KEPT_SHARE), SCALE)
-    words = shortened_to(said_by_model, int(budget * SUMMARY_SHARE), SCALE)
+    words = _shortened_to(said_by_model, int(budget * _SUMMARY_SHARE), SCALE)
     stays = tuple(entry.message for entry in kept)
-    read = read_by_model(Past(Reach(summary(words, len(older))), stays))
+    read = _read_by_model(Past(Reach(summary(words, len(older))), stays))
 
     assert SCALE.entries(read) <= 0.7 * budget + SCALE.entries([heading(summary("", 0))])
     assert not cut(kept, int(budget * KEPT_SHARE), SCALE)[0]
@@ -98,7 +98,7 @@ def test_the_material_of_a_summary_names_who_spoke_and_shortens_results() -> Non
         ToolReturned("1", "persist", "row " * 500),
         AssistantSaid("Milk."),
     ]
-    text = material("They keep a list.", spoken, 10_000, SCALE)
+    text = _material("They keep a list.", spoken, 10_000, SCALE)
 
     lines = text.splitlines()
     assert lines[0] == "Summary so far: They keep a list."
@@ -112,13 +112,13 @@ def test_the_material_of_a_summary_names_who_spoke_and_shortens_results() -> Non
 def test_the_material_is_bounded_and_its_newest_words_are_there(
     messages: list[Message], most: int
 ) -> None:
-    text = material("", [*messages, UserSaid("the newest")], most, SCALE)
+    text = _material("", [*messages, UserSaid("the newest")], most, SCALE)
 
     assert SCALE.text(text) <= most + 20
     assert text.endswith("Person: the newest")
 
 
 def test_a_model_that_does_not_stop_is_cut() -> None:
-    assert len(shortened_to("word " * 10_000, 10_000, SCALE)) <= SUMMARY_CHARS
-    assert shortened_to("short", 100, SCALE) == "short"
+    assert len(_shortened_to("word " * 10_000, 10_000, SCALE)) <= _SUMMARY_CHARS
+    assert _shortened_to("short", 100, SCALE) == "short"
     assert heading(summary("A walk.", 3)) == SystemSaid("[Previous conversation summary: A walk.]")

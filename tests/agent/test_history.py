@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.agent.history import (
-    SHORT_CHARS,
+    _SHORT_CHARS,
     newest_that_fit,
     sanitised,
     stale_shortened,
@@ -154,7 +154,7 @@ def test_results_become_one_line_four_turns_at_once_and_the_newest_four_stay_who
         whole.append(len(results) - len(stale))
         assert results[: len(stale)] == stale
         assert all(entry.text.startswith(told) for entry in stale)
-        assert all(len(entry.text) < SHORT_CHARS for entry in stale)
+        assert all(len(entry.text) < _SHORT_CHARS for entry in stale)
 
     assert whole == [1, 2, 3, 4, 5, 6, 7, *[4, 5, 6, 7] * 3, 4]
 

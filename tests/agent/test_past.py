@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.agent.history import sanitised
-from aouo.agent.past import STAY_SHARE, Pasts, left_out
+from aouo.agent.past import _STAY_SHARE, Pasts, _left_out
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.records import Draft, HistoryEntry, Past
@@ -49,7 +49,7 @@ def fresh(tx: Tx, session_id: str, limit: int) -> tuple[Past, set[int]]:
         for part in found.stretches
     ]
     rows = sum(map(len, parts))
-    gone = left = left_out(rows, limit)
+    gone = left = _left_out(rows, limit)
     messages: list[Message] = []
     ids: set[int] = set()
     for entries in parts:
@@ -221,11 +221,11 @@ def test_where_a_long_history_begins_moves_in_blocks_and_stays_in_between(cache:
 
 @given(st.integers(0, 5_000), st.integers(1, 300))
 def test_what_stays_is_never_too_much_and_never_nothing(rows: int, limit: int) -> None:
-    stays = rows - left_out(rows, limit)
+    stays = rows - _left_out(rows, limit)
 
     assert stays <= limit
-    assert stays >= min(rows, int(limit * STAY_SHARE))
-    assert left_out(rows, limit) <= left_out(rows + 1, limit)
+    assert stays >= min(rows, int(limit * _STAY_SHARE))
+    assert _left_out(rows, limit) <= _left_out(rows + 1, limit)
 
 
 @pytest.mark.parametrize("deed", [retry, undo, partial(prune, share=0.9), swap, rotate])

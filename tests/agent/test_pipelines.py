@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from aouo.agent import pipelines as pipelines_module
 from aouo.agent.context import Abort, Ack, DispatchContext, Meter, Nack, PackView, TurnContext
-from aouo.agent.pipelines import Next, Pipelines, Settled, Step, arranged, failed_in, run, settle
+from aouo.agent.pipelines import Next, Pipelines, Settled, Step, _arranged, failed_in, run, settle
 from aouo.agent.toolbox import Toolbox
 from aouo.agent.tools.registry import Registry
 from aouo.facts.errors import StepError
@@ -167,7 +167,7 @@ def test_steps_are_ordered_by_what_they_need_and_what_is_dear_is_named() -> None
         turn_output=(),
     )
 
-    ordered, findings = arranged(pipelines)
+    ordered, findings = _arranged(pipelines)
 
     assert [step.name for step in ordered.turn_input] == ["memory", "prompt"]
     assert findings == ["dispatch_input.retrieval costs model in every iteration"]
@@ -177,7 +177,7 @@ def test_what_nobody_provides_is_named() -> None:
     needy: Step[TurnContext] = Step("prompt", pass_on, requires=frozenset({"memory"}))
     lonely = Pipelines((needy,), (), (), ())
 
-    assert arranged(lonely)[1] == ["turn_input.prompt needs memory before it"]
+    assert _arranged(lonely)[1] == ["turn_input.prompt needs memory before it"]
 
 
 def test_a_step_is_added_behind_another_one() -> None:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.agent.retrieval import (
+    _TOKENS_MAX,
+    _WORDS_MAX,
     LOOKED_AT,
     MESSAGES_MAX,
     NOTES_MAX,
-    TOKENS_MAX,
-    WORDS_MAX,
     best,
     notes_with,
     ranked,
@@ -54,7 +54,7 @@ def test_only_words_that_say_what_it_is_about_are_looked_for(
 def test_whatever_is_said_few_words_are_looked_for(said: str) -> None:
     words = useful_words(said)
 
-    assert len(words) <= WORDS_MAX
+    assert len(words) <= _WORDS_MAX
     assert all(word.isalnum() for word in words)
 
 
@@ -77,7 +77,7 @@ def test_a_message_counts_if_it_shares_two_words_or_a_rare_one_and_is_not_sent_a
     assert list(ranked(words, found, sent)) == kept
 
 
-@given(st.lists(st.lists(st.integers(1, 400), unique=True, max_size=150), max_size=WORDS_MAX))
+@given(st.lists(st.lists(st.integers(1, 400), unique=True, max_size=150), max_size=_WORDS_MAX))
 def test_of_many_the_ones_that_share_the_rarest_words_are_looked_at(found: list[list[int]]) -> None:
     words = ["boiler"] * len(found)
     weights = ranked(words, found, set())
@@ -125,7 +125,7 @@ def test_a_reminder_is_never_too_long_and_ends_no_paragraph(
     notes = [("MEMORY.md", " ".join(text.split())) for text in noted]
     told = reminder(notes, hits, "", Scale())
 
-    assert Scale().text(told) <= TOKENS_MAX
+    assert Scale().text(told) <= _TOKENS_MAX
     assert "\n\n" not in told
     assert not told or "\n- " in told
 

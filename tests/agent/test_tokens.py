@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.agent.tokens import ENTRY_TOKENS, Estimator, Scale, estimate, estimate_entries
+from aouo.agent.tokens import _ENTRY_TOKENS, Estimator, Scale, estimate, estimate_entries
 from aouo.facts.transcript import (
     AssistantSaid,
     Image,
@@ -38,7 +38,7 @@ def request(items: list[dict[str, Any]]) -> ModelRequest:
 
 
 def counted(items: list[dict[str, Any]], vocabulary: str) -> int:
-    return sum(item[vocabulary] + ENTRY_TOKENS for item in items)
+    return sum(item[vocabulary] + _ENTRY_TOKENS for item in items)
 
 
 @pytest.mark.parametrize("vocabulary", ["o200k", "cl100k"])
@@ -155,4 +155,4 @@ def test_estimates_add_up(one: str, two: str) -> None:
     assert (both.ascii, both.other) == pytest.approx(
         (estimate(one + two).ascii, estimate(one + two).other)
     )
-    assert estimate_entries([UserSaid(one), UserSaid(two)], ("p", "m")).fixed == 2 * ENTRY_TOKENS
+    assert estimate_entries([UserSaid(one), UserSaid(two)], ("p", "m")).fixed == 2 * _ENTRY_TOKENS

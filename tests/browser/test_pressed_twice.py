@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, Request, Route, expect
 
-from aouo.dashboard.rooms.chat import PAGE
+from aouo.dashboard.rooms.chat import _PAGE
 from tests.browser.chatting import Chatting, chatting
 from tests.fakes.model_server import CallPart, Says
 from tests.path.dashboard.looking import dashboard
@@ -176,14 +176,14 @@ async def test_a_page_goes_on_when_the_new_link_is_opened_beside_it(
         opened = chatting(browser, shown)
         chat = await opened.__aenter__()
         page = chat.window.page
-        for number in range(PAGE // 2 + 2):
+        for number in range(_PAGE // 2 + 2):
             await chat.say(f"/id {number}")
             await expect(chat.field).to_have_value("")
         await chat.idle()
         await page.reload()
         await page.get_by_role("button", name="Show older messages").wait_for()
         await page.locator(".pane").evaluate("pane => { pane.scrollTop = 0; }")  # loads them, too
-        await expect(page.locator(".said")).to_have_count(PAGE + 4)
+        await expect(page.locator(".said")).to_have_count(_PAGE + 4)
         await chat.field.fill("look")
         at = await page.locator(".pane").evaluate("pane => pane.scrollTop")
     async with dashboard(world, port) as shown:

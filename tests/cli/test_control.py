@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.cli.status import duration
+from aouo.cli.status import _duration
 from aouo.plumbing import client
 from aouo.plumbing.client import NoAnswer, NotRunning, answers, ask
 from aouo.plumbing.home import Home, is_locked, reachable
@@ -333,4 +333,4 @@ def test_restart_without_a_bot_is_exit_1(runner: CliRunner):
     [(5.9, "5 s"), (65, "1 min 5 s"), (7320, "2 h 2 min"), (180_000, "2 d 2 h")],
 )
 def test_a_duration_is_told_in_its_two_largest_units(seconds: float, text: str):
-    assert duration(seconds) == text
+    assert _duration(seconds) == text

@@ -12,7 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.cli.trace import readable
+from aouo.cli.trace import _readable
 from aouo.plumbing.home import Home
 
 ROOT = Path(__file__).parents[2]
@@ -63,5 +63,5 @@ def test_a_line_is_made_readable():
         {"event": "turn_done", "level": "info", "timestamp": "T", "pack": "notes", "exception": "E"}
     )
 
-    assert readable(line) == "T info    turn_done pack=notes\nE"
-    assert readable("no json") == "no json"
+    assert _readable(line) == "T info    turn_done pack=notes\nE"
+    assert _readable("no json") == "no json"

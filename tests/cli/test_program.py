@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo import __version__
-from aouo.cli.main import VERBS, aouo
+from aouo.cli.main import _VERBS, aouo
 from aouo.facts.errors import SetupError
 
 ROOT = Path(__file__).parents[2]
@@ -33,12 +33,12 @@ def test_help_names_every_verb_and_loads_none_of_the_heavy_libraries():
     )
 
     assert done.stdout.splitlines()[-1] == "loaded: []"
-    assert all(f"  {verb} " in done.stdout for verb in VERBS)
+    assert all(f"  {verb} " in done.stdout for verb in _VERBS)
 
 
 def test_every_verb_of_ours_answers_to_help_and_takes_a_home(runner: CliRunner):
     written_elsewhere = {"start", "try", "chat", "dev"}
-    for verb in VERBS.keys() - written_elsewhere:
+    for verb in _VERBS.keys() - written_elsewhere:
         result = runner.invoke(aouo, [verb, "--help"])
 
         assert result.exit_code == 0, verb

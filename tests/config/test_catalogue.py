@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from aouo.app.services import configured
-from aouo.config.catalogue import is_harmless, keys_in
+from aouo.config.catalogue import _is_harmless, keys_in
 from aouo.config.file import parse
 from aouo.config.keys import Tree, get, known_keys, plain
 from aouo.config.sections import Fallback, McpServer, Price
@@ -60,8 +60,8 @@ def test_a_text_is_closed_until_somebody_has_marked_it() -> None:
     marked = (Name, tuple[Name, ...], tuple[Fallback, ...])
     none = (float | None, Literal["a", "b"], dict[str, Price], bool)
 
-    assert not any(map(is_harmless, texts))
-    assert all(map(is_harmless, (*marked, *none)))
+    assert not any(map(_is_harmless, texts))
+    assert all(map(_is_harmless, (*marked, *none)))
 
 
 def test_every_key_is_in_the_catalogue_with_its_default() -> None:

@@ -15,10 +15,10 @@ from pydantic import BaseModel
 import aouo
 from aouo.config.file import ConfigBroken, Loaded, dump, load_settings, parse, save
 from aouo.config.keys import (
+    _mask,
     differing,
     get,
     known_keys,
-    mask,
     nearest,
     plain,
     put,
@@ -301,7 +301,7 @@ def test_the_environment_of_a_tool_server_is_secret_but_for_places(tmp_path: Pat
 
 @pytest.mark.parametrize(("secret", "shown"), [("", ""), ("short", "****"), (SECRET, "****nted")])
 def test_a_masked_secret_shows_four_characters_at_most(secret: str, shown: str):
-    assert mask(secret) == shown
+    assert _mask(secret) == shown
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from aiohttp import ClientSession, FormData
 
 from aouo.emulator import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, Emulator
 from aouo.emulator.description import check_object
-from aouo.emulator.files import image_size
+from aouo.emulator.files import _image_size
 from aouo.emulator.world import CALLBACK_DEADLINE_S
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
@@ -86,7 +86,7 @@ async def test_a_photo_comes_in_several_sizes_smallest_first_each_a_file_of_its_
         (800, 400),
         (1000, 500),
     ]
-    assert [image_size(content) for content in contents[:-1]] == [(90, 45), (320, 160), (800, 400)]
+    assert [_image_size(content) for content in contents[:-1]] == [(90, 45), (320, 160), (800, 400)]
     assert contents[-1] == sent
     assert [size["file_size"] for size in sizes] == [len(content) for content in contents]
     assert len({size["file_unique_id"] for size in sizes}) == 4

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from aouo.emulator import ADA, BEN, Emulator
-from aouo.emulator.webhook import SECRET_HEADER
+from aouo.emulator.webhook import _SECRET_HEADER
 from tests.emulator.conftest import Ask
 
 WAIT_S = 30.0
@@ -26,7 +26,7 @@ class Bot:
 
     async def receive(self, request: web.Request) -> web.Response:
         message = (await request.json())["message"]
-        self.heard.append((message["text"], request.headers.get(SECRET_HEADER, "")))
+        self.heard.append((message["text"], request.headers.get(_SECRET_HEADER, "")))
         if hold := self.held.get(message["chat"]["id"]):
             await hold.wait()
         return web.Response(status=self.statuses.pop(0) if self.statuses else 200)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.attachments import NAME_BYTES, Attachment, safe_name
+from aouo.facts.attachments import _NAME_BYTES, Attachment, safe_name
 from aouo.facts.events import Album, Attached, Command, Content, Inbound, Person, Shown, Text
 from aouo.flow.media import prune_files, remove_files
 
@@ -22,7 +22,7 @@ HERS = Inbound(WHERE, Person("1"), Text("hi"))
 def test_a_safe_name_is_one_name_in_one_folder_on_one_line(name: str) -> None:
     safe = safe_name(name)
 
-    assert len(safe.encode()) <= NAME_BYTES
+    assert len(safe.encode()) <= _NAME_BYTES
     assert safe == safe_name(safe)
     assert not set(safe) & set("/\\\0\n\r[]")
     assert not safe.startswith(".")

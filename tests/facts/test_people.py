@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.people import Admission, Owner
-from aouo.facts.records import MOST_BYTES, FailedTry, Recorded, Section
+from aouo.facts.records import _MOST_BYTES, FailedTry, Recorded, Section
 
 ADA, GROUP = ConversationAddress("tg", "7"), ConversationAddress("tg", "-100")
 TERMINAL = ConversationAddress("cli", "local")
@@ -87,7 +87,7 @@ def test_a_record_is_at_most_a_kilobyte_and_counts_what_it_leaves_out(whole: Rec
     text = whole.dump()
     read = Recorded.load(text)
 
-    assert len(text.encode()) <= MOST_BYTES
+    assert len(text.encode()) <= _MOST_BYTES
     assert (read.edits, read.stale_route) == (whole.edits, whole.stale_route)
     kept = len(read.sections) + len(read.tries)
     assert kept + read.left_out == len(whole.sections) + len(whole.tries)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.schedule import Cron, Every, NotASchedule, Once, Schedule, check, next_after, parse
-from aouo.words.schedules import in_words, text_in_words
+from aouo.words.schedules import _in_words, text_in_words
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -172,7 +172,7 @@ PHRASES = st.lists(st.sampled_from(PHRASE_WORDS.split()), max_size=8).map(" ".jo
 @given(st.text(max_size=40) | PHRASES)
 def test_any_text_is_a_schedule_or_refused(text: str) -> None:
     with suppress(NotASchedule):
-        assert in_words(parse(text, NOW, BERLIN), BERLIN)
+        assert _in_words(parse(text, NOW, BERLIN), BERLIN)
 
 
 @given(SCHEDULES, MOMENTS, ZONES)
@@ -283,7 +283,7 @@ def test_once_is_over_when_it_was() -> None:
     ],
 )
 def test_a_schedule_is_told_in_words(text: str, words: str) -> None:
-    assert in_words(parse(text, NOW, BERLIN), BERLIN) == words
+    assert _in_words(parse(text, NOW, BERLIN), BERLIN) == words
 
 
 @pytest.mark.parametrize(

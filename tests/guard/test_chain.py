@@ -31,7 +31,7 @@ from aouo.guard.action import (
     by_nobody,
     digest,
 )
-from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
+from aouo.guard.chain import _RESULT_CHARS, CEILING_CHARS, Guard
 from aouo.store import audit, opening
 from aouo.store.database import Database
 from tests.fakes.clock import FastClock
@@ -545,10 +545,10 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
 @pytest.mark.parametrize(
     ("name", "length", "kept"),
     [
-        ("tool", RESULT_CHARS, []),
-        ("tool", RESULT_CHARS + 1, [RESULT_CHARS + 1]),
-        ("skill_view", 4 * RESULT_CHARS, []),
-        ("skill_view", 4 * RESULT_CHARS + 1, [4 * RESULT_CHARS + 1]),
+        ("tool", _RESULT_CHARS, []),
+        ("tool", _RESULT_CHARS + 1, [_RESULT_CHARS + 1]),
+        ("skill_view", 4 * _RESULT_CHARS, []),
+        ("skill_view", 4 * _RESULT_CHARS + 1, [4 * _RESULT_CHARS + 1]),
         ("tool", CEILING_CHARS + 1, [CEILING_CHARS + 35]),
     ],
 )

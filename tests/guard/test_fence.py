@@ -14,7 +14,7 @@ import pytest
 from aouo.facts.errors import ToolFailed
 from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
-from aouo.guard.fence import Area, Fence, Mode
+from aouo.guard.fence import Area, Fence, _Mode
 from tests.fakes.turn_facts import facts_of
 
 
@@ -25,7 +25,7 @@ class Yard:
     me: Path
     own: Path
 
-    def fence(self, allowed: Sequence[str], mode: Mode, files: Sequence[str]) -> Fence:
+    def fence(self, allowed: Sequence[str], mode: _Mode, files: Sequence[str]) -> Fence:
         return Fence(
             allowed=allowed,
             mode=mode,
@@ -55,7 +55,7 @@ def judged(fence: Fence, path: str, tool: str = "read_file") -> Verdict:
 
 @pytest.mark.parametrize("mode", ["ask", "deny", "allow"])
 @pytest.mark.parametrize("path", ["a.txt", "deep/er/a.txt", ".", "", "{own}/a.txt"])
-def test_the_packs_own_folder_needs_nobodys_leave(yard: Yard, mode: Mode, path: str) -> None:
+def test_the_packs_own_folder_needs_nobodys_leave(yard: Yard, mode: _Mode, path: str) -> None:
     verdict = judged(yard.fence([], mode, []), path.format(own=yard.own))
 
     assert isinstance(verdict, Allowed)
@@ -85,7 +85,7 @@ def test_a_path_needs_the_owners_fence_and_the_packs_files(
     allowed: list[str],
     files: list[str],
     in_mode: dict[str, type[Verdict]],
-    mode: Mode,
+    mode: _Mode,
 ) -> None:
     fence = yard.fence([text.format(me=yard.me) for text in allowed], mode, files)
 
@@ -217,7 +217,7 @@ def test_a_pattern_covers(pattern: str, path: str, covered: bool) -> None:
     ],
 )
 def test_new_folders_are_made_only_below_what_was_opened(
-    yard: Yard, mode: Mode, path: str, root: str | None
+    yard: Yard, mode: _Mode, path: str, root: str | None
 ) -> None:
     fence = yard.fence(["~/docs"], mode, ["~"])
     found = fence.root_of("notes", "", Path(path.format(me=yard.me, own=yard.own)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.guard.fence import Fence, Mode, Protection
+from aouo.guard.fence import Fence, Protection, _Mode
 from aouo.guard.reach import reached
 
 FOLDERS = ("both", "asked", "opened", "neither")
@@ -35,7 +35,7 @@ def own(me: Path) -> Path:
     return me.parent / "home" / "data" / "packs" / "desk"
 
 
-def given(me: Path, named: object, files: Sequence[str], mode: Mode = "ask") -> list[str]:
+def given(me: Path, named: object, files: Sequence[str], mode: _Mode = "ask") -> list[str]:
     """What a call that names this is given, below the person's folder."""
 
     def folder_of(pack: str, tenant: str) -> Path:
@@ -75,7 +75,7 @@ ASKED = ("{me}/both", "{me}/asked")
 )
 @pytest.mark.parametrize("mode", ["ask", "deny"])
 def test_a_call_is_given_what_it_names_only_where_its_pack_may_ask_for_it(
-    me: Path, mode: Mode, named: str | list[str], more: list[str]
+    me: Path, mode: _Mode, named: str | list[str], more: list[str]
 ) -> None:
     texts = [named] if isinstance(named, str) else named
     found = given(me, [text.format(me=me) for text in texts], ASKED, mode)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.agent.tools.results import ResultRead, handle, lines_of, read
+from aouo.agent.tools.results import ResultRead, _lines_of, handle, read
 from aouo.facts.errors import ToolFailed
-from aouo.guard.chain import RESULT_CHARS
+from aouo.guard.chain import _RESULT_CHARS
 
 NUMBERED = "\n".join(f"line {number}" for number in range(1, 1001))
 TEXTS = st.one_of(
@@ -86,26 +86,26 @@ def test_one_line_without_end_can_be_read_in_parts() -> None:
     found = read(text, ask("grep", pattern="<2345>"))
 
     assert "<2345>" in found
-    assert len(lines_of(text)) > 40
+    assert len(_lines_of(text)) > 40
 
 
 @settings(deadline=None, max_examples=40)
 @given(text=TEXTS)
 def test_neither_a_handle_nor_a_reading_is_a_long_result_itself(text: str) -> None:
     """Or a reading would become a handle, and nothing could ever be read."""
-    if not lines_of(text):
+    if not _lines_of(text):
         return
     wishes = [ask(mode, count=10_000) for mode in ("head", "tail", "range")]
     wishes.append(ask("grep", pattern="".join(text[:3].split()).strip("|") or "x", count=10_000))
     readings = [handle("r_1a2b3c", text), *(read(text, wish) for wish in wishes)]
 
-    assert max(map(len, readings)) <= RESULT_CHARS
+    assert max(map(len, readings)) <= _RESULT_CHARS
 
 
 @settings(deadline=None, max_examples=40)
 @given(text=TEXTS, count=st.integers(40, 300))
 def test_reading_on_from_where_it_says_reaches_every_line_once(text: str, count: int) -> None:
-    lines = lines_of(text)
+    lines = _lines_of(text)
     if not lines:
         return
     seen: list[str] = []

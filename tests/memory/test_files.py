@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
-from aouo.memory.files import MAX_BYTES, MemoryFiles
+from aouo.memory.files import _MAX_BYTES, MemoryFiles
 
 TEMPLATES = {"USER.md": "# About you\n\n(empty)\n", "MEMORY.md": "# Themes\n"}
 
@@ -89,19 +89,19 @@ def test_the_last_entry_again_changes_nothing(entries: list[str]) -> None:
 def test_a_file_that_would_be_too_long_stays_and_the_model_reads_what_to_do(
     files: MemoryFiles,
 ) -> None:
-    files.replace("memory", "é" * (MAX_BYTES // 2 - 1))
+    files.replace("memory", "é" * (_MAX_BYTES // 2 - 1))
 
     with pytest.raises(ToolFailed) as failed:
         files.append("memory", "é")
     with pytest.raises(ToolFailed):
-        files.replace("memory", "x" * MAX_BYTES)
+        files.replace("memory", "x" * _MAX_BYTES)
 
     assert str(failed.value) == (
         "MEMORY.md would hold 16,386 bytes; at most 16,384 fit. Shorten it: "
         'memory(target="memory", action="read"), then memory(target="memory", '
         'action="replace", content=…) with what still matters, in fewer words.'
     )
-    assert files.read("memory") == "é" * (MAX_BYTES // 2 - 1) + "\n"
+    assert files.read("memory") == "é" * (_MAX_BYTES // 2 - 1) + "\n"
 
 
 @pytest.mark.parametrize("name", ["../USER.md", "soul", "", "USER.md.tmpl", "/etc/passwd"])

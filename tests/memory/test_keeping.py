@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from aouo.facts.errors import ToolFailed
 from aouo.facts.records import Cause
 from aouo.memory.edits import digest
-from aouo.memory.files import MAX_BYTES, MemoryFiles
+from aouo.memory.files import _MAX_BYTES, MemoryFiles
 from aouo.memory.keeping import ChangedMeanwhile, Keeping
 from aouo.plumbing.clock import SystemClock
 from aouo.store import memory_versions as versions
@@ -109,7 +109,7 @@ async def test_the_same_call_changes_something_once(tmp_path: Path) -> None:
 async def test_a_change_that_does_not_fit_leaves_no_version(tmp_path: Path) -> None:
     async with keeping(tmp_path) as kept:
         with pytest.raises(ToolFailed, match="at most 16,384 fit"):
-            await append(kept, "x" * MAX_BYTES)
+            await append(kept, "x" * _MAX_BYTES)
 
         assert await origins(kept) == []
 

@@ -6,7 +6,7 @@ import pytest
 
 from aouo.facts.ports import ButtonSpec, Media, Payload, PayloadType, Rendered
 from aouo.outbound.clean import without_secrets
-from aouo.outbound.payloads import Capabilities, degraded, grouped, media_of
+from aouo.outbound.payloads import Capabilities, _grouped, _media_of, degraded
 from aouo.plumbing.redact import REDACTED, Redactor
 from aouo.words.markdown.tables import Entity
 
@@ -87,7 +87,7 @@ def test_an_album_is_shown_item_by_item_where_there_are_none() -> None:
     ],
 )
 def test_a_files_kind_is_told_by_its_ending(source: str, kind: str) -> None:
-    assert media_of(source).kind == kind
+    assert _media_of(source).kind == kind
 
 
 @pytest.mark.parametrize("count", range(1, 32))
@@ -95,7 +95,7 @@ def test_groups_are_albums_that_telegram_takes_and_lose_nothing(count: int) -> N
     """2 to 10 items; a group of one is sent as a message."""
     files = [Media("photo", str(number)) for number in range(count)]
 
-    groups = grouped(files)
+    groups = _grouped(files)
 
     assert [item for group in groups for item in group] == files
     assert all(2 <= len(group) <= 10 for group in groups) or count == 1

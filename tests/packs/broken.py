@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from aouo.packs.format.folder import BYTES_MAX, FILES_MAX
+from aouo.packs.format.folder import _BYTES_MAX, _FILES_MAX
 
 TABLE: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_suffix(".yml").read_text(encoding="utf-8")
@@ -57,13 +57,13 @@ def _socket(folder: Path) -> None:
 
 def _many(folder: Path) -> None:
     (folder / "cards").mkdir()
-    for number in range(FILES_MAX + 1):
+    for number in range(_FILES_MAX + 1):
         (folder / "cards" / str(number)).touch()
 
 
 def _large(folder: Path) -> None:
     with (folder / "film.bin").open("wb") as file:
-        file.truncate(BYTES_MAX + 1)
+        file.truncate(_BYTES_MAX + 1)
 
 
 def _deep(folder: Path) -> None:

@@ -98,7 +98,7 @@ def _live(connection: socket.socket) -> None:
         home = Home(Path(wanted["home"]))
         _redirect(home.path / STDERR)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        failpoint.arm(wanted["kill_at"], among=wanted["among"])
+        failpoint._arm(wanted["kill_at"], among=wanted["among"])
         _say(connection, pid=os.getpid())
         start(home, {}, (lambda: page) if wanted["has_page"] else None)
         _say(connection, ended=True)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.events import Event, EventsMissed, LlmToken, TurnSettled
-from aouo.plumbing.parts import WAITING, Bus
+from aouo.plumbing.parts import _WAITING, Bus
 
 WAIT_S = 10.0
 
@@ -22,7 +22,7 @@ def token(number: int, session: str = "s") -> LlmToken:
     return LlmToken("t", session, str(number))
 
 
-@given(st.lists(st.integers(min_value=0, max_value=3 * WAITING), max_size=6))
+@given(st.lists(st.integers(min_value=0, max_value=3 * _WAITING), max_size=6))
 def test_whatever_its_pace_a_subscriber_knows_of_every_event_in_order(pauses: list[int]) -> None:
     """It takes all that waits after each pause; what it did not get stands counted in its place."""
     bus = Bus()
@@ -33,7 +33,7 @@ def test_whatever_its_pace_a_subscriber_knows_of_every_event_in_order(pauses: li
         for _ in range(published):
             bus.publish(token(sent))
             sent += 1
-        assert events.qsize() <= WAITING + 1
+        assert events.qsize() <= _WAITING + 1
         while not events.empty():
             match events.get_nowait():
                 case EventsMissed(count=count):
@@ -51,7 +51,7 @@ def test_a_row_of_dropped_events_is_logged_once() -> None:
     bus = Bus()
     bus.subscribe()
     with structlog.testing.capture_logs() as logs:
-        for number in range(3 * WAITING):
+        for number in range(3 * _WAITING):
             bus.publish(token(number))
 
     assert logs == [{"event": "subscriber_too_slow", "kind": "LlmToken", "log_level": "warning"}]

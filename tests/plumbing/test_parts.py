@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.plumbing.parts import CALM_S, Parts
+from aouo.plumbing.parts import _CALM_S, Parts
 from tests.fakes.clock import FastClock
 
 WAIT_S = 10.0
@@ -63,7 +63,7 @@ async def test_a_part_that_fails_is_named_until_it_has_run_well_for_a_while() ->
         task = group.create_task(parts.keep("titles", once))
         await again.wait()
         soon = parts.failing
-        clock.jump(CALM_S)
+        clock.jump(_CALM_S)
         later = parts.failing
         task.cancel()
 

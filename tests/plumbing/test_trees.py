@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.plumbing import home, trees
-from aouo.plumbing.home import file_system, is_network, kind_of
-from aouo.plumbing.trees import DEEPEST, TooMuch
+from aouo.plumbing.home import _kind_of, file_system, is_network
+from aouo.plumbing.trees import _DEEPEST, TooMuch
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,9 +82,9 @@ def test_a_walk_stops_at_the_first_folder_that_lies_too_deep(
 
 
 def test_a_walk_reaches_what_lies_as_deep_as_anything_may(tmp_path: Path) -> None:
-    deep(tmp_path, DEEPEST - 1)
+    deep(tmp_path, _DEEPEST - 1)
 
-    assert sum(1 for _ in trees.walk(tmp_path)) == DEEPEST
+    assert sum(1 for _ in trees.walk(tmp_path)) == _DEEPEST
 
 
 def test_a_walk_stops_at_the_first_entry_that_is_too_many(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ half a line
 def test_the_deepest_mount_above_a_path_is_its_file_system(
     path: str, kind: str, network: bool
 ) -> None:
-    assert kind_of(TABLE, path) == kind
+    assert _kind_of(TABLE, path) == kind
     assert is_network(kind) is network
 
 

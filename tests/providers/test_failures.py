@@ -31,8 +31,8 @@ from aouo.facts.errors import (
 )
 from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
 from aouo.providers.formats.chat_requests import encode
-from aouo.providers.room import room_left
-from aouo.providers.service import is_nearby
+from aouo.providers.room import _room_left
+from aouo.providers.service import _is_nearby
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 DATE = {"date": format_datetime(NOW, usegmt=True)}
@@ -454,7 +454,7 @@ def test_a_service_that_gives_less_room_for_an_answer_says_how_much(
     found = of(400, error(message, type=INVALID, param=param))
 
     assert type(found) is AnswerTooLarge
-    assert room_left(found, 16_384) == most
+    assert _room_left(found, 16_384) == most
 
 
 @pytest.mark.parametrize(
@@ -464,7 +464,7 @@ def test_a_service_that_gives_less_room_for_an_answer_says_how_much(
 def test_too_long_is_about_the_answer_where_the_service_counts_that(
     message: str, asked: int, left: int
 ) -> None:
-    assert room_left(of(400, error(message, code="context_length_exceeded")), asked) == left
+    assert _room_left(of(400, error(message, code="context_length_exceeded")), asked) == left
 
 
 @pytest.mark.parametrize(
@@ -548,7 +548,7 @@ def test_how_long_to_wait_is_what_the_service_says_by_its_own_clock(
     ],
 )
 def test_a_server_nearby_is_told_by_its_address(url: str, nearby: bool) -> None:
-    assert is_nearby(url) is nearby
+    assert _is_nearby(url) is nearby
 
 
 def test_rejected_is_what_all_refusals_of_a_request_are() -> None:

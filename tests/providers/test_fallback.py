@@ -46,7 +46,7 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.providers.fallback import FallbackModel, Health
-from aouo.providers.retrying import may_be_asked_again, pause_s
+from aouo.providers.retrying import _may_be_asked_again, pause_s
 from tests.fakes.clock import FastClock
 
 HELLO = ModelRequest("", (UserSaid("Hello"),), ())
@@ -534,7 +534,7 @@ def test_a_pause_grows_up_to_twenty_seconds_unless_the_service_names_one(
 def test_only_what_passes_within_a_minute_is_waited_for(
     error: ProviderError, expected: bool
 ) -> None:
-    assert may_be_asked_again(error) is expected
+    assert _may_be_asked_again(error) is expected
 
 
 errors = st.sampled_from(

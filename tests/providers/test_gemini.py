@@ -38,7 +38,7 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
-from aouo.providers.formats.gemini import dump_native, gemini_body
+from aouo.providers.formats.gemini import _dump_native, gemini_body
 from aouo.providers.gemini import GeminiModel
 from tests.fakes.gemini_server import (
     FOREIGN,
@@ -246,12 +246,12 @@ async def test_thoughts_are_never_part_of_the_answer(
 
 
 def test_ten_megabytes_of_parts_are_not_kept() -> None:
-    assert dump_native([{"text": "x" * 10_000_000, "thoughtSignature": "c2ln"}]) == ""
+    assert _dump_native([{"text": "x" * 10_000_000, "thoughtSignature": "c2ln"}]) == ""
 
 
 def test_words_that_stand_before_an_answer_of_its_own_are_not_lost() -> None:
     """Neighbours of one side become one message, and only the second has parts of its own."""
-    own = dump_native([{"text": "Two.", "thoughtSignature": "c2ln"}])
+    own = _dump_native([{"text": "Two.", "thoughtSignature": "c2ln"}])
     body = gemini_body(
         asking(UserSaid("Hi"), AssistantSaid("One."), AssistantSaid("Two.", (), own), UserSaid("")),
         model="gemini-3-flash",
@@ -375,7 +375,7 @@ async def test_signed_words_are_replayed_and_plain_ones_need_no_native_form(
 async def test_an_empty_part_does_not_go_back(server: GeminiServer, model: GeminiModel) -> None:
     """Streams end with one; in a history it is refused: "Unable to submit request because it has an
     empty text parameter" (google-gemini/deprecated-generative-ai-js#361 of February 2025)."""
-    native = dump_native(
+    native = _dump_native(
         [
             {"text": ""},
             {"functionCall": {"name": "add", "args": {}}, "thoughtSignature": FOREIGN},

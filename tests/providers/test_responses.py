@@ -41,11 +41,11 @@ from aouo.providers.formats.chat_requests import encode
 from aouo.providers.formats.responses_answers import ResponsesParser
 from aouo.providers.formats.responses_requests import (
     ResponsesBodies,
+    _given_ids,
+    _items_of,
+    _responses_options,
+    _responses_tool,
     dump_native,
-    given_ids,
-    items_of,
-    responses_options,
-    responses_tool,
 )
 from aouo.providers.order import in_order
 from aouo.providers.service import CompatibleModel
@@ -64,12 +64,12 @@ def whole_body(
     ids: dict[str, str] = {}
     items: list[dict[str, Any]] = []
     for said in in_order(request)[0]:
-        ids |= given_ids(said, provider, model)
+        ids |= _given_ids(said, provider, model)
         named = ids.get(said.call_id, "") if isinstance(said, ToolReturned) else ""
-        items += items_of(said, provider, model, named)
+        items += _items_of(said, provider, model, named)
     head = {"model": model, "instructions": request.system, "input": items}
-    tools = [responses_tool(spec) for spec in request.tools]
-    return head | responses_options(request, dialect) | {"tools": tools}
+    tools = [_responses_tool(spec) for spec in request.tools]
+    return head | _responses_options(request, dialect) | {"tools": tools}
 
 
 class _Here(AbstractResolver):

@@ -260,7 +260,7 @@ async def test_a_long_conversation_is_indexed_in_pieces_and_a_long_message_quote
 ) -> None:
     def work(tx: Tx) -> tuple[bool, bool, list[str]]:
         session = sessions.create(tx, ADA, "notes", NOW)
-        add(tx, session, *(f"line {n}" for n in range(search.BATCH)))
+        add(tx, session, *(f"line {n}" for n in range(search._BATCH)))
         add(tx, session, "before " * 100 + "the needle" + " after" * 100)
         return search.catch_up(tx, KEY), search.catch_up(tx, KEY), found(tx, "needle")
 

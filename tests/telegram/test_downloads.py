@@ -13,7 +13,7 @@ from aiohttp import web
 from aouo.emulator import ADA, Emulator
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileNotFetched
-from aouo.telegram.api import PUBLIC, PUBLIC_URL, TRIES, Downloads, TelegramApi
+from aouo.telegram.api import _PUBLIC, _PUBLIC_URL, _TRIES, Downloads, TelegramApi
 from tests.fakes.clock import FastClock
 
 
@@ -58,11 +58,11 @@ async def test_a_file_arrives_whole_and_only_for_us(tmp_path: Path) -> None:
 async def test_what_telegram_will_not_give_is_not_even_asked_for(tmp_path: Path) -> None:
     """No request leaves: the address is nobody's."""
     item = Attachment("document", "x", size_bytes=25_000_000)
-    async with downloads(PUBLIC_URL, "1:a") as fetches:
+    async with downloads(_PUBLIC_URL, "1:a") as fetches:
         with pytest.raises(FileNotFetched) as refused:
             await fetches.fetch(item, tmp_path / "x")
 
-    assert refused.value.limit_bytes == PUBLIC.download
+    assert refused.value.limit_bytes == _PUBLIC.download
 
 
 async def test_a_file_larger_than_it_was_said_to_be_is_stopped_and_not_kept(
@@ -88,15 +88,15 @@ async def test_what_passes_is_tried_again_and_half_a_file_is_never_kept(
         downloads(telegram.base_url, telegram.token) as fetches,
     ):
         item = await sent(telegram, bytes(500_000))
-        await telegram.client.fault(kind, method="download", times=TRIES - 1, status=404)
+        await telegram.client.fault(kind, method="download", times=_TRIES - 1, status=404)
         assert await fetches.fetch(item, tmp_path / "x") == 500_000
-        await telegram.client.fault(kind, method="download", times=TRIES, status=500)
+        await telegram.client.fault(kind, method="download", times=_TRIES, status=500)
         with pytest.raises(FileNotFetched) as failed:
             await fetches.fetch(item, tmp_path / "y")
         calls = await telegram.client.calls("getFile")
 
     assert telegram.token not in str(failed.value)
-    assert len(calls) == 2 * TRIES  # each time anew: a path is good for an hour only
+    assert len(calls) == 2 * _TRIES  # each time anew: a path is good for an hour only
     assert left_in(tmp_path) == ["x"]
 
 
@@ -153,7 +153,7 @@ async def test_a_server_of_ones_own_names_a_file_on_this_machine(tmp_path: Path)
     base_url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
         async with downloads(base_url, "1:a") as fetches:
-            item = Attachment("document", "x", size_bytes=PUBLIC.download + 1)
+            item = Attachment("document", "x", size_bytes=_PUBLIC.download + 1)
             assert await fetches.fetch(item, tmp_path / "copy") == 5
     finally:
         await runner.cleanup()

@@ -15,7 +15,7 @@ from aiohttp import ClientSession, web
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryUnknown
 from aouo.facts.ports import Media, Rendered
-from aouo.telegram.api import OWN, PUBLIC, limits_of
+from aouo.telegram.api import _OWN, _PUBLIC, limits_of
 from aouo.telegram.messenger import TelegramMessenger
 
 SIZE = 200_000_000
@@ -48,9 +48,9 @@ async def messenger_to(
 @pytest.mark.parametrize(
     ("base_url", "limits"),
     [
-        ("https://api.telegram.org", PUBLIC),
-        ("https://api.telegram.org/", PUBLIC),
-        ("http://127.0.0.1:8081", OWN),
+        ("https://api.telegram.org", _PUBLIC),
+        ("https://api.telegram.org/", _PUBLIC),
+        ("http://127.0.0.1:8081", _OWN),
     ],
 )
 def test_how_large_a_file_may_be_is_said_by_whose_server_it_is(

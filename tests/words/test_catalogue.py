@@ -17,7 +17,7 @@ from aouo.facts import errors
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.work import Route
 from aouo.words import models
-from aouo.words.catalogue import plural_form, text
+from aouo.words.catalogue import _plural_form, text
 from aouo.words.conversations import whereabouts
 from scripts.plural_rules import rules
 
@@ -163,7 +163,7 @@ def test_the_plural_forms_of_all_languages_are_those_of_unicode() -> None:
         (language, number)
         for language in rules()
         for number in numbers
-        if plural_form(language, number) != Locale.parse(language).plural_form(number)
+        if _plural_form(language, number) != Locale.parse(language).plural_form(number)
     ]
 
     assert wrong == []

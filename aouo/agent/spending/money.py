@@ -19,7 +19,7 @@ Ceiling: TypeAlias = tuple[_Kind, str, float, str]
 _ENTRY_TOKENS = 16
 """More than any chat template puts around one entry or one tool."""
 
-IMAGE_TOKENS = 50_000
+_IMAGE_TOKENS = 50_000
 """Above the dearest known way to count a Telegram photo: gpt-4o-mini bills 2,833 and 5,667 for
 each of at most eight tiles. Source: platform.openai.com/docs/guides/images-vision."""
 
@@ -44,7 +44,7 @@ class Price:
         return found[-1] if found else self
 
 
-FREE = Price(0.0, 0.0, 0.0)
+_FREE = Price(0.0, 0.0, 0.0)
 UNKNOWN = Price(0.0, 0.0, 0.0, known=False)
 """What counts without a budget for a model whose price nobody knows."""
 
@@ -92,7 +92,7 @@ class Prices:
     def told(self, provider: str, model: str) -> tuple[Price | None, _Source]:
         """Return the price of a model, None = it is not known, and who says it."""
         if provider == "local":
-            return FREE, "it runs here"
+            return _FREE, "it runs here"
         if own := self.by_model.get(model) or self.by_provider.get(provider, {}).get(model):
             return own, "you"
         if listed := self.listed(provider, model):
@@ -256,7 +256,7 @@ def _bytes(text: str) -> int:
 def _beside_text(message: Message) -> int:
     """Bound what is sent of a message besides its text, in tokens."""
     if isinstance(message, UserSaid):
-        return IMAGE_TOKENS * len(message.images) if message.images else 0
+        return _IMAGE_TOKENS * len(message.images) if message.images else 0
     if isinstance(message, AssistantSaid) and (message.calls or message.native):
         asked = sum(_bytes(call.id + call.name + call.arguments) for call in message.calls)
         return asked + _bytes(message.native) + _ENTRY_TOKENS * len(message.calls)

@@ -100,7 +100,7 @@ class Link:
 
 
 @asynccontextmanager
-async def connected(
+async def _connected(
     server: McpServer, stderr: deque[str], session: aiohttp.ClientSession
 ) -> AsyncGenerator[Link]:
     """Connect, and disconnect at the end; a child is ended with all processes that it started.

@@ -146,7 +146,7 @@ def msg() -> Tool:
 
 _MAX_CHARS = 4096
 """Of one voice note: some five minutes; a service may be asked for it in pieces."""
-SPEAKING_S = 120.0
+_SPEAKING_S = 120.0
 """How long speaking may take; the rest of the tool's time is for sending."""
 
 
@@ -172,7 +172,7 @@ def tts(
     folder_of: Callable[[str, str], Path],
     check_room: Callable[[Path, int], None],
     *,
-    patience_s: float = SPEAKING_S,
+    patience_s: float = _SPEAKING_S,
 ) -> Tool:
     """Make the tool; `speaker` is a voice, or why there is none.
 

@@ -56,7 +56,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-A = TypeVar("A", bound=BaseModel)
+_A = TypeVar("_A", bound=BaseModel)
 Of: TypeAlias = bool | Callable[[Any], bool]
 """True of every call of a tool, or of those whose arguments say so."""
 
@@ -111,13 +111,13 @@ class Tool:
 def tool(
     name: str,
     description: str,
-    arguments: type[A],
-    handler: Callable[[A, ToolContext, str], Awaitable[str]],
+    arguments: type[_A],
+    handler: Callable[[_A, ToolContext, str], Awaitable[str]],
     *,
     group: str = "core",
     idempotent: bool = True,
-    mutates: bool | Callable[[A], bool] = False,
-    read_only: bool | Callable[[A], bool] = False,
+    mutates: bool | Callable[[_A], bool] = False,
+    read_only: bool | Callable[[_A], bool] = False,
     timeout_s: float | None = 30.0,
 ) -> Tool:
     """Make a `Tool`; its handler and predicates are typed by its arguments."""

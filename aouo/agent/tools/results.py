@@ -85,7 +85,7 @@ def result_read(database: Database) -> Tool:
 
 def handle(result_id: str, text: str) -> str:
     """Return what the model reads of a long text: its handle, first and last lines."""
-    numbered = lines_of(text)
+    numbered = _lines_of(text)
     first = _within(_FIRST_CHARS, numbered)
     last = _within(_LAST_CHARS, reversed(numbered[len(first) :]))[::-1]
     shown = "\n".join([*first, "… Last lines:", *last])
@@ -102,7 +102,7 @@ def read(text: str, wish: ResultRead) -> str:
     Raises:
         ToolFailed: the wish cannot be met as it stands.
     """
-    lines = lines_of(text)
+    lines = _lines_of(text)
     count = max(1, wish.count)
     start = max(1, wish.start)
     match wish.mode:
@@ -118,7 +118,7 @@ def read(text: str, wish: ResultRead) -> str:
             return _found(lines, wish.pattern, start, count)
 
 
-def lines_of(text: str) -> list[str]:
+def _lines_of(text: str) -> list[str]:
     """Split a text into lines, and lines over `_LINE_CHARS` into pieces."""
     pieces: list[str] = []
     for line in text.splitlines():

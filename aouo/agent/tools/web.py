@@ -95,8 +95,8 @@ def _spread(text: str) -> str:
         return text
 
 
-KEPT_S = 24 * 3600.0
-MAX_KEPT = 200
+_KEPT_S = 24 * 3600.0
+_MAX_KEPT = 200
 _LIMIT_S = 20.0
 _MAX_ANSWER_BYTES = 2_000_000
 _MAX_CONTENT_CHARS = 1_200
@@ -185,14 +185,14 @@ class _Kept:
 
     def get(self, key: str) -> str | None:
         at_s, text = self._answers.get(key, (0.0, ""))
-        if not text or self.clock.monotonic_s() - at_s >= KEPT_S:
+        if not text or self.clock.monotonic_s() - at_s >= _KEPT_S:
             return None
         return text
 
     def put(self, key: str, text: str) -> None:
         self._answers[key] = (self.clock.monotonic_s(), text)
         self._answers.move_to_end(key)
-        while len(self._answers) > MAX_KEPT:
+        while len(self._answers) > _MAX_KEPT:
             self._answers.popitem(last=False)
 
 

@@ -33,7 +33,7 @@ from aouo.plumbing.control import Facts
 from aouo.store import web_messages
 from aouo.store.web_messages import WebMessage
 
-PAGE = 50
+_PAGE = 50
 """Messages that are read at once; a window that missed more reads the newest anew."""
 _CHUNK = 256 * 1024
 _HIGHEST = 2**53 - 1
@@ -76,10 +76,10 @@ class _Room:
         """What was said, the oldest first."""
         address = self._address(chat)
         async with self.shown.snapshot() as snapshot:
-            rows = await snapshot.ask(web_messages.newest(address.chat_id, before, PAGE + 1))
+            rows = await snapshot.ask(web_messages.newest(address.chat_id, before, _PAGE + 1))
             last = await snapshot.ask(web_messages.last_change(address.chat_id))
             standing = await snapshot.ask(web_messages.standing(address))
-        more, rows = len(rows) > PAGE, rows[-PAGE:]
+        more, rows = len(rows) > _PAGE, rows[-_PAGE:]
         return {
             "messages": [self._facts(address, row) for row in rows],
             "older": rows[0].id if more else 0,
@@ -107,11 +107,11 @@ class _Room:
             while True:
                 async with self.shown.snapshot() as snapshot:
                     rows = await snapshot.ask(
-                        web_messages.changed(address.chat_id, known, PAGE + 1)
+                        web_messages.changed(address.chat_id, known, _PAGE + 1)
                     )
                     last = await snapshot.ask(web_messages.last_change(address.chat_id))
                     now = await snapshot.ask(web_messages.standing(address))
-                if len(rows) > PAGE or last < known:
+                if len(rows) > _PAGE or last < known:
                     known = last
                     yield Frame("anew", {}, str(last))
                 else:

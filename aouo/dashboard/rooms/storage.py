@@ -34,8 +34,8 @@ from aouo.packs.databases import databases_of, tenant_in
 from aouo.plumbing.control import Facts
 from aouo.plumbing.waiting import finish
 
-T = TypeVar("T")
-LOOKS = 2
+_T = TypeVar("_T")
+_LOOKS = 2
 """At the same time; others wait, so that reading for the page takes no thread from the bot."""
 _NAME_CHARS = 1_000
 _READ_CHARS = 4_000
@@ -92,7 +92,7 @@ class _Room:
     shown: Shown
 
     def __post_init__(self) -> None:
-        self._free = asyncio.Semaphore(LOOKS)
+        self._free = asyncio.Semaphore(_LOOKS)
 
     async def databases(self, pack: str) -> Facts:
         """The databases of a pack: one, or one of each person."""
@@ -175,7 +175,7 @@ class _Room:
             page = await self._look(pack, tenant, partial(Browsing.page, wanted=wanted))
         yield tail(kind, cut=page.more)
 
-    async def _look(self, pack: str, tenant: str, read: Callable[[Browsing], T]) -> T:
+    async def _look(self, pack: str, tenant: str, read: Callable[[Browsing], _T]) -> _T:
         """Return what `read` finds in one state of the database, in a thread.
 
         Raises:
@@ -191,7 +191,7 @@ class _Room:
                 raise NotFound(str(error)) from error
 
 
-def _read(file: Path, read: Callable[[Browsing], T]) -> T:
+def _read(file: Path, read: Callable[[Browsing], _T]) -> _T:
     if not file.is_file():
         raise NotThere("Nothing is kept there (any more).")
     with browsing(file) as look:

@@ -16,14 +16,14 @@ from aouo.emulator.files import Parameters, file_json
 from aouo.emulator.objects import message_json
 from aouo.emulator.world import World, add_topic
 
-MAX_COMMANDS = 100
-MAX_COMMANDS_BYTES = 7_987  # "about 7.8 KB": reported, not documented
+_MAX_COMMANDS = 100
+_MAX_COMMANDS_BYTES = 7_987  # "about 7.8 KB": reported, not documented
 _COMMAND = re.compile(r"^[a-z0-9_]{1,32}$")
 _SECRET = re.compile(r"^[A-Za-z0-9_-]{1,256}$")
 _PORTS = frozenset({80, 88, 443, 8443})
 
 
-def get_me(world: World, params: Parameters, now: float) -> Any:
+def _get_me(world: World, params: Parameters, now: float) -> Any:
     return world.bot.as_json() | {
         "can_join_groups": True,
         "can_read_all_group_messages": not world.privacy,
@@ -35,15 +35,15 @@ def get_me(world: World, params: Parameters, now: float) -> Any:
     }
 
 
-def log_out(world: World, params: Parameters, now: float) -> bool:
+def _log_out(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def close(world: World, params: Parameters, now: float) -> bool:
+def _close(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def set_webhook(world: World, params: Parameters, now: float) -> bool:
+def _set_webhook(world: World, params: Parameters, now: float) -> bool:
     """Set the webhook that `webhook.WebhookCaller` calls; `.invalid` names are refused."""
     url, secret = params.text("url"), params.text("secret_token")
     if url:
@@ -58,14 +58,14 @@ def set_webhook(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def delete_webhook(world: World, params: Parameters, now: float) -> bool:
+def _delete_webhook(world: World, params: Parameters, now: float) -> bool:
     world.webhook = {}
     if params.flag("drop_pending_updates"):
         world.updates.clear()
     return True
 
 
-def get_webhook_info(world: World, params: Parameters, now: float) -> Any:
+def _get_webhook_info(world: World, params: Parameters, now: float) -> Any:
     info: JsonObject = {
         "url": world.webhook.get("url", ""),
         "has_custom_certificate": False,
@@ -77,10 +77,10 @@ def get_webhook_info(world: World, params: Parameters, now: float) -> Any:
     return info | ({"allowed_updates": world.updates.allowed} if world.updates.allowed else {})
 
 
-def set_my_commands(world: World, params: Parameters, now: float) -> bool:
+def _set_my_commands(world: World, params: Parameters, now: float) -> bool:
     commands = params.objects("commands")
     size = len(json.dumps(commands, ensure_ascii=False).encode())
-    if len(commands) > MAX_COMMANDS or size > MAX_COMMANDS_BYTES:
+    if len(commands) > _MAX_COMMANDS or size > _MAX_COMMANDS_BYTES:
         raise bad_request("BOT_COMMANDS_TOO_MUCH")
     for command in commands:
         name = str(command["command"]).removeprefix("/")
@@ -101,16 +101,16 @@ def set_my_commands(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def get_my_commands(world: World, params: Parameters, now: float) -> Any:
+def _get_my_commands(world: World, params: Parameters, now: float) -> Any:
     return world.commands.get(_scope(params), [])
 
 
-def delete_my_commands(world: World, params: Parameters, now: float) -> bool:
+def _delete_my_commands(world: World, params: Parameters, now: float) -> bool:
     world.commands.pop(_scope(params), None)
     return True
 
 
-def get_file(world: World, params: Parameters, now: float) -> Any:
+def _get_file(world: World, params: Parameters, now: float) -> Any:
     return file_json(world, params.text("file_id"))
 
 
@@ -138,7 +138,7 @@ _GIFTS = [
 ]
 
 
-def get_chat(world: World, params: Parameters, now: float) -> Any:
+def _get_chat(world: World, params: Parameters, now: float) -> Any:
     chat = world.chat_of(params.values["chat_id"])
     return chat.as_json() | {
         "accent_color_id": abs(chat.id) % 7,
@@ -147,7 +147,7 @@ def get_chat(world: World, params: Parameters, now: float) -> Any:
     }
 
 
-def get_chat_member(world: World, params: Parameters, now: float) -> Any:
+def _get_chat_member(world: World, params: Parameters, now: float) -> Any:
     chat = world.chat_of(params.values["chat_id"])
     person_id = params.integer("user_id")
     if person_id not in world.people:
@@ -155,7 +155,7 @@ def get_chat_member(world: World, params: Parameters, now: float) -> Any:
     return chat.membership(person_id).as_json(world.person(person_id))
 
 
-def get_chat_administrators(world: World, params: Parameters, now: float) -> Any:
+def _get_chat_administrators(world: World, params: Parameters, now: float) -> Any:
     chat = world.chat_of(params.values["chat_id"])
     if chat.kind == "private":
         raise bad_request("there are no administrators in the private chat")
@@ -166,49 +166,49 @@ def get_chat_administrators(world: World, params: Parameters, now: float) -> Any
     ]
 
 
-def get_chat_member_count(world: World, params: Parameters, now: float) -> int:
+def _get_chat_member_count(world: World, params: Parameters, now: float) -> int:
     chat = world.chat_of(params.values["chat_id"])
     return sum(1 for member in chat.members.values() if member.present)
 
 
-def leave_chat(world: World, params: Parameters, now: float) -> bool:
+def _leave_chat(world: World, params: Parameters, now: float) -> bool:
     chat = world.chat_for_send(params.values["chat_id"])
     chat.members[world.bot.id] = Membership("left")
     return True
 
 
-MAX_NAME = 128
+_MAX_NAME = 128
 
 
-def create_forum_topic(world: World, params: Parameters, now: float) -> Any:
+def _create_forum_topic(world: World, params: Parameters, now: float) -> Any:
     chat = _forum(world, params, "create")
     name = params.text("name").strip()
     color = params.integer("icon_color", ICON_COLORS[0])
-    if not 1 <= len(name) <= MAX_NAME:
+    if not 1 <= len(name) <= _MAX_NAME:
         raise bad_request("topic name must be 1-128 characters long")
     if color not in ICON_COLORS:
         raise bad_request("invalid forum topic icon color specified")
     topic = add_topic(chat, world.bot.id, name, color, int(now))
-    announce(world, chat, chat.messages[topic.id])
+    _announce(world, chat, chat.messages[topic.id])
     return topic.as_json()
 
 
-def edit_forum_topic(world: World, params: Parameters, now: float) -> bool:
+def _edit_forum_topic(world: World, params: Parameters, now: float) -> bool:
     chat = _forum(world, params, "edit")
     name = params.text("name").strip()
     rename_topic(world, chat, world.bot.id, params.integer("message_thread_id"), name, now)
     return True
 
 
-def close_forum_topic(world: World, params: Parameters, now: float) -> bool:
+def _close_forum_topic(world: World, params: Parameters, now: float) -> bool:
     return _set_closed(world, params, now, closed=True)
 
 
-def reopen_forum_topic(world: World, params: Parameters, now: float) -> bool:
+def _reopen_forum_topic(world: World, params: Parameters, now: float) -> bool:
     return _set_closed(world, params, now, closed=False)
 
 
-def delete_forum_topic(world: World, params: Parameters, now: float) -> bool:
+def _delete_forum_topic(world: World, params: Parameters, now: float) -> bool:
     chat = _forum(world, params, "delete")
     delete_topic(chat, params.integer("message_thread_id"))
     return True
@@ -221,7 +221,7 @@ def rename_topic(
     topic = chat.topic(thread_id)
     if name == topic.name or not name:
         raise bad_request("TOPIC_NOT_MODIFIED")
-    if len(name) > MAX_NAME:
+    if len(name) > _MAX_NAME:
         raise bad_request("topic name must be 1-128 characters long")
     chat.topics[thread_id] = replace(topic, name=name)
     return service(world, chat, actor_id, now, thread_id, {"forum_topic_edited": {"name": name}})
@@ -263,11 +263,11 @@ def service(
             service=fields,
         )
     )
-    announce(world, chat, message)
+    _announce(world, chat, message)
     return message
 
 
-def announce(world: World, chat: Chat, message: Message) -> None:
+def _announce(world: World, chat: Chat, message: Message) -> None:
     """Deliver a service message to the bot if it is in the chat."""
     if world.bot_status(chat).present:
         world.updates.push("message", message_json(world, message))
@@ -345,7 +345,7 @@ def welcome_bot(world: World, chat: Chat, creator_id: int, now: float) -> None:
 
 def tell_topic_created(world: World, chat: Chat, thread_id: int) -> None:
     """Deliver the service message of a topic that a person created."""
-    announce(world, chat, chat.messages[thread_id])
+    _announce(world, chat, chat.messages[thread_id])
 
 
 def _change(
@@ -363,3 +363,27 @@ def _change(
         "new_chat_member": new.as_json(person),
     }
     world.updates.push(kind, update)
+
+
+METHODS = (
+    _get_me,
+    _log_out,
+    _close,
+    _set_webhook,
+    _delete_webhook,
+    _get_webhook_info,
+    _set_my_commands,
+    _get_my_commands,
+    _delete_my_commands,
+    _get_file,
+    _get_chat,
+    _get_chat_member,
+    _get_chat_administrators,
+    _get_chat_member_count,
+    _leave_chat,
+    _create_forum_topic,
+    _edit_forum_topic,
+    _close_forum_topic,
+    _reopen_forum_topic,
+    _delete_forum_topic,
+)

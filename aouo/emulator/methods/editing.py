@@ -16,14 +16,14 @@ from aouo.emulator.methods.sending import body_text, caption_text
 from aouo.emulator.objects import inline_keyboard, message_json
 from aouo.emulator.world import CALLBACK_DEADLINE_S, World
 
-DELETABLE_S = 48 * 3600  # in private chats and basic groups
+_DELETABLE_S = 48 * 3600  # in private chats and basic groups
 _SAME = (
     "message is not modified: specified new message content and reply markup are exactly the "
     "same as a current content and reply markup of the message"
 )
 
 
-def edit_message_text(world: World, params: Parameters, now: float) -> Any:
+def _edit_message_text(world: World, params: Parameters, now: float) -> Any:
     """Edit a text; without `reply_markup` the keyboard is removed, as on the real server."""
     content = body_text(params)
     message = _own_message(world, params)
@@ -32,7 +32,7 @@ def edit_message_text(world: World, params: Parameters, now: float) -> Any:
     return _changed(world, message, params, now, {"content": content})
 
 
-def edit_message_caption(world: World, params: Parameters, now: float) -> Any:
+def _edit_message_caption(world: World, params: Parameters, now: float) -> Any:
     content = caption_text(params)
     message = _own_message(world, params)
     if message.attachment is None:
@@ -40,11 +40,11 @@ def edit_message_caption(world: World, params: Parameters, now: float) -> Any:
     return _changed(world, message, params, now, {"content": content})
 
 
-def edit_message_reply_markup(world: World, params: Parameters, now: float) -> Any:
+def _edit_message_reply_markup(world: World, params: Parameters, now: float) -> Any:
     return _changed(world, _own_message(world, params), params, now, {})
 
 
-def delete_message(world: World, params: Parameters, now: float) -> bool:
+def _delete_message(world: World, params: Parameters, now: float) -> bool:
     chat = world.chat_for_send(params.values["chat_id"])
     message = chat.message(params.integer("message_id"), "message to delete not found")
     _check_deletable(world, chat, message, now)
@@ -52,7 +52,7 @@ def delete_message(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def delete_messages(world: World, params: Parameters, now: float) -> bool:
+def _delete_messages(world: World, params: Parameters, now: float) -> bool:
     """Delete messages; unknown ids are skipped."""
     chat = world.chat_for_send(params.values["chat_id"])
     ids = params.integers("message_ids")
@@ -93,19 +93,19 @@ def _changed(
 
 
 def _check_deletable(world: World, chat: Chat, message: Message, now: float) -> None:
-    if chat.kind != "supergroup" and now - message.date > DELETABLE_S:
+    if chat.kind != "supergroup" and now - message.date > _DELETABLE_S:
         raise bad_request("message can't be deleted for everyone")
     own = message.sender_id == world.bot.id
     if chat.kind != "private" and not own and not world.bot_status(chat).privileged:
         raise bad_request("message can't be deleted")
 
 
-MAX_ANSWER = 200
+_MAX_ANSWER = 200
 _TOO_OLD = "query is too old and response timeout expired or query ID is invalid"
 
 
-def answer_callback_query(world: World, params: Parameters, now: float) -> bool:
-    if len(params.text("text")) > MAX_ANSWER:
+def _answer_callback_query(world: World, params: Parameters, now: float) -> bool:
+    if len(params.text("text")) > _MAX_ANSWER:
         raise bad_request("MESSAGE_TOO_LONG")
     query_id = params.text("callback_query_id")
     if query_id not in world.tapped_at or query_id in world.tap_answers:
@@ -119,13 +119,13 @@ def answer_callback_query(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def set_message_reaction(world: World, params: Parameters, now: float) -> bool:
+def _set_message_reaction(world: World, params: Parameters, now: float) -> bool:
     """Set the bot's reaction, one at most; an empty list removes it."""
     chat = world.chat_for_send(params.values["chat_id"])
     message = chat.message(params.integer("message_id"), "message to react not found")
     given = params.objects("reaction")
     chosen = tuple(str(item.get("emoji", "")) for item in given)
-    if len(chosen) > 1 or not set(chosen) <= allowed_reactions():
+    if len(chosen) > 1 or not set(chosen) <= _allowed_reactions():
         raise bad_request("REACTION_INVALID")
     reactions = dict(message.reactions) | {world.bot.id: chosen}
     chat.keep(replace(message, reactions={who: one for who, one in reactions.items() if one}))
@@ -133,7 +133,18 @@ def set_message_reaction(world: World, params: Parameters, now: float) -> bool:
 
 
 @cache
-def allowed_reactions() -> frozenset[str]:
+def _allowed_reactions() -> frozenset[str]:
     """Return the emoji that the description lists."""
     text = api_types()["ReactionTypeEmoji"].fields["emoji"].text
     return frozenset(re.findall(r'"([^"]+)"', text))
+
+
+METHODS = (
+    _edit_message_text,
+    _edit_message_caption,
+    _edit_message_reply_markup,
+    _delete_message,
+    _delete_messages,
+    _answer_callback_query,
+    _set_message_reaction,
+)

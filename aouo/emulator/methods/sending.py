@@ -12,9 +12,9 @@ from aouo.emulator.objects import inline_keyboard, message_json
 from aouo.emulator.world import DRAFT_S, TYPING_S, Shown, World
 
 MAX_TEXT = 4096  # UTF-16 units: the stricter of the two readings of Telegram's limit
-MAX_CAPTION = 1024
-MAX_RAW_BYTES = 32_768
-ACTIONS = frozenset(
+_MAX_CAPTION = 1024
+_MAX_RAW_BYTES = 32_768
+_ACTIONS = frozenset(
     [
         *("typing", "choose_sticker", "find_location", "cancel"),
         *("upload_photo", "upload_video", "upload_voice", "upload_document", "upload_video_note"),
@@ -26,12 +26,12 @@ KINDS: tuple[MediaKind, ...] = ("photo", "audio", "voice", "document", "video", 
 """What one message can hold: each has a method of its own."""
 
 
-def send_message(world: World, params: Parameters, now: float) -> Any:
+def _send_message(world: World, params: Parameters, now: float) -> Any:
     begun = _begun(world, params, now)
     return _post(world, params, begun, body_text(params), None)
 
 
-def send_media_group(world: World, params: Parameters, now: float) -> Any:
+def _send_media_group(world: World, params: Parameters, now: float) -> Any:
     begun = _begun(world, params, now)
     items = params.objects("media")
     if not 2 <= len(items) <= 10:
@@ -52,11 +52,11 @@ def send_media_group(world: World, params: Parameters, now: float) -> Any:
     ]
 
 
-def send_chat_action(world: World, params: Parameters, now: float) -> bool:
+def _send_chat_action(world: World, params: Parameters, now: float) -> bool:
     """Show an action; unlike a send it may name General (1), and a deleted topic is no error."""
     chat = world.chat_for_send(params.values["chat_id"])
     action = params.text("action")
-    if action not in ACTIONS:
+    if action not in _ACTIONS:
         raise bad_request("wrong parameter action in request")
     thread_id = params.integer("message_thread_id")
     key = (chat.id, chat.thread_of(thread_id) if chat.is_forum else None)
@@ -68,7 +68,7 @@ def send_chat_action(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def send_message_draft(world: World, params: Parameters, now: float) -> bool:
+def _send_message_draft(world: World, params: Parameters, now: float) -> bool:
     chat = world.chat_for_send(params.values["chat_id"])
     if chat.kind != "private":
         raise bad_request("TEXTDRAFT_PEER_INVALID")
@@ -91,7 +91,7 @@ def body_text(params: Parameters) -> Formatted:
     raw = params.text("text")
     if not raw:
         raise bad_request("message text is empty")
-    if len(raw.encode("utf-8", "surrogatepass")) > MAX_RAW_BYTES:
+    if len(raw.encode("utf-8", "surrogatepass")) > _MAX_RAW_BYTES:
         raise bad_request("text is too long")
     content = formatted(raw, params.objects("entities"))
     if not content.text:
@@ -104,7 +104,7 @@ def body_text(params: Parameters) -> Formatted:
 def caption_text(params: Parameters) -> Formatted:
     """Return the caption, perhaps empty, or refuse one beyond its limit."""
     content = formatted(params.text("caption"), params.objects("caption_entities"))
-    if utf16_length(content.text) > MAX_CAPTION:
+    if utf16_length(content.text) > _MAX_CAPTION:
         raise bad_request("message caption is too long")
     return content
 
@@ -157,3 +157,11 @@ def _post(
     )
     world.still(chat, begun.thread_id)
     return message_json(world, chat.keep(message))
+
+
+METHODS = (
+    _send_message,
+    _send_media_group,
+    _send_chat_action,
+    _send_message_draft,
+)

@@ -219,9 +219,9 @@ def _of_gemini(body: Body) -> Iterator[Entry]:
 _READERS = {"chat": _of_chat, "responses": _of_responses, "gemini": _of_gemini}
 
 
-MS_A_CHARACTER = 10
+_MS_A_CHARACTER = 10
 _RATE_HZ = 24_000
-NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
+_NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
 """The beginning of a voice note, enough to be recognised."""
 
 
@@ -275,7 +275,7 @@ def _asked(kind: Sound, body: Body, tokens: int) -> Asked:
 def spoken(asked: Asked) -> tuple[bytes, str]:
     """Return sound whose length follows the text's, and its media type."""
     how: Any = asked.body.get("response_format") or "mp3"
-    return (tone(asked.prompt_tokens) if how == "wav" else NOTE), f"audio/{how}"
+    return (_tone(asked.prompt_tokens) if how == "wav" else _NOTE), f"audio/{how}"
 
 
 def written_down(asked: Asked) -> Body:
@@ -283,9 +283,9 @@ def written_down(asked: Asked) -> Body:
     return {"text": f"(a recording of {asked.body['bytes']} bytes, which nobody listened to)"}
 
 
-def tone(characters: int) -> bytes:
+def _tone(characters: int) -> bytes:
     """Return so much sound as WAV, with the header of a service that does not know its length."""
-    frames = _RATE_HZ * MS_A_CHARACTER * characters // 1000
+    frames = _RATE_HZ * _MS_A_CHARACTER * characters // 1000
     made = io.BytesIO()
     with wave.open(made, "wb") as file:
         file.setnchannels(1)

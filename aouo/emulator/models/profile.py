@@ -286,10 +286,10 @@ def profile(name: str) -> Profile:
             f"There is no local service {name!r}.", fix=f"Choose: {', '.join(names())}."
         )
     path = _FOLDER / f"{name}.yml"
-    return parse(path.read_text("utf-8"), path.name)
+    return _parse(path.read_text("utf-8"), path.name)
 
 
-def parse(text: str, file: str) -> Profile:
+def _parse(text: str, file: str) -> Profile:
     """Parse a profile. Raises `SetupError`: the text is no valid profile."""
     try:
         found = _adapter().validate_python(yaml.load(text, _Loader))

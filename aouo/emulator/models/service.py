@@ -95,7 +95,7 @@ def _facts(name: str, model: Model) -> Body:
 
 
 KEY = "sk-local"
-MAX_BODY_BYTES = 60_000_000
+_MAX_BODY_BYTES = 60_000_000
 _FORMATS: Mapping[str, ModuleType] = {"chat": chat, "responses": responses, "gemini": gemini}
 _STREAMED, _WHOLE = "streamGenerateContent", "generateContent"
 
@@ -149,7 +149,7 @@ class ModelService(Told):
         return self.profile.settings(self.url, model, key=self._api_key)
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=self.doors)
+        app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=self.doors)
         app.router.add_route("*", "/{path:.*}", self._receive)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1

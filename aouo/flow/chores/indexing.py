@@ -18,7 +18,7 @@ from aouo.store import search, sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
 
-QUIET_S = 5.0
+_QUIET_S = 5.0
 """Between a turn's end and the chore, which takes the turns of that time together."""
 
 
@@ -33,7 +33,7 @@ async def keep_indexed(database: Database, clock: Clock, bus: Bus) -> None:
     try:
         async for event in events:
             said_in = {event.session_id}
-            await first(clock.sleep(QUIET_S), events.closed())
+            await first(clock.sleep(_QUIET_S), events.closed())
             if events.is_closed:  # the next turn there has it indexed
                 return
             while not events.empty():

@@ -19,12 +19,12 @@ from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import say, text
 
-C = TypeVar("C")
+_C = TypeVar("_C")
 Handlers: TypeAlias = Mapping[type, Callable[[Job, Any], Awaitable[None]]]
 """By the type of a case, what does it and settles its job."""
 
 
-def on(case: type[C], handle: Callable[[Job, C], Awaitable[None]]) -> Handlers:
+def on(case: type[_C], handle: Callable[[Job, _C], Awaitable[None]]) -> Handlers:
     """One row of a table; the type checker sees that the handler takes this case."""
     return {case: handle}
 

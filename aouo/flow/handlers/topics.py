@@ -94,7 +94,7 @@ class TopicEvents:
         await self.replies.settle(job, work, outcome="closed" if shut.closed else "opened again")
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _TRIES = 3
 _BACKOFF = partial(pause_s, first_s=1, factor=2, most_s=2)
 _WAIT_AT_MOST_S = 60.0
@@ -288,7 +288,7 @@ class SettingUp:
         log.info("topic_let_go", topic=str(topic))
         await self.database.transact(write)
 
-    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """Wait out flood control and passing failures, a few times."""
         for tried in range(1, _TRIES):
             try:

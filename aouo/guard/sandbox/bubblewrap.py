@@ -36,7 +36,7 @@ def found(name: str) -> Path | None:
     return Path(there).resolve() if there else None
 
 
-def startable(programs: Iterable[Path]) -> tuple[Path, ...]:
+def _startable(programs: Iterable[Path]) -> tuple[Path, ...]:
     """Return these files and those that the kernel opens to start them, resolved, each once."""
     files: dict[Path, None] = {}
     for program in programs:
@@ -250,7 +250,7 @@ def _mounts(order: Order, folders: list[str]) -> dict[str, Any]:
 
 def _rules(order: Order, own: list[Path], scratch: list[Path], version: int) -> dict[str, Any]:
     named = order.run.program if isinstance(order.run, Command) else None
-    programs = startable([*((named,) if named else ()), *order.programs])
+    programs = _startable([*((named,) if named else ()), *order.programs])
     readable = [
         *system(),
         *map(Path, _ETC),

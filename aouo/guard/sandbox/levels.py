@@ -35,7 +35,7 @@ def parents() -> tuple[Path, ...]:
     return () if os.geteuid() else tuple(_usable(Path("/proc/self/cgroup").read_text()))
 
 
-def limits_processes(groups: tuple[Path, ...]) -> bool:
+def _limits_processes(groups: tuple[Path, ...]) -> bool:
     """Whether one of these groups limits the number of processes."""
     return any(_has(folder, "pids") for folder in groups)
 
@@ -265,7 +265,7 @@ def _as_root(level: Bubblewrap | Landlock) -> str:
     """Return what is missing for root, for whom the kernel's limit on processes does not hold."""
     if not _ordinary_user(level):
         return ""
-    counted = limits_processes(level.groups)
+    counted = _limits_processes(level.groups)
     return f"; tools run as root{'' if counted else ', and their processes are not counted'}"
 
 

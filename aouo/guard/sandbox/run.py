@@ -25,7 +25,7 @@ from aouo.plumbing import children
 from aouo.plumbing.trees import remove
 from aouo.plumbing.waiting import finish
 
-Egress: TypeAlias = Callable[[socket.socket], AbstractAsyncContextManager[None]]
+_Egress: TypeAlias = Callable[[socket.socket], AbstractAsyncContextManager[None]]
 """Serves a listening socket inside a sandbox, which is the only network there."""
 _DOOR_S = 5.0
 _JOIN = 'for f in $AOUO_GROUPS; do echo $$ > "$f" || exit 71; done; unset AOUO_GROUPS; exec "$@"'
@@ -63,7 +63,7 @@ class Sandbox:
     async def run(
         self,
         order: Order,
-        egress: Egress | None = None,
+        egress: _Egress | None = None,
         is_full: Callable[[], bool] = lambda: False,
     ) -> Ran:
         """Run an order to its end, or until it exceeds a limit; no process is left afterwards.
@@ -150,7 +150,7 @@ async def _start(
 
 
 @asynccontextmanager
-async def _served(ours: socket.socket, egress: Egress | None) -> AsyncGenerator[None]:
+async def _served(ours: socket.socket, egress: _Egress | None) -> AsyncGenerator[None]:
     """Serve the socket that the sandbox hands over; a run that ends sooner hands over none."""
     ours.setblocking(False)
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -19,7 +19,7 @@ from aouo.packs.data.schema_text import split
 from aouo.packs.format.folder import NotInside, read_inside
 from aouo.packs.format.problems import Problem
 
-KEPT = 5
+_KEPT = 5
 _STAMP = "%Y%m%dT%H%M%S%fZ"
 _STAMP_CHARS = 22
 
@@ -52,7 +52,7 @@ def back_up(connection: sqlite3.Connection, folder: Path, tenant: str, now: date
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         raise PackError(f"No backup can be written into {folder}: {error}.") from error
-    for old in backups(folder, tenant)[:-KEPT]:
+    for old in backups(folder, tenant)[:-_KEPT]:
         old.unlink(missing_ok=True)
     return file
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-VALUE_BYTES = 1_000_000
+_VALUE_BYTES = 1_000_000
 """Of one text, blob or row."""
 _PATIENCE_S = 5.0
 _HEAP_BYTES = 256 * 1024 * 1024
@@ -25,7 +25,7 @@ _CACHE_KB = 512  # twice for each person of each pack, so it is small
 _MAX_PAGES = 65_536  # 256 MB in pages of 4 kB
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_LENGTH: VALUE_BYTES,
+    sqlite3.SQLITE_LIMIT_LENGTH: _VALUE_BYTES,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 300_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 250,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 500,

@@ -142,13 +142,13 @@ def load(folder: Path) -> tuple[tuple[Eval, ...], tuple[Problem, ...]]:
         except (FileNotFoundError, NotInside) as error:
             problems.append(Problem(file, 0, "", str(error)))
             continue
-        found, wrong = parse(text, file)
+        found, wrong = _parse(text, file)
         problems += wrong
         evals += [found] if found else []
     return tuple(evals), tuple(problems)
 
 
-def parse(text: str, file: str) -> tuple[Eval | None, tuple[Problem, ...]]:
+def _parse(text: str, file: str) -> tuple[Eval | None, tuple[Problem, ...]]:
     """Read one file; None with at least one problem, an eval with none."""
     try:
         document = read_mapping(text)

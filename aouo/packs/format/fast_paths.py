@@ -64,7 +64,7 @@ def normal(language: str) -> str:
     return language.strip().lower().replace("_", "-")
 
 
-def parse_language(
+def _parse_language(
     text: str, *, file: str, severity: Severity = "error"
 ) -> tuple[Mapping[str, str], tuple[Problem, ...]]:
     """Read one language's file; never raises. An entry with a problem is left out."""
@@ -208,7 +208,7 @@ def read_translations(
         except NotInside as error:
             add(file, "", str(error))
             continue
-        languages[language], found = parse_language(text, file=file, severity=severity)
+        languages[language], found = _parse_language(text, file=file, severity=severity)
         problems += found
     return MappingProxyType(languages), problems
 

@@ -95,8 +95,8 @@ def _is_visible(found: Found) -> bool:
     return not found.path.rpartition("/")[2].startswith(".")
 
 
-FILES_MAX = 2_000
-BYTES_MAX = 64 * 1024 * 1024
+_FILES_MAX = 2_000
+_BYTES_MAX = 64 * 1024 * 1024
 _DEPTH_MAX = 16
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
 """What tools of an author leave behind; never read, never exported."""
@@ -184,10 +184,10 @@ def _of_name(path: PurePosixPath, seen: dict[str, str]) -> Iterator[Problem]:
 
 
 def _too_much(files: int, size_bytes: int) -> list[Problem]:
-    if files > FILES_MAX:
-        return [_problem(PurePosixPath(), f"more than {FILES_MAX:,} files; a pack is text")]
-    if size_bytes > BYTES_MAX:
-        return [_problem(PurePosixPath(), f"more than {BYTES_MAX >> 20} MB; a pack is text")]
+    if files > _FILES_MAX:
+        return [_problem(PurePosixPath(), f"more than {_FILES_MAX:,} files; a pack is text")]
+    if size_bytes > _BYTES_MAX:
+        return [_problem(PurePosixPath(), f"more than {_BYTES_MAX >> 20} MB; a pack is text")]
     return []
 
 

@@ -89,7 +89,7 @@ _CLAUSE = re.compile(r"(>=|<=|==|!=|>|<|=|\^|~)?\s*v?([0-9][^\s,]*)", re.ASCII)
 _Numbers: TypeAlias = tuple[int, int, int]
 
 
-def numbers(version: str) -> _Numbers:
+def _numbers(version: str) -> _Numbers:
     """Return the three numbers a version begins with; what is missing is 0.
 
     Raises:
@@ -122,7 +122,7 @@ def accepts(rule: str, version: str) -> bool:
         found = _CLAUSE.fullmatch(clause)
         if found is None:
             raise ValueError(f'{rule[:40]!r} is not written like "{_EXAMPLE}"')
-        sign, (major, minor, patch) = found[1] or "==", numbers(found[2])
+        sign, (major, minor, patch) = found[1] or "==", _numbers(found[2])
         here, after = (major, minor, patch), (major, minor, patch + 1)
         if sign in (">=", "==", "=", "^", "~"):
             lowest = max(lowest, here)

@@ -125,7 +125,7 @@ def unpack(archive: Path, into: Path, limits: zipped.ArchiveLimits = zipped.APP)
     return into
 
 
-def copy_app(folder: Path, into: Path) -> Path:
+def _copy_app(folder: Path, into: Path) -> Path:
     """Copy an app's files into the new folder `into`, and return that.
 
     Raises:
@@ -180,7 +180,7 @@ def _file_hash(path: Path) -> tuple[str, int]:
         raise PackError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-MAX_ARCHIVE_BYTES = 32 * 1024 * 1024
+_MAX_ARCHIVE_BYTES = 32 * 1024 * 1024
 _MINISIG = ".minisig"
 _MINISIG_MAX_BYTES = 8 * 1024
 _ANYWHERE = Permits("install", ("*",))
@@ -221,12 +221,12 @@ async def fetch_source(
 def _take(text: str, archive: Path, app: Path) -> Path:
     source = Path(text).expanduser()
     if source.is_dir():
-        return copy_app(source, app)
+        return _copy_app(source, app)
     if not source.exists():
         raise PackError(
             f"There is no {source}.", fix=f"Name a folder, an {SUFFIX} file or an https address."
         )
-    _copy(source, archive, MAX_ARCHIVE_BYTES)
+    _copy(source, archive, _MAX_ARCHIVE_BYTES)
     detached = source.with_name(source.name + _MINISIG)
     if detached.is_file():
         _copy(detached, archive.with_name(archive.name + _MINISIG), _MINISIG_MAX_BYTES)
@@ -243,7 +243,9 @@ def _copy(source: Path, target: Path, max_bytes: int) -> None:
 async def _download(text: str, archive: Path, web: Web, permits: Permits, https: bool) -> None:
     try:
         with archive.open("xb") as out:
-            found = await web.download(text, permits, out, max_bytes=MAX_ARCHIVE_BYTES, https=https)
+            found = await web.download(
+                text, permits, out, max_bytes=_MAX_ARCHIVE_BYTES, https=https
+            )
     except ToolFailed as error:
         raise PackError(f"The pack was not fetched: {error}") from error
     url = URL(found)

@@ -117,7 +117,7 @@ def read_secret_key(text: str) -> SecretKey:
     return key
 
 
-def read_public_key(text: str, name: str = "") -> str:
+def _read_public_key(text: str, name: str = "") -> str:
     """Return the line of a public key from that line, or from a file that ends in it.
 
     Raises:
@@ -153,7 +153,7 @@ def verify(path: Path, trusted: Mapping[str, str] | None = None) -> Signature:
         PackError: no pack, or it cannot be read.
         SetupError: a trusted key is none.
     """
-    keys = {name: read_public_key(text, name) for name, text in (trusted or {}).items()}
+    keys = {name: _read_public_key(text, name) for name, text in (trusted or {}).items()}
     if path.is_dir():
         inside = _inside(path, keys)
         archive = path.with_name(path.name + SUFFIX)
@@ -212,7 +212,7 @@ def check(text: str, message: bytes, keys: Mapping[str, str]) -> Signature:
     if known:
         return Signature("wrong", shown_id, f"it does not fit the key {next(iter(known))}")
     if carried := _KEY.search(lines[0]):
-        key = read_public_key(carried[0])
+        key = _read_public_key(carried[0])
         if _id_of(key) != key_id or not holds(key):
             return Signature("wrong", shown_id, "it does not fit the key that it names")
         return Signature("unknown_key", shown_id, comment, key)

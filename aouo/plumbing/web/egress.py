@@ -23,11 +23,11 @@ from aouo.plumbing.logs import log
 from aouo.plumbing.web.addresses import Address, Permits, is_public, literal, target
 from aouo.plumbing.web.client import Lookup, system_lookup
 
-HEAD_BYTES = 32_768
+_HEAD_BYTES = 32_768
 _TRANSFER_BYTES = 50_000_000
 """The bound for one connection, both directions together."""
 _CONNECT_S = 10.0
-IDLE_S = 30.0
+_IDLE_S = 30.0
 _AT_ONCE = 16
 _CHUNK_BYTES = 65_536
 _HOP = re.compile(rb"(?i)(proxy-[^:]*|connection|keep-alive|host|te|trailer|upgrade):")
@@ -63,7 +63,7 @@ class EgressProxy:
             finally:
                 writer.close()
 
-        server = await asyncio.start_server(serve, sock=listening, limit=HEAD_BYTES)
+        server = await asyncio.start_server(serve, sock=listening, limit=_HEAD_BYTES)
         try:
             yield
         finally:
@@ -170,7 +170,7 @@ async def _pump(
     left = _TRANSFER_BYTES if most is None else most
     with suppress(OSError, TimeoutError):
         while left > 0:
-            async with asyncio.timeout(IDLE_S):
+            async with asyncio.timeout(_IDLE_S):
                 piece = await reader.read(min(left, _CHUNK_BYTES))
             if not piece or not budget.take(len(piece)):
                 break

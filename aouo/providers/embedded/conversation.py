@@ -43,7 +43,7 @@ Texts: TypeAlias = Callable[..., str]
 """Gives a sentence for people by its name ("small.saved"), with its parts by keyword."""
 
 
-def told_rows(
+def _told_rows(
     call: transcript.ToolCall,
     result: transcript.ToolReturned,
     option: Option | None,
@@ -77,7 +77,7 @@ def told_rows(
     return _found(lines, texts) if lines else texts("small.nothing")
 
 
-def verbatim(text: object) -> str:
+def _verbatim(text: object) -> str:
     """Return a value of a row as Markdown that shows it unchanged, on one line."""
     line = one_line(str(text), _MAX_VALUE_CHARS + 1)
     line = line if len(line) <= _MAX_VALUE_CHARS else f"{line[: _MAX_VALUE_CHARS - 1]}…"
@@ -87,7 +87,7 @@ def verbatim(text: object) -> str:
 
 def _of_tool(call: transcript.ToolCall, result: transcript.ToolReturned, texts: Texts) -> str:
     if result.text.strip() and not _is_json(result.text):
-        return verbatim(result.text)
+        return _verbatim(result.text)
     return texts("small.done", tool=call.name.rpartition("__")[2].replace("_", " "))
 
 
@@ -107,7 +107,7 @@ def _written(rows: Sequence[Mapping[str, object]], option: Option, texts: Texts)
         return _filled(option.answer, rows[0])
     example = option.examples[0]
     column = next((place[-1] for place, _ in example.slots), "")
-    saved = verbatim(rows[0].get(column, ""))
+    saved = _verbatim(rows[0].get(column, ""))
     return texts("small.saved-what", what=saved) if saved else texts("small.saved")
 
 
@@ -121,7 +121,7 @@ def _row(row: Mapping[str, object], answer: str) -> str:
     if answer:
         return _filled(answer, row)
     return ", ".join(
-        verbatim(value)
+        _verbatim(value)
         for name, value in row.items()
         if isinstance(value, str) and value and not _is_kept(name)
     ) or ", ".join(f"{name}: {value}" for name, value in row.items() if name in ("rows", "count"))
@@ -130,7 +130,7 @@ def _row(row: Mapping[str, object], answer: str) -> str:
 def _filled(answer: str, row: Mapping[str, object]) -> str:
     def value(hole: re.Match[str]) -> str:
         found = row.get(hole[1])
-        return "" if found is None else verbatim(found)
+        return "" if found is None else _verbatim(found)
 
     return _HOLE.sub(value, answer)
 
@@ -236,7 +236,7 @@ class TinyConversation:
         if call.name == "msg":  # its words were the answer
             return _cannot(self.texts, ()) if result.failed else ""
         written = _option_of(choices, before[-1]) if before else None
-        answer = told_rows(call, result, _option_of(choices, call), written, self.texts)
+        answer = _told_rows(call, result, _option_of(choices, call), written, self.texts)
         return answer if isinstance(answer, str) else _call(call.name, answer)
 
     async def _chosen(self, found: Sequence[Match], message: str) -> Match:

@@ -68,7 +68,7 @@ async def _child_has_died(process: asyncio.subprocess.Process) -> bool:
     return process.returncode is not None
 
 
-INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
+_INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
 _SMALL_BELOW = 1_000_000_000
 """Parameters; a smaller model makes things up, so the runtime words its answers."""
 HONEST_NOTE = (
@@ -234,7 +234,7 @@ def find_weights(model_path: str) -> Path:
         SetupError: something is missing; names the command that installs it.
     """
     if find_spec("xllamacpp") is None:
-        raise SetupError("The embedded model needs xllamacpp.", fix=INSTALL)
+        raise SetupError("The embedded model needs xllamacpp.", fix=_INSTALL)
     if model_path:
         path = Path(model_path).expanduser()
         if not path.is_file():
@@ -244,7 +244,7 @@ def find_weights(model_path: str) -> Path:
     for folder in (package.submodule_search_locations or ()) if package else ():
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
-    raise SetupError("The embedded model has no weights.", fix=INSTALL)
+    raise SetupError("The embedded model has no weights.", fix=_INSTALL)
 
 
 async def _knows_tools(endpoint: ChatEndpoint) -> bool:

@@ -223,7 +223,7 @@ _MAX_EXAMPLES = 18
 NO_MESSAGE = ("N/A", "...", "[message]")
 _CALIBRATION = 0.8
 _LIKENESS = 8.0
-UNSEEN_LOGPROB = -14.0
+_UNSEEN_LOGPROB = -14.0
 
 
 def choice_prompt(choices: Sequence[Option], message: str) -> str:
@@ -247,7 +247,7 @@ def label_logprobs(choices: Sequence[Option], top: Mapping[str, float]) -> dict[
     return {
         option.label: max(
             (logprob for token, logprob in top.items() if _begins(token, option.label)),
-            default=UNSEEN_LOGPROB,
+            default=_UNSEEN_LOGPROB,
         )
         for option in choices
     }

@@ -69,7 +69,7 @@ def _thinking(effort: str, model: str) -> dict[str, Any]:
     return {"thinkingLevel": effort} if budget is None else {"thinkingBudget": budget}
 
 
-def dump_native(parts: Sequence[Part]) -> str:
+def _dump_native(parts: Sequence[Part]) -> str:
     """Return `AssistantSaid.native` for a model's turn; "" when it is too large."""
     native = {"wire": _WIRE, "parts": parts}
     kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
@@ -242,7 +242,7 @@ class GeminiParser:
         reason = _REASONS.get(self._reason, "unknown")
         if calls and reason in ("stop", "unknown"):
             reason = "tool_calls"
-        native = dump_native(self._parts) if any(map(_is_more_than_words, self._parts)) else ""
+        native = _dump_native(self._parts) if any(map(_is_more_than_words, self._parts)) else ""
         return transcript.Finished(
             transcript.AssistantSaid(text, calls, native), self._usage, reason
         )

@@ -30,7 +30,7 @@ _ID_CHARS_MAX = 64
 Item: TypeAlias = dict[str, Any]
 
 
-def responses_options(request: transcript.ModelRequest, dialect: Dialect) -> dict[str, Any]:
+def _responses_options(request: transcript.ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """Return the small fields of a body, between items and tools."""
     found: dict[str, Any] = {"stream": True, "store": False}
     if dialect.encrypted:
@@ -44,12 +44,12 @@ def responses_options(request: transcript.ModelRequest, dialect: Dialect) -> dic
     return found
 
 
-def responses_tool(spec: transcript.ToolSpec) -> dict[str, Any]:
+def _responses_tool(spec: transcript.ToolSpec) -> dict[str, Any]:
     """Return a tool in the format; not strict, which would make every schema field required."""
     return {"type": "function", **chat_requests.chat_tool(spec)["function"], "strict": False}
 
 
-def given_ids(said: transcript.Message, provider: str, model: str) -> dict[str, str]:
+def _given_ids(said: transcript.Message, provider: str, model: str) -> dict[str, str]:
     """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
     if not isinstance(said, transcript.AssistantSaid) or not said.calls:
         return {}
@@ -58,7 +58,7 @@ def given_ids(said: transcript.Message, provider: str, model: str) -> dict[str, 
     return {call.id: item["call_id"] for call, item in pairs}
 
 
-def items_of(
+def _items_of(
     said: transcript.Message, provider: str, model: str, named: str = "", *, thoughts: bool = True
 ) -> list[Item]:
     """Return one message as items; without `thoughts` as if another model had written it.
@@ -214,7 +214,7 @@ class ResponsesBodies(chat_requests.Bodies):
                 b',"input":[',
                 b",".join(filter(None, items)),
                 b"],",
-                chat_requests.encode(responses_options(request, dialect))[1:-1],
+                chat_requests.encode(_responses_options(request, dialect))[1:-1],
                 *tools,
                 b"}",
             )
@@ -243,10 +243,12 @@ class ResponsesBodies(chat_requests.Bodies):
             type(message) is not transcript.AssistantSaid
             or hash(message.native) not in self._forgotten
         )
-        items = items_of(message, *who, named, thoughts=thoughts)
+        items = _items_of(message, *who, named, thoughts=thoughts)
         return chat_requests.Piece(
-            message, chat_requests.encode(items)[1:-1], given_ids(message, *who) if thoughts else {}
+            message,
+            chat_requests.encode(items)[1:-1],
+            _given_ids(message, *who) if thoughts else {},
         )
 
     def _tool(self, spec: transcript.ToolSpec) -> dict[str, Any]:
-        return responses_tool(spec)
+        return _responses_tool(spec)

@@ -201,7 +201,7 @@ def facts_of(
     return Facts(*window, tries, "nobody")
 
 
-def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
+def _with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
     """Return `facts` with what the server and the catalogue say; the smaller window counts.
 
     The owner's settings stay, and so does what a refusal has shown.
@@ -257,7 +257,7 @@ class KnownModel:
     async def learn(self, listed_tokens: int = 0) -> Inquiry:
         """Ask the server, and add its answer to `facts`; `listed_tokens`: a catalogue's window."""
         said = await self._ask()
-        self.facts = with_word(self.facts, said.told, listed_tokens)
+        self.facts = _with_word(self.facts, said.told, listed_tokens)
         return said
 
     @property
@@ -349,7 +349,7 @@ def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
 async def look_up(model: KnownModel) -> int:
     """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
     tokens = await asyncio.to_thread(listed_window, model.base_url, model.model)
-    model.facts = with_word(model.facts, None, tokens)
+    model.facts = _with_word(model.facts, None, tokens)
     return tokens
 
 

@@ -20,7 +20,7 @@ from aouo.providers.http import Session, httpx_client, shared_client
 from aouo.providers.roads import in_the_way
 from aouo.providers.speech import audio
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _PATIENCE_S = 60.0
 """The longest pauses of one text together, estimated from the first one.
@@ -118,7 +118,7 @@ class SpeechService:
         self.api_key = self.api_key.strip()
         self._client: Any = None
 
-    async def ask(self, what: Callable[[Any], Awaitable[T]]) -> T:
+    async def ask(self, what: Callable[[Any], Awaitable[_T]]) -> _T:
         """Await `what` with the SDK's client, within the time limit of a request."""
         if not (self.api_key and self.api_key.isascii() and self.api_key.isprintable()):
             raise errors.ProviderAuth(

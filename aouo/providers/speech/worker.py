@@ -30,7 +30,7 @@ from typing import Any
 from aouo.providers.speech.audio import opus_of
 
 _HEARD_HZ = 16_000
-MAX_HEARD_S = 30 * 60
+_MAX_HEARD_S = 30 * 60
 _MAX_REQUEST_BYTES = 1_000_000
 _UNCLEAR = "[unclear]"
 """Replaces a piece that is not understood, among others that are."""
@@ -139,8 +139,8 @@ def _samples(path: str) -> Any:
             for part in _decoded(sound, av) if sound.streams.audio else ():
                 parts.append(part)
                 length += len(part)
-                if length > MAX_HEARD_S * _HEARD_HZ:
-                    raise _Refused(f"it is longer than {MAX_HEARD_S // 60} minutes")
+                if length > _MAX_HEARD_S * _HEARD_HZ:
+                    raise _Refused(f"it is longer than {_MAX_HEARD_S // 60} minutes")
     except (av.FFmpegError, OSError) as error:
         if not parts:  # the readable part of a damaged file is used
             raise _Refused(f"it is no sound that can be read: {error}") from error

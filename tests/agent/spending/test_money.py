@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aouo.agent.spending.money import (
-    FREE,
-    IMAGE_TOKENS,
+    _FREE,
+    _IMAGE_TOKENS,
     Paid,
     Price,
     Prices,
@@ -60,7 +60,7 @@ def test_a_price_is_looked_up_by_model_then_at_its_provider_and_the_local_model_
     assert prices.of("mine", "a") == DEAR
     assert prices.of("mine", "b") == CHEAP
     assert prices.of("theirs", "b") is None
-    assert prices.of("local", "anything") == FREE
+    assert prices.of("local", "anything") == _FREE
 
 
 def test_the_owners_price_stands_above_the_catalogues() -> None:
@@ -69,7 +69,7 @@ def test_the_owners_price_stands_above_the_catalogues() -> None:
     assert prices.of("openai", "a") == DEAR
     assert prices.of("mine", "b") == DEAR
     assert prices.of("openai", "b") == CHEAP
-    assert prices.of("local", "b") == FREE
+    assert prices.of("local", "b") == _FREE
 
 
 def test_a_large_request_pays_the_dearer_price_for_all_of_its_tokens() -> None:
@@ -193,7 +193,7 @@ def test_a_picture_counts_with_the_dearest_way_to_bill_it() -> None:
     picture = UserSaid("hello", (Image("image/jpeg", b"x"),))
     seeing = bounds_of(ModelRequest("x" * 400, (picture,), ()), {})
 
-    assert seeing.input_tokens - plain.input_tokens == IMAGE_TOKENS
+    assert seeing.input_tokens - plain.input_tokens == _IMAGE_TOKENS
 
 
 @pytest.mark.parametrize(
@@ -235,4 +235,4 @@ def test_what_has_no_price_is_named_with_the_key_that_sets_it() -> None:
         "budgets.prices_per_call.web_search",
     ]
     assert paid[2].price(prices) == (0.0, "you")
-    assert paid[1].price(prices) == (FREE, "it runs here")
+    assert paid[1].price(prices) == (_FREE, "it runs here")

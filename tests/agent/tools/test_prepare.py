@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.agent.tools.msg import SPEAKING_S, tts
+from aouo.agent.tools.msg import _SPEAKING_S, tts
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, prepare, tool
 from aouo.facts.errors import ToolFailed
 from aouo.facts.transcript import ToolCall
@@ -155,4 +155,4 @@ def test_the_time_of_the_tool_leaves_some_for_sending() -> None:
     tool = tts(Slow(), lambda _pack, _owner: Path(), lambda _folder, _size: None)
 
     assert tool.timeout_s is not None
-    assert tool.timeout_s - SPEAKING_S >= 30
+    assert tool.timeout_s - _SPEAKING_S >= 30

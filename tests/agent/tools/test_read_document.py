@@ -228,7 +228,7 @@ async def test_relative_paths_are_the_packs_own_and_others_are_as_they_are(tmp_p
 
 
 def test_the_child_is_held_to_less_than_this_machine_has() -> None:
-    assert (child.MEMORY_BYTES, kinds.MAX_UNPACKED_BYTES) == (1_500_000_000, 100_000_000)
+    assert (child._MEMORY_BYTES, kinds.MAX_UNPACKED_BYTES) == (1_500_000_000, 100_000_000)
 
 
 async def test_a_link_that_was_put_in_the_way_is_not_followed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from aouo.agent.tools.registry import Tool
-from aouo.agent.tools.web import KEPT_S, MAX_KEPT, web_search
+from aouo.agent.tools.web import _KEPT_S, _MAX_KEPT, web_search
 from aouo.config.sections import WebSearch
 from aouo.facts.errors import ToolFailed
 from tests.agent.tools.calling import call
@@ -102,7 +102,7 @@ async def test_the_same_question_is_asked_once_a_day(
     assert first.splitlines()[1:-1] == again.splitlines()[1:-1]
     assert first.splitlines()[0] != again.splitlines()[0]
 
-    clock.jump(KEPT_S)
+    clock.jump(_KEPT_S)
     await call(tool, query="x")
 
     assert len(service.requests) == 4
@@ -112,11 +112,11 @@ async def test_only_so_many_answers_are_kept(
     service: WebServer, session: aiohttp.ClientSession
 ) -> None:
     tool = searching(service, session)
-    for number in range(MAX_KEPT + 1):
+    for number in range(_MAX_KEPT + 1):
         await call(tool, query=f"question {number}")
     service.requests.clear()
 
-    await call(tool, query=f"question {MAX_KEPT}")
+    await call(tool, query=f"question {_MAX_KEPT}")
     await call(tool, query="question 0")
 
     assert len(service.requests) == 1

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from aouo.emulator.models.profile import profile
-from aouo.emulator.models.service import MAX_BODY_BYTES, ModelService
+from aouo.emulator.models.service import _MAX_BODY_BYTES, ModelService
 
 CHAT, SHOW = "/v1/chat/completions", "/api/show"
 
@@ -56,4 +56,4 @@ async def test_what_it_cannot_read_is_the_askers_mistake(
 
 
 async def test_more_than_it_takes_is_not_kept(service: ModelService) -> None:
-    assert await status_of(service, b"x" * (MAX_BODY_BYTES + 1)) == 413
+    assert await status_of(service, b"x" * (_MAX_BODY_BYTES + 1)) == 413

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator.models import ModelService, names, profile
-from aouo.emulator.models.profile import Profile, Wire, parse
+from aouo.emulator.models.profile import Profile, Wire, _parse
 from aouo.facts.errors import SetupError
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import path_of, plain, said_in
@@ -141,8 +141,8 @@ def test_a_broken_profile_is_an_error_that_says_where(change: Any, problem: str)
         "stream": {"source": "somewhere"},
         "caching": {"source": "somewhere"},
     }
-    assert isinstance(parse(json.dumps(sound), "x.yml"), Profile)
+    assert isinstance(_parse(json.dumps(sound), "x.yml"), Profile)
     broken = {key: value for key, value in (sound | change).items() if value is not None}
 
     with pytest.raises(SetupError, match=problem):
-        parse(json.dumps(broken), "x.yml")
+        _parse(json.dumps(broken), "x.yml")

@@ -12,7 +12,7 @@ from aouo.facts.commands import (
     CommandEntry,
     PostAction,
     TurnHints,
-    by_name,
+    _by_name,
     check_handled,
 )
 from aouo.flow.commands.file_text import CommandFile, read
@@ -22,12 +22,12 @@ from aouo.flow.commands.file_text import CommandFile, read
 def test_a_name_telegram_would_not_take_is_found_at_start(name: str) -> None:
     """1-32 lower-case letters, digits, underscores. Source: Bot API, BotCommand."""
     with pytest.raises(ValueError, match="is taken or misspelt"):
-        by_name([CommandEntry(name, "does something")])
+        _by_name([CommandEntry(name, "does something")])
 
 
 def test_two_entries_of_one_name_are_found_at_start() -> None:
     with pytest.raises(ValueError, match="'new' is taken"):
-        by_name([CommandEntry("new", "a"), CommandEntry("new", "b")])
+        _by_name([CommandEntry("new", "a"), CommandEntry("new", "b")])
 
 
 def test_the_menu_lists_every_command_with_a_description() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from aouo.guard.sandbox import levels, walls
 from aouo.guard.sandbox.levels import Bubblewrap, Landlock, Level, Refused
 from aouo.guard.sandbox.order import Function, Order, Ran, RunLimits
-from aouo.guard.sandbox.run import Egress, Sandbox
+from aouo.guard.sandbox.run import Sandbox, _Egress
 
 LIMITS = RunLimits(
     time_s=20, cpu_s=3, memory_bytes=256 * 1024 * 1024, file_bytes=1_000_000, processes=20
@@ -139,14 +139,18 @@ class Place:
         }
 
     async def attack(
-        self, body: str, limits: RunLimits | None = None, egress: Egress | None = None, **given: Any
+        self,
+        body: str,
+        limits: RunLimits | None = None,
+        egress: _Egress | None = None,
+        **given: Any,
     ) -> Ran:
         order = self.order(body, **given)
         order = replace(order, limits=limits or LIMITS, online=egress is not None)
         async with asyncio.timeout(60):
             return await self.sandbox.run(order, egress)
 
-    async def said(self, body: str, egress: Egress | None = None, **given: Any) -> Any:
+    async def said(self, body: str, egress: _Egress | None = None, **given: Any) -> Any:
         """What the function returned, or its error's name and text."""
         ran = await self.attack(body, None, egress, **given)
         assert ran.stdout, ran

@@ -327,7 +327,7 @@ def _counts_processes(place: Place) -> bool:
     if level.lowered:
         return True
     if os.geteuid() == 0:
-        return levels.limits_processes(level.groups)
+        return levels._limits_processes(level.groups)
     return isinstance(level, Bubblewrap) or level.namespaces
 
 

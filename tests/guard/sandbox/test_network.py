@@ -14,9 +14,9 @@ from socket import socket
 import pytest
 
 from aouo.guard.sandbox.levels import Landlock
-from aouo.guard.sandbox.run import Egress, NotConfined
+from aouo.guard.sandbox.run import NotConfined, _Egress
 from aouo.plumbing.web.addresses import Address, Permits, is_public
-from aouo.plumbing.web.egress import IDLE_S, EgressProxy
+from aouo.plumbing.web.egress import _IDLE_S, EgressProxy
 from tests.guard.sandbox.places import HERE, Place
 
 pytestmark = pytest.mark.skipif(not HERE, reason="nothing on this machine confines a process")
@@ -57,7 +57,7 @@ class Site:
         *hosts: str,
         addresses: Sequence[str] = ("127.0.0.1",),
         admits: Callable[[Address], bool] = lambda _: True,
-    ) -> Egress:
+    ) -> _Egress:
         async def lookup(name: str, port: int) -> Sequence[str]:
             del name, port
             return addresses
@@ -250,7 +250,7 @@ async def test_a_connection_is_cut_when_the_tool_that_opened_it_has_ended(
     """A server that says no more would hold it, and the tool's result, for as long as `IDLE_S`."""
     egress = site.egress("*:{port}")
     host = f"api.example.com:{site.port}"
-    async with asyncio.timeout(IDLE_S / 2):
+    async with asyncio.timeout(_IDLE_S / 2):
         said = await place.said(ASK_AND_LEAVE, egress=egress, host=host, tunnel=tunnel)
         await site.left.wait()
 

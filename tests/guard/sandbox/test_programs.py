@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.guard.sandbox.bubblewrap import found, startable
+from aouo.guard.sandbox.bubblewrap import _startable, found
 from aouo.guard.sandbox.levels import Bubblewrap
 from tests.guard.sandbox.places import LIMITS, Place, until_gone
 
@@ -39,7 +39,7 @@ def test_a_script_needs_what_its_first_line_names(
     tmp_path: Path, first_line: bytes, opened: list[Path]
 ) -> None:
     path = script(tmp_path, "tool", first_line)
-    files = startable([path])
+    files = _startable([path])
 
     assert files[0] == path
     assert [file for file in files[1:] if file in opened] == opened
@@ -47,7 +47,7 @@ def test_a_script_needs_what_its_first_line_names(
 
 
 def test_a_compiled_program_needs_the_loader_that_it_names() -> None:
-    loaders = [file for file in startable([SH]) if file.name.startswith(("ld-", "ld6"))]
+    loaders = [file for file in _startable([SH]) if file.name.startswith(("ld-", "ld6"))]
 
     assert len(loaders) == 1
     assert loaders[0].is_file()
@@ -57,7 +57,7 @@ def test_a_file_that_says_nothing_of_a_loader_needs_nothing_else(tmp_path: Path)
     path = tmp_path / "tool"
     path.write_bytes(b"\x7fELF\x02\x01" + b"\xff" * 200)
 
-    assert startable([path, path]) == (path,)
+    assert _startable([path, path]) == (path,)
 
 
 def test_a_program_is_found_where_programs_are_and_python_is_our_own() -> None:

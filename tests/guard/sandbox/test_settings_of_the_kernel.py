@@ -152,7 +152,7 @@ def test_processes_are_counted_where_their_kind_is(root: Path, within: str, coun
     folder(root, "new", "pids")
     folder(root, "old", "cpu")
 
-    assert levels.limits_processes((folder(root, within),)) is counts
+    assert levels._limits_processes((folder(root, within),)) is counts
 
 
 async def test_a_group_has_its_limits_while_it_is_used_and_a_parent_that_takes_none_is_left_out(

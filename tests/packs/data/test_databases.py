@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError, ToolFailed
-from aouo.packs.data.migrations import KEPT, back_up, backups, restore_database
+from aouo.packs.data.migrations import _KEPT, back_up, backups, restore_database
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard
@@ -187,12 +187,12 @@ def test_the_newest_backups_of_each_owner_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     with closing(open_database(str(tmp_path / "a.db"))) as connection:
         for owner in ("", "ada", "da-ada"):
-            for number in range(KEPT + 2):
+            for number in range(_KEPT + 2):
                 connection.execute(f"PRAGMA user_version = {number + 1}").fetchall()
                 back_up(connection, folder, owner, NOW + timedelta(seconds=number // 2))
     kept = [backups(folder, owner) for owner in ("", "ada", "da-ada")]
 
-    assert [len(files) for files in kept] == [KEPT] * 3
+    assert [len(files) for files in kept] == [_KEPT] * 3
     assert sorted(folder.iterdir()) == sorted(file for files in kept for file in files)
     assert kept[1][-1].name == "20260302T120003000000Z-ada.db"
 
@@ -202,7 +202,7 @@ def test_a_change_that_fails_again_and_again_pushes_no_backup_out(lab: Lab) -> N
     lab.words("ada")
     (older,) = lab.backups("ada")
     lab.install(lab.version("2.0.0", NEW))
-    for _ in range(KEPT + 1):
+    for _ in range(_KEPT + 1):
         with pytest.raises(ToolFailed, match=r"words\.word is gone"):
             lab.words("ada")
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
-from aouo.packs.data.opening import VALUE_BYTES, open_database
+from aouo.packs.data.opening import _VALUE_BYTES, open_database
 from aouo.packs.data.reading import ReadConnection
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.schema_text import trial
@@ -177,11 +177,11 @@ def test_printf_answers_as_sqlite_does(width: int, number: int, real: float, tex
 
 def test_a_value_of_the_greatest_length_is_kept_and_read(database: Path) -> None:
     with closing(open_database(str(database))) as connection:
-        text = "x" * (VALUE_BYTES - 100)
+        text = "x" * (_VALUE_BYTES - 100)
         connection.execute("INSERT INTO items (name) VALUES (?)", (text,))
         with pytest.raises(sqlite3.DataError):
             connection.execute("INSERT INTO items (name) VALUES (?)", (text * 2,))
     with closing(ReadConnection(database)) as reader:
         assert reader.rows("SELECT length(name) AS n FROM items", (), limit=1).rows[0] == {
-            "n": VALUE_BYTES - 100
+            "n": _VALUE_BYTES - 100
         }

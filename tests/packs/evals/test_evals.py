@@ -20,8 +20,8 @@ from aouo.packs.evals.cases import (
     ExpectedRows,
     Reply,
     Step,
+    _parse,
     load,
-    parse,
 )
 from aouo.packs.evals.checks import Seen, SeenCall, failures
 from aouo.packs.load import load_pack
@@ -57,7 +57,7 @@ steps:
 
 
 def said(text: str) -> list[str]:
-    return [str(problem) for problem in parse(text, "evals/a.yml")[1]]
+    return [str(problem) for problem in _parse(text, "evals/a.yml")[1]]
 
 
 def wrong(expect: Expect, seen: Seen, rows: int = 0) -> list[str]:
@@ -65,7 +65,7 @@ def wrong(expect: Expect, seen: Seen, rows: int = 0) -> list[str]:
 
 
 def test_a_whole_eval_is_read() -> None:
-    found, problems = parse(WHOLE, "evals/word.yml")
+    found, problems = _parse(WHOLE, "evals/word.yml")
 
     assert problems == ()
     assert found is not None
@@ -87,7 +87,7 @@ def test_a_whole_eval_is_read() -> None:
 
 
 def test_an_eval_is_named_by_its_file_unless_it_says_else() -> None:
-    found, _ = parse("steps: [{say: hi}]", "evals/greets-back.yml")
+    found, _ = _parse("steps: [{say: hi}]", "evals/greets-back.yml")
 
     assert found == Eval(
         (Step("hi"),), name="greets-back", file="evals/greets-back.yml", lines=(1,)
@@ -141,7 +141,7 @@ def test_one_mistake_hides_no_other() -> None:
   - tap: 5
 """
 
-    assert [str(problem) for problem in parse(text, "evals/x.yml")[1]] == [
+    assert [str(problem) for problem in _parse(text, "evals/x.yml")[1]] == [
         "evals/x.yml:4: steps[0].expect.buttons: must be a list",
         "evals/x.yml:4: steps[0].expect.reply_matches[0]: is not a regular expression: "
         "missing ), unterminated subpattern at position 0",
@@ -154,7 +154,7 @@ def test_one_mistake_hides_no_other() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_an_eval_or_has_a_problem(text: str) -> None:
-    found, problems = parse(text, "evals/a.yml")
+    found, problems = _parse(text, "evals/a.yml")
 
     assert (found is None) == bool(problems)
 
@@ -293,6 +293,6 @@ def _database(make_pack: MakePack, tmp_path: Path) -> Path:
 
 def test_the_name_of_an_eval_is_one_short_line_that_a_terminal_does_not_obey() -> None:
     for name in ("\\e[2Jpassed", "a\\nb", "a" * 201):
-        found, problems = parse(f'name: "{name}"\nsteps: [{{say: hi}}]\n', "evals/a.yml")
+        found, problems = _parse(f'name: "{name}"\nsteps: [{{say: hi}}]\n', "evals/a.yml")
 
         assert (found, problems[0].field) == (None, "name")

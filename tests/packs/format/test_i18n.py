@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from aouo.packs.authoring import validate
-from aouo.packs.format.fast_paths import parse_language, translated
+from aouo.packs.format.fast_paths import _parse_language, translated
 from aouo.packs.library import scan
 from aouo.packs.load import Pack
 from tests.packs.writing import MakePack
@@ -72,7 +72,7 @@ def test_the_languages_of_a_pack_are_its_files(make_pack: MakePack, named: str) 
 def test_a_file_with_a_problem_says_where_and_what(
     text: str, line: int, field: str, said: str
 ) -> None:
-    _, (problem,) = parse_language(text, file="i18n/de.json")
+    _, (problem,) = _parse_language(text, file="i18n/de.json")
 
     assert (problem.file, problem.line, problem.field) == ("i18n/de.json", line, field)
     assert said in problem.message

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.packs.authoring import validate
-from aouo.packs.format.folder import FILES_MAX, look_around
-from aouo.packs.format.problems import accepts, numbers
+from aouo.packs.format.folder import _FILES_MAX, look_around
+from aouo.packs.format.problems import _numbers, accepts
 from aouo.packs.library import scan
 from tests.packs.writing import MakePack
 
@@ -163,7 +163,7 @@ def test_every_version_accepts_itself_and_nothing_below_it(a: int, b: int, c: in
 
     assert accepts(f">={version}", version)
     assert not accepts(f"<{version}", version)
-    assert numbers(version) == (a, b, c)
+    assert _numbers(version) == (a, b, c)
 
 
 # What of a folder is looked at before anything is read; hostile ones: test_broken_packs
@@ -174,7 +174,7 @@ def test_what_tools_of_an_author_leave_behind_does_not_count(make_pack: MakePack
     for name in (".git", "node_modules", "__pycache__"):
         (folder / name).mkdir()
     (folder / ".git" / "config").symlink_to("/etc/passwd")
-    for number in range(FILES_MAX):
+    for number in range(_FILES_MAX):
         (folder / "node_modules" / str(number)).touch()
 
     assert look_around(folder) == ()

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError
-from aouo.packs.shipping.archive import app_files, content_hash, copy_app, pack_archive, unpack
+from aouo.packs.shipping.archive import _copy_app, app_files, content_hash, pack_archive, unpack
 from aouo.packs.shipping.zipped import ArchiveLimits
 from tests.packs.writing import MakePack
 
@@ -102,7 +102,7 @@ def test_hidden_files_caches_links_and_the_signature_do_not_count(
     (folder / "link.md").symlink_to("/etc/passwd")
     (folder / "etc").symlink_to("/etc", target_is_directory=True)
 
-    copied = copy_app(folder, tmp_path / "copy")
+    copied = _copy_app(folder, tmp_path / "copy")
 
     assert content_hash(folder) == before
     assert set(app_files(folder)) == {"aouo.sig", "pack.yml", "schema.sql", "skills/hello/SKILL.md"}

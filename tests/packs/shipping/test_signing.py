@@ -12,9 +12,9 @@ from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
 from aouo.packs.shipping.signing import (
     SecretKey,
     Signature,
+    _read_public_key,
     check,
     new_key,
-    read_public_key,
     read_secret_key,
     sign_app,
     verify,
@@ -46,7 +46,7 @@ def signed(folder: Path, key: SecretKey) -> Path:
 
 
 def test_what_minisign_signed_is_verified():
-    keys = {"them": read_public_key(THEIRS)}
+    keys = {"them": _read_public_key(THEIRS)}
 
     found = check(BY_MINISIGN, b"test", keys)
 

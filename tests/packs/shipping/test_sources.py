@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aouo.facts.errors import PackError
-from aouo.packs.shipping.archive import MAX_ARCHIVE_BYTES, content_hash, fetch_source, pack_archive
+from aouo.packs.shipping.archive import _MAX_ARCHIVE_BYTES, content_hash, fetch_source, pack_archive
 from aouo.plumbing.web.addresses import Permits
 from tests.fakes.web_server import Answer, Names, WebServer, web_of
 from tests.packs.writing import MakePack
@@ -113,7 +113,7 @@ async def test_nothing_is_asked_for_at_an_address_that_is_not_encrypted(
 
 
 async def test_what_is_too_large_missing_or_no_app_says_so(site: WebServer, tmp_path: Path):
-    site.pages["/large"] = Answer(b"\0" * (MAX_ARCHIVE_BYTES + 1))
+    site.pages["/large"] = Answer(b"\0" * (_MAX_ARCHIVE_BYTES + 1))
     site.pages["/page"] = Answer(b"<html>")
     (tmp_path / "empty").mkdir()
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.status import terminal_inbound
+from aouo.app.status import _terminal_inbound
 from aouo.emulator import HOUSEHOLD
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Raw, Says, words_of
@@ -55,7 +55,7 @@ async def test_an_empty_message_is_said_to_be_empty(world: World) -> None:
     """Telegram refuses to send one; a terminal does not."""
     async with world.running() as bot:
         events, leave = bot.app.terminal.watch("local")
-        await bot.app.inbox.submit(terminal_inbound("local", "   "))
+        await bot.app.inbox.submit(_terminal_inbound("local", "   "))
         heard = await events.get()
         leave()
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.config.file import LAST_GOOD
+from aouo.config.file import _LAST_GOOD
 from aouo.emulator import FAMILY
 from aouo.store import jobs
 from tests.fakes.model_server import CallPart, Says
@@ -161,7 +161,7 @@ async def test_a_part_of_what_is_theirs_that_cannot_be_ended_keeps_no_other_part
             note = await bot.people.next_message(BEN, contains="could not end this")
             status = (await ask_for(world, "status"))["unfinished"]
         paused = await bot.rows("SELECT enabled, paused FROM schedules")
-        good = (world.home.path / LAST_GOOD).read_text()
+        good = (world.home.path / _LAST_GOOD).read_text()
         save(world, ui={"show_tool_calls": False})
         await reload(world)
         after = (await ask_for(world, "status"))["unfinished"]

@@ -14,7 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.facts.errors import SetupError
-from aouo.telegram.webhook import CONNECTIONS, MAX_BODY_BYTES, REQUEST_S, SECRET_HEADER
+from aouo.telegram.webhook import _CONNECTIONS, _MAX_BODY_BYTES, _REQUEST_S, _SECRET_HEADER
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, eventually, said, settled
@@ -113,7 +113,7 @@ def _listening() -> set[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(
-    "headers", [{}, {SECRET_HEADER: "another"}, {SECRET_HEADER: ""}, {SECRET_HEADER: "ä"}]
+    "headers", [{}, {_SECRET_HEADER: "another"}, {_SECRET_HEADER: ""}, {_SECRET_HEADER: "ä"}]
 )
 async def test_without_the_secret_nothing_is_read(world: World, headers: dict[str, str]) -> None:
     async with listening(world) as bot:
@@ -132,14 +132,14 @@ NO_UPDATES: list[tuple[bytes | str, int]] = [
     ('{"update_id": 9223372036854775807}', 400),
     ('{"update_id": 6, "message": ' + "[" * 300 + "]" * 300 + "}", 200),
     ('{"update_id": 5, "never_heard_of": {}}', 200),
-    (" " * (MAX_BODY_BYTES + 1), 413),
+    (" " * (_MAX_BODY_BYTES + 1), 413),
 ]
 
 
 async def test_what_is_no_update_is_not_taken(world: World) -> None:
     async with listening(world) as bot:
         for number, (body, status) in enumerate(NO_UPDATES):
-            assert await _post(bot, body, **{SECRET_HEADER: SECRET}) == status, body[:80]
+            assert await _post(bot, body, **{_SECRET_HEADER: SECRET}) == status, body[:80]
             assert (await bot.ask(f"Still there {number}?")).text == f"Still there {number}?"
 
 
@@ -151,7 +151,7 @@ async def test_refused_requests_are_one_line_a_minute_with_their_count(world: Wo
             for _ in range(30):
                 assert await _post(bot, _update(1, "Let me in")) == 403
             for _ in range(3):
-                assert await _post(bot, "{", **{SECRET_HEADER: SECRET}) == 400
+                assert await _post(bot, "{", **{_SECRET_HEADER: SECRET}) == 400
             looked = len(await world.people.calls("getWebhookInfo"))
             while len(await world.people.calls("getWebhookInfo")) < looked + 2:
                 clock.jump(61)
@@ -166,7 +166,7 @@ async def test_refused_requests_are_one_line_a_minute_with_their_count(world: Wo
         b"",
         b"POST /telegram HTTP/1.1\r\nHost: bot.example\r\nX-",
         b"POST /telegram HTTP/1.1\r\nHost: bot.example\r\n"
-        + f"{SECRET_HEADER}: {SECRET}\r\nContent-Length: 1000\r\n\r\n".encode()
+        + f"{_SECRET_HEADER}: {SECRET}\r\nContent-Length: 1000\r\n\r\n".encode()
         + b'{"update_id"',
     ],
 )
@@ -178,7 +178,7 @@ async def test_a_request_that_only_takes_its_time_is_cut_off(world: World, begun
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(begun)
         await writer.drain()
-        clock.jump(REQUEST_S + 1)
+        clock.jump(_REQUEST_S + 1)
         answer = await bot.ask("Still there?")
         async with asyncio.timeout(WAIT_S):
             with suppress(ConnectionError):
@@ -193,11 +193,11 @@ async def test_more_connections_than_anybody_needs_are_not_taken(world: World) -
     world.clock = clock = FastClock()
     async with listening(world) as bot:
         host, _, port = (await _address(bot)).partition(":")
-        held = [await asyncio.open_connection(host, int(port)) for _ in range(CONNECTIONS + 1)]
+        held = [await asyncio.open_connection(host, int(port)) for _ in range(_CONNECTIONS + 1)]
         async with asyncio.timeout(WAIT_S):
             with suppress(ConnectionError):
                 assert await held[-1][0].read() == b""
-        clock.jump(REQUEST_S + 1)
+        clock.jump(_REQUEST_S + 1)
         answer = await bot.ask("Still there?")
         for _, writer in held:
             writer.close()
@@ -218,7 +218,7 @@ async def test_an_update_that_comes_twice_is_answered_once(world: World) -> None
 
 async def test_an_update_is_stored_before_telegram_may_forget_it(world: World) -> None:
     async with listening(world) as bot:
-        status = await _post(bot, _update(77, "Kept"), **{SECRET_HEADER: SECRET})
+        status = await _post(bot, _update(77, "Kept"), **{_SECRET_HEADER: SECRET})
         rows = await bot.rows("SELECT body FROM updates WHERE update_id = 77")
 
         assert status == 200

@@ -16,9 +16,9 @@ import pytest
 from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
-from aouo.dashboard.rooms.chat import PAGE
+from aouo.dashboard.rooms.chat import _PAGE
 from aouo.emulator.models import ModelService, profile
-from aouo.flow.uploads import UNSAID_MAX, UPLOAD_BYTES
+from aouo.flow.uploads import _UNSAID_MAX, UPLOAD_BYTES
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.path.dashboard.chatting import STATUS, WebChat, idle, scribe
@@ -377,7 +377,7 @@ async def test_of_files_that_are_never_said_only_the_newest_stay(world: World) -
     async with chatting(world) as chat:
         _, first = await chat.upload("said", b"kept")
         number = await chat.say("look", files=first["file"])
-        files = [(await chat.upload(f"{n}.txt", b"x"))[1]["file"] for n in range(UNSAID_MAX + 1)]
+        files = [(await chat.upload(f"{n}.txt", b"x"))[1]["file"] for n in range(_UNSAID_MAX + 1)]
         body = {"text": "these", "key": "k", "files": files[0]}
         gone = await chat.page.send("POST", f"{chat.path}/messages", body)
         await chat.say("those", files=f"{files[1]},{files[-1]}")
@@ -509,7 +509,7 @@ async def test_several_windows_see_the_same_and_one_that_comes_back_misses_nothi
 
 async def test_who_missed_too_much_reads_anew(world: World) -> None:
     async with chatting(world) as chat:
-        for number in range(PAGE // 2 + 1):
+        for number in range(_PAGE // 2 + 1):
             await chat.say(f"/id {number}")
         said = await answered(chat)
         newest = await chat.read()
@@ -520,7 +520,7 @@ async def test_who_missed_too_much_reads_anew(world: World) -> None:
             await ahead.until_told("anew")
 
     assert window.messages == {}
-    assert len(said) == PAGE
+    assert len(said) == _PAGE
     assert len(older["messages"]) == 2
     assert older["older"] == 0
     assert older["messages"][-1]["id"] < newest["messages"][0]["id"]

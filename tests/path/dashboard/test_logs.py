@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from aouo.plumbing.log_reading import KEPT_BYTES, LOOKED_BYTES
+from aouo.plumbing.log_reading import _KEPT_BYTES, _LOOKED_BYTES
 from aouo.plumbing.logs import LogFile
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.world import World
@@ -149,7 +149,7 @@ async def test_a_line_of_five_megabytes_is_cut_and_its_size_is_said(world: World
 
     cut, last = facts["lines"]
     assert (cut["event"], cut["level"], cut["pack"]) == ("event_2", "error", "notes")
-    assert (cut["is_cut"], cut["size"], len(cut["text"])) == (True, len(long) + 1, KEPT_BYTES)
+    assert (cut["is_cut"], cut["size"], len(cut["text"])) == (True, len(long) + 1, _KEPT_BYTES)
     assert last["event"] == "event_3"
     assert events(earlier["lines"]) == ["event_1"]
     assert first == ["event_1", "event_2", "event_3"]
@@ -181,7 +181,7 @@ async def test_one_piece_looks_through_so_much_and_the_next_goes_on(world: World
         piece = await read(shown, text="needle")
         found = await back(shown, text="needle")
 
-    assert len(lines) * 1_000 > LOOKED_BYTES
+    assert len(lines) * 1_000 > _LOOKED_BYTES
     assert (piece["lines"], bool(piece["before"])) == ([], True)
     assert found == ["event_0"]
 

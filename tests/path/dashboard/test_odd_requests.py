@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from aiohttp import ClientSession
 
-from aouo.dashboard.serving import CONNECTIONS, REQUEST_S
+from aouo.dashboard.serving import _CONNECTIONS, _REQUEST_S
 from tests.fakes.clock import FastClock
 from tests.path.dashboard.looking import Dashboard, dashboard
 from tests.path.world import WAIT_S, World
@@ -155,7 +155,7 @@ async def test_a_request_that_only_takes_its_time_is_cut_off(world: World, begun
         writer.write(begun.encode())
         await writer.drain()
         await shown.get("/healthz")
-        clock.jump(REQUEST_S + 1)
+        clock.jump(_REQUEST_S + 1)
         async with ClientSession() as other:  # a new connection
             (await other.get(shown.link.with_path("/healthz"))).close()
         async with asyncio.timeout(WAIT_S):
@@ -168,12 +168,12 @@ async def test_more_connections_than_anybody_needs_are_not_taken(world: World) -
     world.clock = clock = FastClock()
     async with dashboard(world) as shown:
         port = shown.link.port
-        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CONNECTIONS + 1)]
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(_CONNECTIONS + 1)]
         async with asyncio.timeout(WAIT_S):
             with suppress(ConnectionError):
                 assert await held[-1][0].read() == b""
         answer = await shown.bot.ask("hello")
-        clock.jump(REQUEST_S + 1)
+        clock.jump(_REQUEST_S + 1)
         status, _ = await shown.get("/healthz")
         for _, writer in held:
             writer.close()

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from yarl import URL
 
-from aouo.dashboard.rooms.storage import LOOKS
+from aouo.dashboard.rooms.storage import _LOOKS
 from tests.path.dashboard.chatting import WebChat
 from tests.path.dashboard.configured import save
 from tests.path.dashboard.looking import dashboard, resting
@@ -171,7 +171,7 @@ async def test_looks_that_are_given_up_take_no_more_threads(world: World) -> Non
             line = f"GET /api/packs/notes/storage/tables?tenant=tg_{ADA} HTTP/1.1\r\n"
             raw = f"{line}Host: 127.0.0.1\r\nX-Aouo-Token: {shown.token}\r\n\r\n".encode()
             most = 0
-            for _ in range(3 * LOOKS):
+            for _ in range(3 * _LOOKS):
                 _, writer = await asyncio.open_connection("127.0.0.1", shown.link.port)
                 writer.write(raw)
 
@@ -184,4 +184,4 @@ async def test_looks_that_are_given_up_take_no_more_threads(world: World) -> Non
                 await shown.get("/api/turns")  # what has gone is noticed
                 most = max(most, looking())
 
-    assert most <= LOOKS
+    assert most <= _LOOKS

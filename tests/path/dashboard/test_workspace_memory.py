@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aouo.memory.files import MAX_BYTES
+from aouo.memory.files import _MAX_BYTES
 from tests.fakes.model_server import CallPart
 from tests.path.dashboard.looking import Dashboard, dashboard, resting
 from tests.path.looking import settled
@@ -135,7 +135,7 @@ async def test_an_edit_by_hand_is_named_and_never_undone_unseen(world: World) ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x" * (MAX_BYTES + 1), "at most 16,384 fit"),
+        ("x" * (_MAX_BYTES + 1), "at most 16,384 fit"),
         ("\ud800", "JSON in UTF-8"),
     ],
 )

@@ -37,7 +37,7 @@ from aouo.facts.transcript import (
     TextDelta,
     Usage,
 )
-from aouo.plumbing.parts import WAITING, Subscription
+from aouo.plumbing.parts import _WAITING, Subscription
 from tests.fakes.chat_model import EchoModel
 from tests.fakes.model_server import CallPart, Fails, Says
 from tests.path.going_out.test_watching_a_session import connect, drained, line
@@ -256,9 +256,9 @@ class Talker(EchoModel):
     """Says many words as fast as it can; only who reads at once keeps up."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        words = [f"w{number} " for number in range(3 * WAITING)]
+        words = [f"w{number} " for number in range(3 * _WAITING)]
         for number, word in enumerate(words):
-            if number % (WAITING // 2) == 0:
+            if number % (_WAITING // 2) == 0:
                 await asyncio.sleep(0)
             yield TextDelta(word)
         yield Finished(AssistantSaid("".join(words)), Usage(10, 0, 5), "stop")
@@ -307,11 +307,11 @@ async def test_subscribers_that_never_read_raise_or_are_cancelled_change_nothing
         await bus.drain()
 
     tokens = [event.text for event in every if isinstance(event, LlmToken)]
-    assert len(tokens) > 2 * WAITING
+    assert len(tokens) > 2 * _WAITING
     assert [row["text"] for row in said_by_bot] == ["".join(tokens).strip()]
     assert isinstance(waiting[0], EventsMissed)
-    assert len(waiting) == WAITING + 1
-    assert waiting[0].count + WAITING == len(every)
+    assert len(waiting) == _WAITING + 1
+    assert waiting[0].count + _WAITING == len(every)
 
 
 async def test_a_watcher_is_told_the_last_of_a_turn_that_ends_with_the_process(

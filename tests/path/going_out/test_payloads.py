@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from aouo.app.status import terminal_inbound
+from aouo.app.status import _terminal_inbound
 from aouo.emulator import HOUSEHOLD, NOTES
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of
@@ -288,7 +288,7 @@ async def test_a_terminal_shows_what_it_can_and_the_model_is_told(
     world.model.say("final")
     async with world.running() as bot:
         said_there, leave = bot.app.terminal.watch("local")
-        await bot.app.inbox.submit(terminal_inbound("local", "go"))
+        await bot.app.inbox.submit(_terminal_inbound("local", "go"))
         seen = [(await said_there.get())["text"] for _ in (*lines, "final")]
         leave()
         await settled(bot)

@@ -7,7 +7,7 @@ import json
 from contextlib import closing
 from datetime import UTC, datetime
 
-from aouo.config.file import LAST_GOOD
+from aouo.config.file import _LAST_GOOD
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.ports import Rendered
@@ -211,7 +211,7 @@ class Reloaded(Queued):
     async def problems(self, here: Place) -> list[str]:
         found = await super().problems(here)
         newest = [body["model"] for body in here.model.requests if "messages" in body][-1]
-        good = (here.home.path / LAST_GOOD).read_text()
+        good = (here.home.path / _LAST_GOOD).read_text()
         if newest != "newer" or good != here.home.config.read_text():
             found.append(f"{newest} answered last, and the last good one is {good}")
         return found

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.status import UNCLAIMED_S, UNHEARD_S, reasons
+from aouo.app.status import _UNCLAIMED_S, _UNHEARD_S, reasons
 from aouo.app.wiring import App
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
@@ -34,10 +34,10 @@ from tests.plumbing.test_systemd import manager
     [
         (10.0, True, "", 0.0, []),
         (None, True, "", 0.0, []),
-        (UNHEARD_S + 1, True, "no route", 0.0, ["Telegram has not answered for 121 s: no route"]),
+        (_UNHEARD_S + 1, True, "no route", 0.0, ["Telegram has not answered for 121 s: no route"]),
         (1.0, False, "", 0.0, ["The task that asks Telegram hangs."]),
         (
-            *(1.0, True, "", UNCLAIMED_S + 1),
+            *(1.0, True, "", _UNCLAIMED_S + 1),
             ["A message waits for 61 s, and nobody is at work on it."],
         ),
     ],
@@ -81,13 +81,13 @@ async def test_what_waits_behind_a_long_turn_is_counted_and_is_no_illness(world:
         await world.model.stalled.wait()
         await bot.people.say(ADA, ADA, "and this")
         await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE state = 'ready'"))
-        clock.jump(UNCLAIMED_S + 20)
+        clock.jump(_UNCLAIMED_S + 20)
         told = await health(world)
         world.model.release.set()
         await settled(bot)
 
     assert (told["jobs"]["running"], told["jobs"]["ready"], told["lanes"]) == (1, 1, 1)
-    assert told["oldest_waiting_s"] >= UNCLAIMED_S + 20
+    assert told["oldest_waiting_s"] >= _UNCLAIMED_S + 20
     assert told["ok"]
 
 
@@ -103,7 +103,7 @@ async def test_a_message_that_nobody_works_on_is_an_illness(world: World) -> Non
     clock = world.clock = FastClock(speed=1.0)
     async with world.running() as bot:
         await unheard(bot.app)
-        clock.jump(UNCLAIMED_S + 5)
+        clock.jump(_UNCLAIMED_S + 5)
         told = await health(world)
 
     assert not told["ok"]
@@ -143,7 +143,7 @@ async def test_healthz_is_a_page_of_http_on_the_same_socket(world: World) -> Non
             world, 'POST /healthz HTTP/1.1\r\nContent-Length: 15\r\n\r\n{"verb":"stop"}\n'
         )
         await unheard(bot.app)
-        clock.jump(UNCLAIMED_S + 5)
+        clock.jump(_UNCLAIMED_S + 5)
         ill = await http(world, "GET /healthz HTTP/1.1\r\n\r\n")
         still_runs = not bot.runtime.ended.is_set()
 
@@ -186,7 +186,7 @@ async def test_a_telegram_that_does_not_answer_is_an_illness_but_we_live(
             return bool(state.state["problem"])
 
         await eventually(failing)
-        clock.jump(UNHEARD_S)
+        clock.jump(_UNHEARD_S)
         told = await health(world)
         lives = bot.app.health.listens
         await road.up()

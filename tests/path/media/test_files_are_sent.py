@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aouo.app.status import terminal_inbound
+from aouo.app.status import _terminal_inbound
 from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import CallPart, ModelServer, words_of
@@ -190,7 +190,7 @@ async def test_a_terminal_gets_the_address_instead(world: World) -> None:
     world.model.say("final")
     async with world.running() as bot:
         said_there, leave = bot.app.terminal.watch("local")
-        await bot.app.inbox.submit(terminal_inbound("local", "go"))
+        await bot.app.inbox.submit(_terminal_inbound("local", "go"))
         first = await said_there.get()
         leave()
         await settled(bot)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import NOTE
+from aouo.emulator.models.asked import _NOTE
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
@@ -31,7 +31,7 @@ async def ears(world: World) -> AsyncIterator[ModelService]:
 
 
 async def speak(bot: Running, user: int = ADA, **more: Any) -> None:
-    await bot.people.send_file(user, user, "voice", NOTE, **more)
+    await bot.people.send_file(user, user, "voice", _NOTE, **more)
 
 
 async def test_a_voice_message_is_answered_as_if_it_had_been_written(
@@ -51,7 +51,7 @@ async def test_a_voice_message_is_answered_as_if_it_had_been_written(
     assert told.startswith("[voice message, 1 s; what was said:]")
     (file,) = ears.files
     assert file.name.endswith(".ogg")
-    assert file.data == NOTE
+    assert file.data == _NOTE
     assert usage[0] == {
         "scope": "stt",
         "provider": "groq",
@@ -61,7 +61,7 @@ async def test_a_voice_message_is_answered_as_if_it_had_been_written(
     }
     assert media[0]["text"] == "buy milk tomorrow"
     stored = world.home.media / media[0]["path"]
-    assert stored.read_bytes() == NOTE
+    assert stored.read_bytes() == _NOTE
     assert stored.stat().st_mode & 0o777 == 0o600
     assert stored.parent.name == f"tg_{ADA}"
 
@@ -146,7 +146,7 @@ async def test_a_recording_that_was_cut_off_before_its_first_sound_is_said(
     world: World, ears: ModelService
 ) -> None:
     async with world.running() as bot:
-        await bot.people.send_file(ADA, ADA, "voice", NOTE[:40])
+        await bot.people.send_file(ADA, ADA, "voice", _NOTE[:40])
         answer = await bot.people.next_message(ADA)
         await settled(bot)
 

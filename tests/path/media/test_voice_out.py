@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import NOTE, tone
+from aouo.emulator.models.asked import _NOTE, _tone
 from tests.fakes.model_server import Body, words_of
 from tests.path.world import ADA, WAIT_S, World, texts
 
@@ -57,7 +57,7 @@ async def test_a_voice_note_is_sent_kept_with_the_packs_files_and_no_chat_sees_i
     world: World, voices: ModelService
 ) -> None:
     world.config = speaking_at(voices)
-    voices.raw(NOTE, content_type="audio/ogg")
+    voices.raw(_NOTE, content_type="audio/ogg")
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Said.")
     async with world.running() as bot:
@@ -76,7 +76,7 @@ async def test_a_voice_note_is_sent_kept_with_the_packs_files_and_no_chat_sees_i
     (file,) = world.home.pack_data.glob("radio/**/artifacts/*")
     assert told["ok"]
     assert told["file"] == f"artifacts/{file.name}"
-    assert file.read_bytes() == NOTE
+    assert file.read_bytes() == _NOTE
     assert file.stat().st_mode & 0o077 == 0
     assert not any("artifacts" in text or str(world.home.path) in text for text in seen)
 
@@ -116,7 +116,7 @@ async def test_a_voice_that_fails_in_the_middle_says_nothing_and_what_was_spoken
     world: World, groq: ModelService
 ) -> None:
     world.config = speaking_at_groq(groq)
-    groq.raw(tone(100), content_type="audio/wav")
+    groq.raw(_tone(100), content_type="audio/wav")
     groq.fail(429, {"error": {"message": "tokens per day (TPD)"}}, {"Retry-After": "26100"})
     world.model.call("tts", {"text": SENTENCE * 19})
     world.model.say("In writing then")
@@ -148,7 +148,7 @@ async def test_a_text_that_a_small_plan_takes_minutes_for_is_written_at_once(wor
 
 async def test_stop_ends_a_long_text_between_two_calls(world: World, groq: ModelService) -> None:
     world.config = speaking_at_groq(groq)
-    groq.raw(tone(100), content_type="audio/wav")
+    groq.raw(_tone(100), content_type="audio/wav")
     groq.stall()
     world.model.call("tts", {"text": SENTENCE * 19})
     async with world.running() as bot:
@@ -212,7 +212,7 @@ async def test_a_voice_note_is_kept_past_no_link_that_a_tool_has_planted(
     own.mkdir()
     (own / "artifacts").symlink_to(outside if planted == "artifacts" else planted)
     world.config = speaking_at(voices)
-    voices.raw(NOTE, content_type="audio/ogg")
+    voices.raw(_NOTE, content_type="audio/ogg")
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Said.")
     async with world.running() as bot:
@@ -228,7 +228,7 @@ async def test_of_a_voice_note_that_may_have_arrived_the_model_reads_not_to_send
     world: World, voices: ModelService
 ) -> None:
     world.config = speaking_at(voices)
-    voices.raw(NOTE, content_type="audio/ogg")
+    voices.raw(_NOTE, content_type="audio/ogg")
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Said.")
     async with world.running() as bot:

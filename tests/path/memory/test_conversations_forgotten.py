@@ -250,9 +250,9 @@ async def test_much_is_forgotten_in_many_parts_between_which_others_write(
         await database.close()
 
     assert sum(turns) == TURNS
-    assert max(turns) <= forgetting.MESSAGES_AT_ONCE
+    assert max(turns) <= forgetting._MESSAGES_AT_ONCE
     assert sum(ended) == TURNS + SESSIONS
-    assert max(ended) <= forgetting.TURNS_AT_ONCE
+    assert max(ended) <= forgetting._TURNS_AT_ONCE
     assert [row["id"] for row in kept] == ["open"]
 
 
@@ -291,14 +291,14 @@ async def test_what_is_emptied_is_not_looked_at_again_unless_it_gets_other_words
         )
 
     assert sum(first) == JOBS
-    assert max(first) <= forgetting.JOBS_AT_ONCE
+    assert max(first) <= forgetting._JOBS_AT_ONCE
     assert second == [0]
     assert sum(third) == 1
     assert "elephant" not in left
     assert "rhino" not in left
 
 
-JOBS = forgetting.JOBS_AT_ONCE * 2 + 1
+JOBS = forgetting._JOBS_AT_ONCE * 2 + 1
 LONG_AGO, SOON = "2020-01-01T00:00:00.000+00:00", "2026-01-01T00:00:00.000+00:00"
 SESSIONS = 30
 TURNS = 210

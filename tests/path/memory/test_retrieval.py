@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from aouo.flow.chores.indexing import QUIET_S
+from aouo.flow.chores.indexing import _QUIET_S
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import text_of
 from tests.path.coming_in.test_forwarded import FROM_EVE, MARKS
@@ -47,7 +47,7 @@ async def say(world: World, bot: Running, text: str, answer: str, user: int = AD
 
 async def indexed(world: World, bot: Running) -> None:
     async def look() -> bool:
-        cast("FastClock", world.clock).jump(QUIET_S)
+        cast("FastClock", world.clock).jump(_QUIET_S)
         behind = await bot.rows(
             "SELECT 1 FROM sessions AS s JOIN messages AS m ON m.session_id = s.id "
             "WHERE m.visible = 1 AND m.id > s.indexed_upto"

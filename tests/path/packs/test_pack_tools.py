@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from aouo.emulator.chats import MediaKind
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import NOTE
+from aouo.emulator.models.asked import _NOTE
 from aouo.guard.sandbox.levels import Refused
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
@@ -513,7 +513,7 @@ async def test_a_sound_that_was_heard_is_open_to_a_packs_tool_too(
         }
         async with world.running() as bot:
             world.model.say("Got it.")
-            await bot.people.send_file(ADA, ADA, kind, NOTE, name="song.mp3")
+            await bot.people.send_file(ADA, ADA, kind, _NOTE, name="song.mp3")
             await said(world, "Got it.")
             rows = await bot.rows("SELECT path FROM media")
             name = f"sent/{Path(rows[0]['path']).name}"
@@ -523,7 +523,7 @@ async def test_a_sound_that_was_heard_is_open_to_a_packs_tool_too(
 
     asked = words_of(world.model.requests[0]["messages"][-1])
     assert asked.startswith(line.format(name))
-    assert str(len(NOTE)) in results(world)[0]
+    assert str(len(_NOTE)) in results(world)[0]
 
 
 async def test_a_file_that_was_sent_to_somebody_else_is_not(world: World) -> None:

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.agent.tools.registry import ToolContext, tool
-from aouo.config.file import LAST_GOOD
+from aouo.config.file import _LAST_GOOD
 from aouo.plumbing.logs import Level
 from aouo.plumbing.redact import Redactor
 from tests.fakes.clock import FastClock
@@ -52,7 +52,7 @@ async def test_a_save_counts_for_who_is_let_in_what_answers_and_what_it_may_cost
         async with swap(bot):
             save(world, advanced={"daily_tokens_max": 1})
         capped = await bot.ask("hello again", user=BEN)
-        good = (world.home.path / LAST_GOOD).read_text()
+        good = (world.home.path / _LAST_GOOD).read_text()
 
     assert stranger.text == REFUSED
     assert let_in.text.startswith("newer heard: hello")

@@ -9,7 +9,7 @@ import pytest
 from aouo.emulator.models.telling import CallPart, Fails, Says
 from aouo.facts.address import GENERAL
 from aouo.facts.people import AT_HOME
-from aouo.schedules.heartbeat import is_ok, to_do
+from aouo.schedules.heartbeat import _is_ok, _to_do
 from aouo.store import search
 from aouo.store.opening import reading
 from tests.fakes.clock import FastClock
@@ -280,8 +280,8 @@ async def test_a_restart_does_not_begin_the_interval_anew(world: World, beating:
     ],
 )
 def test_only_the_token_alone_says_that_all_is_well(text: str, ok: bool) -> None:
-    assert is_ok(text) is ok
+    assert _is_ok(text) is ok
 
 
 def test_a_line_that_only_begins_like_a_heading_is_a_note() -> None:
-    assert to_do("#1 call the plumber") == "#1 call the plumber"
+    assert _to_do("#1 call the plumber") == "#1 call the plumber"

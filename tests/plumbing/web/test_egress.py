@@ -14,7 +14,7 @@ import pytest
 
 from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.client import system_lookup
-from aouo.plumbing.web.egress import HEAD_BYTES, EgressProxy
+from aouo.plumbing.web.egress import _HEAD_BYTES, EgressProxy
 
 WAIT_S = 20
 
@@ -63,7 +63,7 @@ def free_port() -> int:
     [
         (b"HELLO\r\n\r\n", 400, "this is no request to a proxy"),
         (b"GET http://a.test:{port}/ HTTP/2\r\n\r\n", 400, "this is no request to a proxy"),
-        (b"GET / HTTP/1.1\r\nX: %s\r\n\r\n" % (b"x" * HEAD_BYTES), 431, "head is too long"),
+        (b"GET / HTTP/1.1\r\nX: %s\r\n\r\n" % (b"x" * _HEAD_BYTES), 431, "head is too long"),
         (b"GET https://a.test:{port}/ HTTP/1.1\r\n\r\n", 403, "Use CONNECT for https."),
         (
             b"POST http://a.test:{port}/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",

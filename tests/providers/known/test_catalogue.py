@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aouo.agent.spending.money import FREE, Price
-from aouo.app.services import DEFAULT_MODELS, budget_of
+from aouo.agent.spending.money import _FREE, Price
+from aouo.app.services import _DEFAULT_MODELS, budget_of
 from aouo.config.settings import Settings
 from aouo.providers.known.windows import listed_rates, listed_window
 from tests.fakes.clock import FastClock
@@ -18,13 +18,13 @@ NIGHT = datetime(2026, 11, 23, 2, tzinfo=UTC)
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("backend", DEFAULT_MODELS)
+@pytest.mark.parametrize("backend", _DEFAULT_MODELS)
 def test_each_default_model_is_in_the_catalogue_with_window_and_price(backend: str) -> None:
     base_url = Settings().provider_endpoint(backend).base_url
 
-    rate, *_ = listed_rates(base_url, DEFAULT_MODELS[backend], NOON)
+    rate, *_ = listed_rates(base_url, _DEFAULT_MODELS[backend], NOON)
 
-    assert listed_window(base_url, DEFAULT_MODELS[backend]) >= 128_000
+    assert listed_window(base_url, _DEFAULT_MODELS[backend]) >= 128_000
     assert 0 < rate.cached < rate.input < rate.output
 
 
@@ -76,7 +76,7 @@ async def test_a_budget_has_prices_without_the_owner_and_the_owners_count_more()
     assert prices.of("openai", "gpt-4o") == Price(9, 9, 9)
     assert prices.of("mine", "gpt-4o-mini") is None
     assert prices.of("unheard", "gpt-4o-mini") is None
-    assert prices.of("local", "gpt-4o-mini") == FREE
+    assert prices.of("local", "gpt-4o-mini") == _FREE
 
 
 def test_the_catalogue_is_imported_by_the_first_who_asks_for_a_public_service() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from aouo.config.sections import Endpoint
 from aouo.facts.errors import ProviderBusy, ProviderRejected
-from aouo.providers.known.knowing import facts_of, inquire, with_word
+from aouo.providers.known.knowing import _with_word, facts_of, inquire
 from aouo.providers.known.told import Told
 from aouo.providers.refusals import refuses_pictures
 from tests.fakes.model_server import ModelServer
@@ -100,7 +100,7 @@ def test_the_owners_window_counts_then_the_smaller_of_what_server_and_catalogue_
 ) -> None:
     by_name = facts_of("gpt-4o", own_window=own, vision="auto", tries=True)
 
-    found = with_word(by_name, told, listed)
+    found = _with_word(by_name, told, listed)
 
     assert (found.window_tokens, found.window_from) == (tokens, source)
 
@@ -112,7 +112,7 @@ def test_the_window_that_a_model_had_in_memory_stays_when_it_is_put_out() -> Non
 
     windows: list[int] = []
     for told in (unloaded, loaded, unloaded, unloaded, None, Told(16_384)):
-        at_first = with_word(at_first, told)
+        at_first = _with_word(at_first, told)
         windows.append(at_first.window_tokens)
 
     assert windows == [40_960, 4_096, 4_096, 4_096, 4_096, 16_384]
@@ -122,8 +122,8 @@ def test_the_server_knows_best_who_sees_but_for_the_owner() -> None:
     auto = facts_of("gpt-4o", own_window=0, vision="auto", tries=True)
     on = facts_of("gpt-4o", own_window=0, vision="on", tries=True)
 
-    assert not with_word(auto, Told(sees=False)).sees
-    assert with_word(on, Told(sees=False)).sees
+    assert not _with_word(auto, Told(sees=False)).sees
+    assert _with_word(on, Told(sees=False)).sees
 
 
 @pytest.mark.parametrize(

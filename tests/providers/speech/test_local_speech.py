@@ -22,7 +22,7 @@ from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, Pro
 from aouo.providers.speech.audio import opus_of
 from aouo.providers.speech.local import LocalSpeech
 from aouo.providers.speech.services import SpeechCall
-from aouo.providers.speech.worker import MAX_HEARD_S
+from aouo.providers.speech.worker import _MAX_HEARD_S
 from tests.sampling import left
 
 ROOT = Path(__file__).parents[3]
@@ -153,7 +153,7 @@ async def test_what_it_cannot_do_is_refused_and_the_worker_lives_on(
     await speech.speak("hello")
     first = speech.pid
     with pytest.raises(ProviderRejected, match="30 minutes"):
-        await speech.transcribe(file(tmp_path, b"x" * (MAX_HEARD_S * 16_000 + 1)))
+        await speech.transcribe(file(tmp_path, b"x" * (_MAX_HEARD_S * 16_000 + 1)))
     with pytest.raises(ProviderRejected, match="no sound"):
         await speech.transcribe(file(tmp_path, b"!no sound"))
     with pytest.raises(ProviderRejected, match="no sound"):

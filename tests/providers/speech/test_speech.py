@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import MS_A_CHARACTER, NOTE, tone
+from aouo.emulator.models.asked import _MS_A_CHARACTER, _NOTE, _tone
 from aouo.facts.errors import (
     CertificateRefused,
     ModelGone,
@@ -99,14 +99,14 @@ def wav(rate_hz: int, channels: int = 1, seconds: int = 2) -> bytes:
 async def test_openai_sends_a_voice_note_as_it_is(
     server: ModelService, session: aiohttp.ClientSession
 ) -> None:
-    server.raw(NOTE, content_type="audio/opus")
+    server.raw(_NOTE, content_type="audio/opus")
 
     calls: list[SpeechCall] = []
 
     speaker = Speaker(service_at(server.url, session, "openai"))
     audio = await speaker.speak("Good morning", spend=calls.append)
 
-    assert (audio.data, audio.is_voice) == (NOTE, True)
+    assert (audio.data, audio.is_voice) == (_NOTE, True)
     assert calls == [SpeechCall("tts", "openai", "gpt-4o-mini-tts", calls[0].duration_ms)]
     assert server.paths == ["/v1/audio/speech"]
     assert server.spoken == [
@@ -195,7 +195,7 @@ async def test_a_file_is_heard_under_a_name_that_the_service_knows(
     sent_as: str,
 ) -> None:
     """Both services go by the ending, and neither knows Telegram's `.oga`."""
-    (tmp_path / name).write_bytes(NOTE)
+    (tmp_path / name).write_bytes(_NOTE)
     server.say(" Good morning. ")
     ears = Transcriber(service_at(server.url, session, backend), model="whisper-large-v3-turbo")
 
@@ -205,7 +205,7 @@ async def test_a_file_is_heard_under_a_name_that_the_service_knows(
     assert heard.call == SpeechCall("stt", backend, model, heard.call.duration_ms)
     assert server.paths == [path]
     (file,) = server.files
-    assert (file.name, file.data) == (sent_as, NOTE)
+    assert (file.name, file.data) == (sent_as, _NOTE)
     assert file.fields == {"model": model, "response_format": "json"}
 
 
@@ -301,7 +301,7 @@ async def test_a_key_that_is_none(
 async def test_an_answer_without_words_is_a_failure_of_the_service(
     server: ModelService, session: aiohttp.ClientSession, tmp_path: Path
 ) -> None:
-    (tmp_path / "a.ogg").write_bytes(NOTE)
+    (tmp_path / "a.ogg").write_bytes(_NOTE)
     server.raw(b"<html>Welcome</html>", content_type="text/html")
 
     with pytest.raises(ProviderBusy):
@@ -330,14 +330,14 @@ async def test_a_text_of_any_length_is_spoken_to_its_end_within_the_rules_of_the
         said = sum(len(wish["input"]) for wish in server.spoken)
         soundfile: Any = import_module("soundfile")
         length_s = soundfile.info(io.BytesIO(audio.data)).duration
-        assert length_s == pytest.approx(said * MS_A_CHARACTER / 1000, abs=0.01)
+        assert length_s == pytest.approx(said * _MS_A_CHARACTER / 1000, abs=0.01)
 
 
 async def test_what_was_spoken_before_a_failure_is_counted_and_nothing_after_it_is_asked(
     server: ModelService, session: aiohttp.ClientSession
 ) -> None:
-    server.raw(tone(100), content_type="audio/wav")
-    server.raw(tone(100), content_type="audio/wav")
+    server.raw(_tone(100), content_type="audio/wav")
+    server.raw(_tone(100), content_type="audio/wav")
     server.fail(429, {"error": {"message": "tokens per day (TPD)"}}, {"Retry-After": "26100"})
     calls: list[SpeechCall] = []
 
@@ -353,9 +353,9 @@ async def test_a_short_pause_that_the_service_asks_for_in_the_middle_is_waited_o
     server: ModelService, session: aiohttp.ClientSession
 ) -> None:
     """Ten calls a minute on the free plan, for playai-tts (console.groq.com/docs/rate-limits)."""
-    server.raw(tone(100), content_type="audio/wav")
+    server.raw(_tone(100), content_type="audio/wav")
     server.fail(429, {"error": {"message": "requests per minute"}}, {"retry-after-ms": "5"})
-    server.raw(tone(100), content_type="audio/wav")
+    server.raw(_tone(100), content_type="audio/wav")
 
     audio = await Speaker(service_at(server.url, session, "groq")).speak(
         SENTENCE * 4 + "It never stops."
@@ -426,7 +426,7 @@ async def test_a_model_that_is_gone_is_told_from_other_refusals(
     voice: str,
     ears: str,
 ) -> None:
-    (tmp_path / "a.ogg").write_bytes(NOTE)
+    (tmp_path / "a.ogg").write_bytes(_NOTE)
     service = service_at(server.url, session, backend)
 
     with pytest.raises(ModelGone, match=voice):
@@ -439,13 +439,13 @@ async def test_a_model_that_is_gone_is_told_from_other_refusals(
 async def test_what_is_heard_by_default_is_within_the_rules_of_the_service(
     server: ModelService, session: aiohttp.ClientSession, tmp_path: Path, backend: Backend
 ) -> None:
-    (tmp_path / "a.ogg").write_bytes(NOTE)
+    (tmp_path / "a.ogg").write_bytes(_NOTE)
 
     heard = await Transcriber(service_at(server.url, session, backend)).transcribe(
         tmp_path / "a.ogg"
     )
 
-    assert heard.text == f"(a recording of {len(NOTE)} bytes, which nobody listened to)"
+    assert heard.text == f"(a recording of {len(_NOTE)} bytes, which nobody listened to)"
 
 
 @pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x10\0\0\0"])
