@@ -16,15 +16,20 @@ from tests.browser.browsing import CHROMIUM, MISSING, launched
 from tests.browser.looking import PATIENCE_MS
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World
+from tests.sampling import left
 
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All run in the loop that the browser was started in, which knows no other."""
+    """All run in the loop that the browser was started in, which knows no other; all but the
+    frame of the page are left to `--all`, since a browser takes as long as a hundred others."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+            if item.path.name != "test_the_frame.py":
+                item.add_marker(left())
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

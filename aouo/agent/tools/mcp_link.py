@@ -100,7 +100,7 @@ class Link:
 
 
 @asynccontextmanager
-async def _connected(
+async def connected(
     server: McpServer, stderr: deque[str], session: aiohttp.ClientSession
 ) -> AsyncGenerator[Link]:
     """Connect, and disconnect at the end; a child is ended with all processes that it started.

@@ -154,10 +154,12 @@ class Server:
         if not self._closed:
             self._end = asyncio.Event()
         try:
-            connecting = await asyncio.to_thread(import_module, "aouo.agent.tools.mcp_link")
+            await asyncio.to_thread(import_module, "aouo.agent.tools.mcp_link")
+            from aouo.agent.tools.mcp_link import connected  # heavy: imported by the thread
+
             async with (
                 asyncio.timeout(CONNECT_S) as limit,
-                connecting.connected(self.settings, stderr, self.session) as link,
+                connected(self.settings, stderr, self.session) as link,
             ):
                 self._tools = tools_of(self.name, await link.tools(), self._call)
                 limit.reschedule(None)
