@@ -100,7 +100,7 @@ class Snapshots:
     async def open(self) -> AsyncGenerator[Snapshot]:
         """Yield a snapshot once a connection is free; its time starts after that wait."""
         async with self._room:
-            if not self._idle:
+            while not self._idle:  # whoever comes just then may take the one that was made
                 await finish(self._connect())
             connection = self._idle.pop()
             try:

@@ -94,3 +94,25 @@ async def test_a_snapshot_sees_one_state_and_writes_nothing(database: Database) 
             await snapshot.ask(Query("DELETE FROM said", (), list))
 
     assert (before, behind) == (3, 3)
+
+
+async def test_whoever_comes_just_then_may_take_the_connection_that_another_one_made(
+    database: Database, tmp_path: Path
+) -> None:
+    """The one who made it makes another, and both are answered."""
+    snapshots = Snapshots(tmp_path / "aouo.db", connections=2)
+
+    async def counted() -> int:
+        async with snapshots.open() as snapshot:
+            return await snapshot.ask(COUNT)
+
+    try:
+        async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+            first = group.create_task(counted())
+            while not snapshots._idle:  # noqa: ASYNC110 - between two steps of another task
+                await asyncio.sleep(0)
+            second = await counted()
+    finally:
+        await snapshots.close()
+
+    assert (first.result(), second) == (3, 3)
