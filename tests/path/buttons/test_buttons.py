@@ -12,6 +12,7 @@ from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.looking import answers, eventually, prompts, route, said, settled
 from tests.path.world import ADA, BEN, Running, World
+from tests.sampling import places
 
 OLD = "This button is from an earlier time and does nothing any more."
 LONG = "Повторить слова из набора «Путешествия по северным городам», урок 12"
@@ -139,7 +140,7 @@ def keyboard_of_what_is_said(body: Body) -> Reply | str:
 async def test_a_button_that_a_model_made_never_acts_as_one_of_ours(world: World) -> None:
     """Whoever taps it, even the owner: it is told to the model."""
     world.model.script = keyboard_of_what_is_said
-    forged, told = [data.format(gate=ID, turn=ID) for data in FORGED], list[str]()
+    forged, told = [data.format(gate=ID, turn=ID) for data in places(FORGED)], list[str]()
     async with world.running() as bot:
         for data in forged:
             await bot.people.say(ADA, ADA, data)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from aouo.app import lifecycle
 from aouo.facts.ids import SessionId
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Fails, Reply, Says, text_of, words_of
@@ -151,8 +152,9 @@ async def test_stop_ends_a_message_whose_session_is_being_renewed(
 
 
 async def test_a_shutdown_while_a_session_is_renewed_gives_the_message_back(
-    talk: World, model: Model
+    talk: World, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lifecycle, "_DRAIN_S", 0.1)
     async with talk.running() as bot:
         await count_sheep(talk, bot, 1, 12)
         model.stalls = True
