@@ -82,7 +82,12 @@ def _verbatim(text: object) -> str:
     line = one_line(str(text), _MAX_VALUE_CHARS + 1)
     line = line if len(line) <= _MAX_VALUE_CHARS else f"{line[: _MAX_VALUE_CHARS - 1]}…"
     line = line.replace("||", "‖")  # two bars make a spoiler, also if escaped
-    return _NUMBER.sub(r"\1\\\2", _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
+    return _NUMBER.sub(r"\1\\\2", _MARKS.sub(_as_it_is, line))
+
+
+def _as_it_is(mark: re.Match[str]) -> str:
+    """Escape a mark; a backslash before a bracket would begin a formula."""
+    return f"&#{ord(mark[0])};" if mark[0] in ("[", "]") else f"\\{mark[0]}"
 
 
 def _of_tool(call: transcript.ToolCall, result: transcript.ToolReturned, texts: Texts) -> str:

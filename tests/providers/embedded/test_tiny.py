@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aouo.facts.transcript import ToolCall, ToolReturned, ToolSpec
@@ -234,6 +234,8 @@ def test_another_tools_words_are_told_and_its_data_is_not(result: str, expected:
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=150))
+@example("[^]")
+@example("||")
 def test_a_value_is_shown_letter_by_letter(text: str) -> None:
     text = options.cleaned(text)
     shown = "".join(part.text for part in render(f"Saved: “{conversation._verbatim(text)}”."))
