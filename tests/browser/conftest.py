@@ -23,13 +23,12 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All run in the loop that the browser was started in, which knows no other; all but the
-    frame of the page are left to `--all`, since a browser takes as long as a hundred others."""
+    """All run in the loop that the browser was started in, which knows no other; they
+    are left to `--all`, since one takes as long as a hundred others."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-            if item.path.name != "test_the_frame.py":
-                item.add_marker(left())
+            item.add_marker(left())
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -7,11 +7,13 @@ import time
 
 from tests.path.dashboard.fuzzing import fuzzed
 from tests.path.world import World
+from tests.sampling import left
 
 EXAMPLES = 3
 MOST_S = 15.0
 
 
+@left()
 async def test_whatever_its_document_allows_or_forbids_gets_a_good_answer(world: World) -> None:
     async with fuzzed(world) as fuzzing:
         await asyncio.to_thread(fuzzing.run, EXAMPLES, time.monotonic() + MOST_S)

@@ -18,7 +18,7 @@ from tests.path.killing import AT_ONCE, START_UP, Row, Run, judge, killed, kille
 from tests.path.kills import answers, by_itself, by_people
 from tests.path.kills.answers import PLAIN
 from tests.path.lives import Place, place
-from tests.sampling import places, step
+from tests.sampling import places, step, taking
 
 ROWS = answers.ROWS | by_itself.ROWS | by_people.ROWS
 EVERYWHERE = [name for name, row in ROWS.items() if not row.at]
@@ -37,7 +37,7 @@ async def _killed(row: Row, folder: Path, port: int, *kills: int) -> Run:
     )
 
 
-@pytest.mark.parametrize("name", EVERYWHERE)
+@pytest.mark.parametrize("name", taking(EVERYWHERE, EVERYWHERE[::2]))
 async def test_a_process_killed_anywhere_loses_nothing_and_repeats_nothing(
     name: str, tmp_path: Path, runner_port: int
 ) -> None:

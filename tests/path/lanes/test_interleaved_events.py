@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 SCRIPTS = (
     Script(seed=1, events=2_000, trouble=0.0),
     Script(seed=2, events=2_000, trouble=0.06),
-    Script(seed=3, events=count(2_000, 600), trouble=0.04, lives=16),
+    Script(seed=3, events=count(2_000, 600), trouble=0.04, lives=count(16, 5)),
     Script(seed=4, events=2_000, trouble=0.04, lives=8, burst_ms=700),
     Script(seed=5, events=2_000, trouble=0.08, lives=24, pause_s=0.35),
 )

@@ -16,6 +16,7 @@ from tests.fakes.model_server import Body, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.schedules.scheduled import made
 from tests.path.world import ADA, BEN, ROOT, WAIT_S, Running, World
+from tests.sampling import count
 
 CAP = 10_000
 EACH = 700
@@ -183,7 +184,7 @@ async def test_without_a_limit_no_session_is_renewed(talk: World, model: Model) 
 # A hundred rotations later a session's id still reads back, and is no longer than the first
 
 
-ROTATIONS = 100
+ROTATIONS = count(100, 20)
 
 
 def short(body: Body) -> str:

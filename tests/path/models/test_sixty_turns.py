@@ -181,7 +181,7 @@ def after(name: str) -> str:
     return known[(known.index(name) + 1) % len(known)]
 
 
-@pytest.mark.parametrize("name", taking(names()))
+@pytest.mark.parametrize("name", taking(names(), ("gemini", "openai")))
 async def test_sixty_turns_are_answered_once_each_and_none_is_refused_that_was_not_new(
     world: World, name: str
 ) -> None:
@@ -217,7 +217,7 @@ async def test_sixty_turns_are_answered_once_each_and_none_is_refused_that_was_n
     assert noted(world) == [n for n, kind in enumerate(talk.said, 1) if kind == "note it"]
 
 
-@pytest.mark.parametrize("name", taking(names()))
+@pytest.mark.parametrize("name", taking(names(), ("gemini", "openai")))
 async def test_a_turn_that_another_service_began_is_finished_without_a_word_of_it(
     world: World, name: str
 ) -> None:

@@ -29,6 +29,7 @@ from tests.fakes.model_server import CallPart, ModelServer, Says, words_of
 from tests.path.looking import eventually, said, settled
 from tests.path.scripted import Lines
 from tests.path.world import ADA, Running, World
+from tests.sampling import count
 
 EXAMPLES = 400
 A_TURN = 25
@@ -249,7 +250,7 @@ async def test_every_call_of_every_built_in_tool_ends_in_words_and_in_the_audit(
         await bot.app.packs.remove("scribe", "owner", purge=True)
 
 
-ASKED = 40
+ASKED = count(40, 20)
 KEPT, KEPT_CHARS = "result_read", 1_000
 """How a long result is told, and what is shorter than any."""
 QUESTIONS = st.fixed_dictionaries(

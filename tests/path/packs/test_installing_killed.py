@@ -29,7 +29,7 @@ from aouo.plumbing.home import Home
 from tests.path.killing import Run, killed_at
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.packs.test_installing import SCHEMA, shopping
-from tests.sampling import places
+from tests.sampling import left, places
 
 AMONG = "pack"
 """The places of a change all say it."""
@@ -187,6 +187,7 @@ async def _upgraded_in_the_chat(folder: Path, shelf: Path, kill_at: int, port: i
         return Run((kill_at,), tuple(here.kills), tuple(problems))
 
 
+@left()
 async def test_killed_anywhere_in_an_upgrade_by_a_card_it_is_the_new_pack_and_has_its_rows(
     tmp_path: Path, shelf: Path, runner_port: int
 ) -> None:
