@@ -33,7 +33,6 @@ from aouo.store import contents, jobs, usage
 from aouo.store.database import Database, Tx
 from aouo.store.off_record import is_once
 from aouo.words import sentences
-from aouo.words import sentences as words
 from aouo.words.catalogue import message, text
 
 _AFTER_S, _EVERY_S = 0.3, 4.5
@@ -209,7 +208,7 @@ class Intake:
             raise _Missed(sentences.failure(error, "")) from error
         except errors.ProviderError as error:
             log.warning("stt_failed", kind=type(error).__name__, error=str(error))
-            raise _Missed(words.not_heard(item.in_words, _trouble_of(error))) from error
+            raise _Missed(sentences.not_heard(item.in_words, _trouble_of(error))) from error
         call = heard.call
         spent.append(
             replace(
@@ -239,12 +238,12 @@ class Intake:
         try:
             return await self._patiently(lambda: eyes(images[0], item.caption, row, spent.append))
         except errors.EmptyAnswer as error:
-            raise _Missed(words.not_seen("silent")) from error
+            raise _Missed(sentences.not_seen("silent")) from error
         except errors.Refused as error:
             raise _Missed(sentences.failure(error, "")) from error
         except (errors.ProviderError, TimeoutError) as error:
             log.warning("vision_failed", kind=type(error).__name__, error=str(error))
-            raise _Missed(words.not_seen(_trouble_of(error))) from error
+            raise _Missed(sentences.not_seen(_trouble_of(error))) from error
 
     async def _patiently(self, ask: Callable[[], Awaitable[_T]]) -> _T:
         """Ask a service, up to three times if its trouble may pass."""
@@ -295,7 +294,7 @@ def _not_fetched(item: Attachment, error: errors.FileNotFetched) -> str:
 def _refuse_early(item: Attachment, audience: Audience) -> None:
     """What is not set up needs no download."""
     if item.is_heard and isinstance(audience.generation.ears, str):
-        raise _Missed(words.no_ears(item.in_words, audience.generation.ears))
+        raise _Missed(sentences.no_ears(item.in_words, audience.generation.ears))
     if item.kind == "photo" and not audience.model.sees and audience.generation.eyes is None:
         raise _Missed(text("media.no-eyes"))
 
@@ -306,7 +305,7 @@ def _is_picture(one: KeptFile) -> bool:
     return one.mime_type.lower() in PICTURES and not large
 
 
-def _trouble_of(error: BaseException) -> words.MediaTrouble:
+def _trouble_of(error: BaseException) -> sentences.MediaTrouble:
     """Why a service gave nothing, as far as a person can do something about it."""
     match error:
         case errors.QuotaUsedUp():

@@ -7,6 +7,7 @@ ours then, and each would stay a zombie after its end.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -17,8 +18,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import IO, TypeAlias, TypeVar
+from typing import IO, Any, TypeAlias, TypeVar
 
+from aouo.facts.errors import ProviderBusy, ProviderTimeout
 from aouo.facts.ports import Clock
 
 _Pipe: TypeAlias = int | IO[bytes]
@@ -184,3 +186,42 @@ def _work(call: Callable[[], _T], found: Future[_T]) -> None:
         found.set_exception(error)
     else:
         found.set_result(result)
+
+
+_START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 5.0
+
+
+async def port_of(process: asyncio.subprocess.Process, key: str, who: str) -> int:
+    """Give a child that serves on this machine its key, and return its port once it is ready.
+
+    The child reads the key, which callers must send, as one line of stdin, and prints one JSON
+    line, `{"port": …}` or `{"error": …}`. `who` stands before what failed.
+
+    Raises:
+        ProviderBusy: it cannot start, or ended.
+        ProviderTimeout: it did not answer within `_START_TIMEOUT_S`.
+    """
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        raise ProviderBusy(f"{who}: the child has no pipes")
+    try:
+        async with asyncio.timeout(_START_TIMEOUT_S):
+            stdin.write(key.encode() + b"\n")
+            await stdin.drain()
+            said: Any = json.loads(await stdout.readline() or b"{}")
+    except TimeoutError as error:
+        raise ProviderTimeout(f"{who}: the child did not start in time") from error
+    except (OSError, ValueError) as error:
+        raise ProviderBusy(f"{who}: the child ended before it was ready") from error
+    if not said.get("port"):
+        raise ProviderBusy(f"{who}: the child cannot start: {said.get('error', 'it ended')}")
+    return int(said["port"])
+
+
+async def has_died(process: asyncio.subprocess.Process) -> bool:
+    """Whether the child has ended; waits up to 1 s, since a connection breaks a moment before."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1.0):
+            await process.wait()
+    return process.returncode is not None

@@ -18,7 +18,6 @@ from typing import Any, LiteralString, cast
 from aouo.facts.records import Stretch
 from aouo.facts.transcript import ToolCall, load_calls
 from aouo.store import sessions
-from aouo.store import sessions as store_sessions
 from aouo.store.database import Tx
 from aouo.store.rows import made
 from aouo.store.snapshots import Query
@@ -299,7 +298,7 @@ class Entry:
 
 
 _SESSION: LiteralString = (
-    "SELECT s.id, s.session_key, s.created_at, s.updated_at, " + store_sessions.TITLE + ", "
+    "SELECT s.id, s.session_key, s.created_at, s.updated_at, " + sessions.TITLE + ", "
     "(SELECT count(*) FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1) AS messages "
     "FROM sessions AS s "
 )

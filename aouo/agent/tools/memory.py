@@ -18,7 +18,6 @@ from aouo.memory.files import ALWAYS
 from aouo.memory.keeping import Keeping
 from aouo.plumbing.web.envelope import source_in
 from aouo.store import journal, memory_versions
-from aouo.store import journal as store
 from aouo.store.database import Database, Tx
 
 NAME, _TARGET = "memory", "target"
@@ -157,7 +156,7 @@ def journal_search(database: Database) -> Tool:
     async def _run(wish: Search, context: ToolContext, call_id: str) -> str:
         del call_id
         lines = await database.read(
-            lambda tx: store.newest(tx, context.facts.pack, context.facts.tenant, store.KEPT)
+            lambda tx: journal.newest(tx, context.facts.pack, context.facts.tenant, journal.KEPT)
         )
         words = wish.query.casefold().split()
         found = [line for line in lines if any(word in line.text.casefold() for word in words)]
@@ -180,7 +179,7 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
         line = JournalLine(0, day, text, wish.basis, wish.message)
 
         def write(tx: Tx) -> None:
-            origin = store.origin_of(tx, context.facts.id, wish.message)
+            origin = journal.origin_of(tx, context.facts.id, wish.message)
             if origin is None:
                 raise ToolFailed(f"There is no message {wish.message} above.")
             role, said, job_id = origin
@@ -189,7 +188,9 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
                     f"The person did not say message {wish.message} in their own words: its "
                     "basis is inferred."
                 )
-            store.add(tx, context.facts.pack, context.facts.tenant, line, job_id, call_id, iso(now))
+            journal.add(
+                tx, context.facts.pack, context.facts.tenant, line, job_id, call_id, iso(now)
+            )
 
         await database.transact(write)
         return "noted"

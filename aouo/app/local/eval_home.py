@@ -20,9 +20,9 @@ from aouo.facts import transcript
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.guard.sandbox.levels import Wish
-from aouo.packs.evals import process as eval_rows
 from aouo.packs.evals.cases import Eval, Reply
 from aouo.packs.evals.checks import SeenCall
+from aouo.packs.evals.process import put_rows
 from aouo.packs.library import EMPTY, Library
 from aouo.packs.load import Pack
 from aouo.packs.stores import PackStores
@@ -219,7 +219,7 @@ def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> Pack
         stores.open(pack.name, OWNER)
     finally:
         stores.close()
-    eval_rows.put_rows(stores.file(pack.name, OWNER), found.start, stamp(SystemClock()))
+    put_rows(stores.file(pack.name, OWNER), found.start, stamp(SystemClock()))
     for name, text in found.memory.items():
         folder = stores.private(pack.name, OWNER)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -17,9 +17,9 @@ from aouo.emulator import ActRefused, Emulator, EmulatorClient
 from aouo.facts.errors import AouoError, PackError
 from aouo.facts.ports import Clock
 from aouo.guard.sandbox.levels import Wish
-from aouo.packs.evals import process as eval_rows
 from aouo.packs.evals.cases import Eval, ExpectedRows, Step
 from aouo.packs.evals.checks import EvalResult, Outcome, Seen, StepResult, failures
+from aouo.packs.evals.process import count_rows, newest_row
 from aouo.packs.load import Pack
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
@@ -213,7 +213,7 @@ class _Play:
 
     def _count(self, wanted: ExpectedRows) -> int:
         file = self.files.file(self.pack, eval_home.OWNER)
-        return eval_rows.count_rows(file, wanted.table, wanted.where)
+        return count_rows(file, wanted.table, wanted.where)
 
     def _rows(self, step: Step) -> tuple[str, ...]:
         """Return the newest rows of the tables that the step's expectations name."""
@@ -221,7 +221,7 @@ class _Play:
         return tuple(
             f"{table}: {json.dumps(row, ensure_ascii=False, default=str)}"
             for table in dict.fromkeys(wanted.table for wanted in step.expect.rows)
-            for row in eval_rows.newest_row(file, table)
+            for row in newest_row(file, table)
         )
 
 

@@ -23,7 +23,6 @@ from aouo.outbound.outbox import Outbox
 from aouo.plumbing.logs import log
 from aouo.queue import joining, lexer
 from aouo.store import chats, contents, deliveries, edits, gone, jobs, off_record, sessions, turns
-from aouo.store import edits as asked_jobs
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import say, text
 from aouo.words.conversations import own_id
@@ -212,7 +211,7 @@ def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
     """(what was done, the message's job, what there is to show)."""
     inbound = job.inbound
     assert isinstance(inbound.content, events.Edited)
-    asked = asked_jobs.asked_by(tx, inbound.address, inbound.message_id)
+    asked = edits.asked_by(tx, inbound.address, inbound.message_id)
     if asked is None or asked.inbound.person.id != inbound.person.id:
         return "a message that we do not have", 0, None
     if asked.inbound.content == events.Text("") or off_record.is_once(asked.inbound):

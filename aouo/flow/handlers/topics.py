@@ -24,7 +24,6 @@ from aouo.queue.lexer import pack_of
 from aouo.store import deliveries, jobs, routes
 from aouo.store.database import Database, Tx
 from aouo.words import conversations
-from aouo.words import conversations as words
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -130,16 +129,18 @@ class SettingUp:
         """Set up the chat and say what came of it; one at a time in each chat."""
         address = job.inbound.address
         if self.platform is None or address.platform != "tg":
-            await self.replies.answer(job, words.no_topics_here("elsewhere"))
+            await self.replies.answer(job, conversations.no_topics_here("elsewhere"))
             return
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
             report = await self._set_up(job, self.platform, self.replies.library().names)
         if report.none_here:
-            await self.replies.answer(job, words.no_topics_here(report.none_here))
+            await self.replies.answer(job, conversations.no_topics_here(report.none_here))
             return
         await self.replies.answer(
             job,
-            words.topics_set_up(report.created, report.bound, report.failed, hidden=report.hidden),
+            conversations.topics_set_up(
+                report.created, report.bound, report.failed, hidden=report.hidden
+            ),
         )
 
     async def provide(self, job: Job, pack: str) -> ConversationAddress | None:

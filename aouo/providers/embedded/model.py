@@ -1,7 +1,6 @@
 """Runs the embedded model: llama.cpp's server in a child process, asked like any other.
 
-The child reads one line from stdin, the key that callers must send, and prints one JSON line,
-`{"port": …}` or `{"error": …}`. It ends when its stdin does, so it never outlives the runtime.
+The child ends when its stdin does, so it never outlives the runtime.
 
 Weights of less than a billion parameters, the packaged ones above all, never chat (`tiny`); a
 larger GGUF file of the owner's does, with tools when its chat template knows them.
@@ -10,15 +9,14 @@ larger GGUF file of the owner's does, with tools when its chat template knows th
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aouo.facts.errors import ProviderBusy, ProviderTimeout, SetupError
 from aouo.facts.transcript import ModelEvent, ModelRequest
@@ -31,42 +29,6 @@ from aouo.providers.http import Session
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint
-
-_START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 5.0
-
-
-async def port_of(process: asyncio.subprocess.Process, key: str, who: str = "local") -> int:
-    """Give the child its key, and return the port that it listens on once it is ready.
-
-    Raises:
-        ProviderBusy: it cannot start, or ended.
-        ProviderTimeout: it did not answer within `_START_TIMEOUT_S`.
-    """
-    stdin, stdout = process.stdin, process.stdout
-    if stdin is None or stdout is None:
-        raise ProviderBusy(f"{who}: the child has no pipes")
-    try:
-        async with asyncio.timeout(_START_TIMEOUT_S):
-            stdin.write(key.encode() + b"\n")
-            await stdin.drain()
-            said: Any = json.loads(await stdout.readline() or b"{}")
-    except TimeoutError as error:
-        raise ProviderTimeout(f"{who}: the child did not start in time") from error
-    except (OSError, ValueError) as error:
-        raise ProviderBusy(f"{who}: the child ended before it was ready") from error
-    if not said.get("port"):
-        raise ProviderBusy(f"{who}: the child cannot start: {said.get('error', 'it ended')}")
-    return int(said["port"])
-
-
-async def _child_has_died(process: asyncio.subprocess.Process) -> bool:
-    """Whether the child has ended; waits up to 1 s, since a connection breaks a moment before."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(1.0):
-            await process.wait()
-    return process.returncode is not None
-
 
 _INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
 _SMALL_BELOW = 1_000_000_000
@@ -161,7 +123,7 @@ class LocalModel:
         async with self._starting:
             child, self._child = self._child, None
             if child is not None:
-                await children.end(child.process, patience_s=STOP_TIMEOUT_S)
+                await children.end(child.process, patience_s=children.STOP_TIMEOUT_S)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         for attempt in (1, 2):
@@ -173,7 +135,7 @@ class LocalModel:
                         yield event
                 return
             except (ProviderBusy, ProviderTimeout):
-                if attempt == 2 or shown or not await _child_has_died(child.process):
+                if attempt == 2 or shown or not await children.has_died(child.process):
                     raise
 
     def _converse(self, child: _Child, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -206,12 +168,12 @@ class LocalModel:
             # Imported here, in a thread: it takes 0.1 s, which other backends should not pay.
             await asyncio.to_thread(import_module, "aouo.providers.endpoint")
             key = secrets.token_urlsafe(16)
-            endpoint = self._endpoint(await port_of(process, key), key)
+            endpoint = self._endpoint(await children.port_of(process, key, "local"), key)
             return _Child(
                 process, endpoint, await _knows_tools(endpoint), await _parameters_of(endpoint)
             )
         except BaseException:
-            await children.end(process, patience_s=STOP_TIMEOUT_S)
+            await children.end(process, patience_s=children.STOP_TIMEOUT_S)
             raise
 
     def _endpoint(self, port: int, key: str) -> ChatEndpoint:

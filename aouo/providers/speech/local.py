@@ -19,7 +19,6 @@ from aouo.facts.attachments import Lack
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.plumbing import children
 from aouo.plumbing.logs import log
-from aouo.providers.embedded import model as child_process
 from aouo.providers.speech.audio import VOICE, Audio
 from aouo.providers.speech.services import Heard, SpeechCall, Spend, unspent
 
@@ -126,7 +125,7 @@ class LocalSpeech:
         async with self._starting:
             child, self._child = self._child, None
             if child is not None:
-                await children.end(child.process, patience_s=child_process.STOP_TIMEOUT_S)
+                await children.end(child.process, patience_s=children.STOP_TIMEOUT_S)
 
     async def _ask(self, wish: dict[str, str]) -> tuple[dict[str, Any], bytes]:
         """Return the worker's answer and sound; asked twice if it ended, perhaps by another call.
@@ -198,7 +197,7 @@ class LocalSpeech:
             env=children.clean_environment() | _CHILD_ENV,
         )
         try:
-            child = _Child(process, await child_process.port_of(process, key, _WHO), key)
+            child = _Child(process, await children.port_of(process, key, _WHO), key)
         except BaseException:
             await children.end(process)
             raise
