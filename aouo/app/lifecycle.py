@@ -188,7 +188,7 @@ class Runtime:
         )
 
     async def _warm_up(self) -> None:
-        """Import the SDK of the model that is asked first, and of each that takes its place."""
+        """Import what the model needs that is asked first, and each that takes its place."""
         generations = self.app.generations
         while True:
             now = generations.now

@@ -1,20 +1,19 @@
 """Implements `ports.ChatModel` for model services and for the embedded model.
 
-A call passes nine layers, from `spending.quota`, which reserves money and removes secrets:
+A call passes eight layers, from `spending.quota`, which reserves money and removes secrets:
 
     FallbackModel    fallback         retries, then the next model; health and cooling
     KnownModel       known/knowing    asks again without pictures that the model refuses
     Room             room             asks again with less room for the answer
     CompatibleModel  compatible       learns the dialect, writes the body, reads printed calls
     ChatEndpoint     endpoint         time limits; turns refusals and failures into our errors
-    openai_line      openai_line      sends bytes by the openai SDK
-    AsyncOpenAI      (openai SDK)     base URL, headers, httpx2
+    line_to          endpoint         address and headers of one server; a `Line`
     Transport        http             httpx2 over aiohttp; repeats what a closed connection lost
     ClientSession    (aiohttp)        the runtime's one session
 
 The answer's bytes come back as they arrive: `ChatEndpoint` feeds them to the parser of their format
 (`chat/answers` or `responses/answers`, both over `event_stream`), which gives `TextDelta`s and one
 `Finished`; these pass up through the same layers. For Gemini, `GeminiModel` and `gemini_line` take
-the places of CompatibleModel and openai_line. `LocalModel` starts its own server, and asks it by a
-ChatEndpoint over a `plain_line`, without Room, KnownModel and SDK.
+the places of CompatibleModel and `line_to`. `LocalModel` starts its own server, and asks it by a
+ChatEndpoint, without Room and KnownModel.
 """

@@ -19,6 +19,7 @@ from aouo.providers.http import Session, shared_client
 from aouo.providers.roads import broken
 
 _MAX_JSON_BYTES = 4 * 1024 * 1024
+_JSON = {"Content-Type": "application/json"}
 _TAIL_WAIT_S = 0.1  # for the end of a stream that already said it is done
 
 
@@ -36,21 +37,24 @@ class AnswerParser(Protocol):
     def finish(self) -> Finished: ...
 
 
-def plain_line(*, base_url: str, api_key: str, session: Session) -> Line:
-    """Return a line without an SDK, for the server that we run ourselves.
+def line_to(*, base_url: str, api_key: str, session: Session, kept: bool = True) -> Line:
+    """Return a line to a server in OpenAI's formats; without a key it sends no Authorization.
 
-    The connection is closed after each answer, since llama.cpp closes idle ones silently.
+    Not `kept`: the connection is closed after each answer. No SDK: openai's would bring 500 modules
+    and 19 MiB, and of it only the request's address and headers would be used.
     """
     client = shared_client(session)
-    headers = {
-        "Authorization": f"Bearer {api_key}",
-        "Content-Type": "application/json",
-        "Connection": "close",
-    }
+    headers = {"Accept": "application/json", "User-Agent": "aouo"}
+    if not kept:
+        headers["Connection"] = "close"
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key}"
 
     async def send(path: str, body: bytes | None) -> httpx2.Response:
-        method, url = "GET" if body is None else "POST", base_url + path
-        request = client.build_request(method, url, content=body, headers=headers)
+        method, sent = ("GET", headers) if body is None else ("POST", {**headers, **_JSON})
+        root = httpx2.URL(base_url)
+        url = root.copy_with(path=root.path.rstrip("/") + path)  # a query stays at its end
+        request = client.build_request(method, url, content=body, headers=sent)
         return await client.send(request, stream=True)
 
     return send

@@ -1,9 +1,9 @@
-"""Makes the SDKs' HTTP clients over the runtime's one aiohttp session: one pool, one TLS context.
+"""Makes HTTP clients over the runtime's one aiohttp session: one pool, one TLS context.
 
-`shared_client` is for openai and google-genai (httpx2), `httpx_client` for groq. Each library is
-imported by the first call that needs it. Only a request on a kept connection that was closed is
-repeated, no redirect is followed (it would carry the prompt elsewhere), no environment variable is
-read, and bodies are not decompressed.
+`shared_client` (httpx2) is for chat and the SDKs of openai and google-genai, `httpx_client` for
+groq's. Each library is imported by the first call that needs it. Only a request on a kept
+connection that was closed is repeated, no redirect is followed (it would carry the prompt
+elsewhere), no environment variable is read, and bodies are not decompressed.
 """
 
 from __future__ import annotations

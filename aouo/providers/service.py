@@ -95,7 +95,7 @@ class ServiceModel(ABC):
         return f"{type(self).__name__}({self.provider!r}, {self.model!r})"
 
     async def prepare(self) -> None:
-        """Import the SDK and make its client, so that the first call does not wait for it."""
+        """Import the client and make it, so that the first call does not wait for it."""
         await self._connected()
 
     @abstractmethod
@@ -108,7 +108,7 @@ class ServiceModel(ABC):
 
     @abstractmethod
     def _line(self) -> Line:
-        """Return the line to the service; importing its SDK may take most of a second."""
+        """Return the line to the service; importing what it needs may take most of a second."""
 
     async def _connected(self) -> ChatEndpoint:
         """Return the endpoint, made once and in a thread."""
@@ -253,9 +253,9 @@ class CompatibleModel(ServiceModel):
         return partial(ChatParser, model=self.model)
 
     def _line(self) -> Line:
-        from aouo.providers.openai_line import openai_line
+        from aouo.providers.endpoint import line_to
 
-        return openai_line(base_url=self.base_url, api_key=self.api_key, session=self.session)
+        return line_to(base_url=self.base_url, api_key=self.api_key, session=self.session)
 
 
 def _says_more(refused: ProviderRejected | ModelGone, guessed: ProviderError) -> bool:

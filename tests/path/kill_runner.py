@@ -32,7 +32,7 @@ LATE = (
     "aouo.app.wiring",
     "aouo.telegram.normaliser",
     "aouo.telegram.messenger",
-    "aouo.providers.openai_line",
+    "aouo.providers.endpoint",
 )
 """What a runtime imports only after its first poll, or with its first model call."""
 STDERR = "stderr"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncGenerator
 
 import httpx2
@@ -58,18 +56,3 @@ async def test_a_call_of_a_tool_is_never_made_again_by_itself(server: Forgetful)
             await client.post(server.url)
 
     assert server.requests == 2
-
-
-# A model that is asked while the channel is being imported meets no half of a module
-
-
-def test_the_sdk_looks_at_no_module_that_another_thread_imports() -> None:
-    """The openai SDK looks at `sys.modules["httpx"]` at each request: a reminder that was due at
-    the start failed, since a thread was importing it for the channel."""
-    look = "print(hasattr(sys.modules.get('httpx'), 'Timeout'))"
-    program = f"import sys, aouo.providers.openai_line; {look}"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
-
-    assert done.stdout.strip() == "True"

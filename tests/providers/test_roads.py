@@ -23,7 +23,7 @@ from aouo.facts.errors import (
     StillComputing,
 )
 from aouo.facts.transcript import ModelRequest, UserSaid
-from aouo.providers.endpoint import ChatEndpoint, plain_line
+from aouo.providers.endpoint import ChatEndpoint, line_to
 from aouo.providers.service import CompatibleModel
 
 HELLO = ModelRequest("", (UserSaid("Hello"),), ())
@@ -143,7 +143,7 @@ async def test_a_service_elsewhere_that_says_nothing_timed_out_before_a_byte(sil
         url = f"http://127.0.0.1:{silent}/v1"
         endpoint = ChatEndpoint(
             provider="some",
-            line=plain_line(base_url=url, api_key="", session=session),
+            line=line_to(base_url=url, api_key="", session=session),
             api_key="",
             request_timeout_s=0.05,
             stream_idle_timeout_s=0.05,

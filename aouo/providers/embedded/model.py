@@ -177,12 +177,13 @@ class LocalModel:
             raise
 
     def _endpoint(self, port: int, key: str) -> ChatEndpoint:
-        from aouo.providers.endpoint import ChatEndpoint, plain_line
+        from aouo.providers.endpoint import ChatEndpoint, line_to
 
         url = f"http://127.0.0.1:{port}"
         return ChatEndpoint(
             provider=self.provider,
-            line=plain_line(base_url=url, api_key=key, session=self.session),
+            # llama.cpp closes idle connections silently
+            line=line_to(base_url=url, api_key=key, session=self.session, kept=False),
             api_key=key,
             request_timeout_s=self.request_timeout_s,
             stream_idle_timeout_s=self.stream_idle_timeout_s,

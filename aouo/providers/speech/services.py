@@ -150,7 +150,7 @@ class SpeechService:
         if self.backend == "openai":
             import openai
 
-            import_module("httpx")  # as `providers/openai_line` does
+            import_module("httpx")  # whole: the SDK would take one that a thread has half imported
 
             self._client = openai.AsyncOpenAI(
                 api_key=self.api_key,
