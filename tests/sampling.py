@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 FAMILIES = ("gemini", "mistral", "ollama", "openai")
 """The services that differ most: a format of its own, the strictest, a local one, two formats."""
-STEP = 6
-"""Each sixth place to be killed at."""
+STEP = 8
+"""Each eighth place to be killed at."""
 
 
 class Run:

@@ -95,6 +95,7 @@ def test_on_macos_an_answer_comes_from_a_home_with_a_long_path(long_home: Path) 
     assert done.stdout.strip()
 
 
+@left()
 def test_on_macos_a_running_bot_is_asked_and_stopped_through_a_long_path(long_home: Path) -> None:
     with running(long_home) as home:
         status = aouo(home, "status", "--json")
@@ -108,6 +109,7 @@ def test_on_macos_a_running_bot_is_asked_and_stopped_through_a_long_path(long_ho
     assert not list(home.glob("run/*.sock"))
 
 
+@left()
 def test_on_macos_a_document_is_read_although_a_limit_is_refused(tmp_path: Path) -> None:
     job = {"name": "a.txt", "range": "", "kind": "", "charset": "", "base_url": ""}
 

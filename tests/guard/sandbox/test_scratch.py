@@ -17,10 +17,14 @@ import pytest
 from aouo.guard.sandbox.order import Ran
 from aouo.plumbing import trees
 from tests.guard.sandbox.places import HERE, LIMITS, Place, weaker
+from tests.sampling import left
 
 SMALL = replace(LIMITS, scratch_bytes=8_000_000, scratch_entries=500)
 LEVELS = HERE | {name: level for name, level in weaker().items() if "Landlock" not in name}
-pytestmark = pytest.mark.skipif(not HERE, reason="nothing on this machine confines a process")
+pytestmark = [
+    left(),
+    pytest.mark.skipif(not HERE, reason="nothing on this machine confines a process"),
+]
 
 
 @pytest.fixture(params=LEVELS)

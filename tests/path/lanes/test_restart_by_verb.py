@@ -22,6 +22,9 @@ import pytest
 from tests.path.looking import answers, said
 from tests.path.world import ADA, ROOT, WAIT_S, World
 from tests.plumbing.test_systemd import manager
+from tests.sampling import left
+
+pytestmark = left()
 
 
 async def program(world: World, *words: str, out: int = PIPE) -> Process:

@@ -13,7 +13,9 @@ from tests.fakes.model_server import words_of
 from tests.path.looking import prompts, said, settled
 from tests.path.media.test_media_voice import speak as send
 from tests.path.world import ADA, BEN, ROOT, Running, World
+from tests.sampling import left
 
+pytestmark = left()
 FAKES = ROOT / "tests" / "fakes" / "speech_packages"
 INSTALL = "scripts/setup voice"
 

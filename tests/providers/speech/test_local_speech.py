@@ -25,6 +25,7 @@ from aouo.providers.speech.services import SpeechCall
 from aouo.providers.speech.worker import _MAX_HEARD_S
 from tests.sampling import left
 
+pytestmark = left()
 ROOT = Path(__file__).parents[3]
 FAKES = ROOT / "tests" / "fakes" / "speech_packages"
 LIMIT_S = 60.0
