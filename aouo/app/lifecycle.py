@@ -164,7 +164,11 @@ class Runtime:
 
     def _optional(self, telegram: TelegramChannel | None) -> dict[str, Work]:
         """What runs beside everything else, and may fail."""
-        works = {**self.app.optional, "config": self.reloading.run, "warming": self._warm_up}
+        works = {
+            **self.app.optional,
+            "config": self.reloading.run,
+            "warming": partial(self._warm_up, telegram),
+        }
         if self.page:
             works["dashboard"] = self.page.run
         if telegram:
@@ -187,8 +191,10 @@ class Runtime:
             status=health.line,
         )
 
-    async def _warm_up(self) -> None:
-        """Import what the model needs that is asked first, and each that takes its place."""
+    async def _warm_up(self, telegram: TelegramChannel | None) -> None:
+        """Import what the model needs that is asked first, and each that takes its place.
+
+        It is `warm` once the channel is there, too: what comes after that is garbage sometimes."""
         generations = self.app.generations
         while True:
             now = generations.now
@@ -196,6 +202,10 @@ class Runtime:
             try:
                 if isinstance(first, KnownModel):
                     await first.prepare()
+                if telegram:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_READY_S):
+                            await telegram.ready()
             finally:
                 self.warm.set()
             await generations.after(now)

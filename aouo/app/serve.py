@@ -82,7 +82,7 @@ async def _serve(
         runtime = make(app, loaded, systemd, make_page)
         stop_on_signals(runtime)
         async with asyncio.TaskGroup() as group:
-            collecting = group.create_task(_collect_garbage(runtime.warm))
+            collecting = group.create_task(collect_garbage(runtime.warm))
             await runtime.run()
             collecting.cancel()
         return runtime.restart
@@ -94,7 +94,7 @@ def _runtime(page: _LoadPage | None) -> tuple[type[Runtime], MakePage | None]:
     return Runtime, page() if page else None
 
 
-async def _collect_garbage(warm: asyncio.Event) -> None:
+async def collect_garbage(warm: asyncio.Event) -> None:
     """Begin to collect garbage once the imports are over, which make little and are many.
 
     What is there by then stays for good: later collections leave it out.

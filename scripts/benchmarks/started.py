@@ -6,12 +6,13 @@ They are in the group `core`, so that a pack which permits that group shows them
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from pathlib import Path
 
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.app.lifecycle import Runtime
-from aouo.app.serve import open_app, stop_on_signals
+from aouo.app.serve import collect_garbage, open_app, stop_on_signals
 from aouo.config.file import load_settings
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs
@@ -49,10 +50,14 @@ async def _serve(home: Home, tools: int) -> None:
         async with open_app(home, settings, more_tools=more) as app:
             runtime = Runtime(app, loaded)
             stop_on_signals(runtime)
-            await runtime.run()
+            async with asyncio.TaskGroup() as group:
+                collecting = group.create_task(collect_garbage(runtime.warm))
+                await runtime.run()
+                collecting.cancel()
 
 
 def main() -> None:
+    gc.disable()  # as `aouo start` does
     place, tools = sys.argv[1:]
     asyncio.run(_serve(Home(Path(place)), int(tools)))
 
