@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
 from aouo.schedules.ticking import SILENT
 from aouo.store import schedules, turns
+from aouo.store.database import Tx
 from aouo.words import schedules as words
 from aouo.words.catalogue import message, say, text
 
@@ -96,6 +98,9 @@ class Acting:
         `ask` behind it, the model answers the words that had made it."""
         address = job.inbound.address
         call_id, _, then = rest.partition(" ")
+        if begun := await self.replies.database.read(lambda tx: _begun(tx, job.id)):
+            await self.run(job, begun)
+            return
         found = await self.replies.database.read(
             lambda tx: turns.effects_of(tx, address, job.inbound.person.id, call_id)
         )
@@ -299,6 +304,17 @@ class Acting:
 
 def _language(turn: Turn) -> str:
     return turn.job.inbound.person.language
+
+
+def _begun(tx: Tx, job_id: int) -> RunTurn | None:
+    """Return what this job had begun to put back when the process ended: by now it may be done."""
+    turn = turns.open_of(tx, job_id)
+    said = turns.said(tx, turn.id) if turn else []
+    calls = next((one.calls for one in said if isinstance(one, AssistantSaid)), ())
+    if not (turn and calls):
+        return None
+    act = Act(calls[0].name, json.loads(calls[0].arguments))
+    return RunTurn(turn.pack, turns.words(tx, turn.id), act=act)
 
 
 def _declared(pack: Pack | None, act: Act) -> Action | None:
