@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
@@ -23,6 +23,7 @@ from aouo.facts.taps import encode
 from aouo.facts.transcript import AssistantSaid, ToolReturned
 from aouo.facts.work import Act, Job
 from aouo.flow.answering.commit import Commit
+from aouo.flow.answering.forms import Form
 from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.menus import Menus
@@ -44,9 +45,6 @@ from aouo.words.catalogue import message, say, text
 _Rows: TypeAlias = Sequence[Sequence[ButtonSpec]]
 _Ask: TypeAlias = Callable[[Job, RunTurn], Awaitable[None]]
 _ASK = "ask"
-_TRIES = 3
-"""How often a form asks for one value."""
-_OPTIONS_MAX = 20
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -149,7 +147,7 @@ class Acting:
         made = any(isinstance(one, AssistantSaid) for one in ctx.said)  # before a crash
         if pack and action and not made and not turn.job.isolated:
             try:
-                act = await self._filled(turn, pack, action, act)
+                act = await Form(self.doing, turn, pack, action).filled(act)
             except ToolFailed as error:
                 return _plain(str(error) if error.args[0] else text("actions.called-off"))
         result = await acted(ctx, turn.calls, act)
@@ -234,77 +232,6 @@ class Acting:
         place = inbound.message_id if tapped else 0
         return Ack(answer, drawn=(page,), in_place=place)
 
-    async def _filled(self, turn: Turn, pack: Pack, action: Action, act: Act) -> Act:
-        """Return the act with what was missing, asked for one by one, and confirmed.
-
-        Raises:
-            ToolFailed: it is called off; the message is for the person, "" = they said no.
-        """
-        name = act.tool.partition("__")[2]
-        given = _placed(action, act.arguments)
-        for argument in pack.declared.asked(name):
-            if given.get(argument) in (None, ""):
-                given[argument] = await self._asked(turn, pack, action, argument)
-        if action.confirm:
-            question = tools.filled(pack.said(_language(turn), action.confirm), given)
-            options = (text("actions.button-yes"), text("actions.button-no"))
-            if await self._answer(turn, "confirm", question, options) != options[0]:
-                raise ToolFailed("")
-        return Act(act.tool, given)
-
-    async def _asked(self, turn: Turn, pack: Pack, action: Action, argument: str) -> str:
-        takes = action.arguments[argument]
-        question = pack.said(_language(turn), takes.ask) or text("actions.asks", name=argument)
-        options = await self._options(turn, pack, action, argument)
-        asked = question
-        for number in range(_TRIES):
-            answer = await self._answer(turn, f"{argument}:{number}", asked, options)
-            try:
-                await self._check(turn, pack, action, argument, answer)
-            except ToolFailed as error:
-                asked = text("actions.asks-again", why=error, question=question)
-            else:
-                return answer
-        raise ToolFailed(text("actions.called-off"))
-
-    async def _check(
-        self, turn: Turn, pack: Pack, action: Action, argument: str, answer: str
-    ) -> None:
-        one = action.model_copy(update={"arguments": {argument: action.arguments[argument]}})
-        here = tools.here_of(self.doing, turn.job.inbound.person)
-
-        def check() -> None:
-            needs = action.arguments[argument].kind == "row"
-            tenant = turn.ctx.facts.tenant
-            store = self.doing.open_store(pack.name, tenant) if needs else None
-            tools.bound(one, {argument: answer}, here, store)
-
-        await asyncio.to_thread(check)
-
-    async def _options(
-        self, turn: Turn, pack: Pack, action: Action, argument: str
-    ) -> tuple[str, ...]:
-        takes = action.arguments[argument]
-        if takes.kind != "row":
-            return tuple(pack.said(_language(turn), choice) for choice in takes.choices)
-
-        def look() -> list[str]:
-            store = self.doing.open_store(pack.name, turn.ctx.facts.tenant)
-            return [label for _, label in tools.labels(store, takes)]
-
-        return tuple((await asyncio.to_thread(look))[:_OPTIONS_MAX])
-
-    async def _answer(self, turn: Turn, key: str, question: str, options: Sequence[str]) -> str:
-        """Ask as `clarify` does: durable, and closed by /stop and /new."""
-        try:
-            return await turn.ask(f"{turn.ctx.facts.id}:{key}", question, options)
-        except ToolFailed as error:
-            raise ToolFailed(text("actions.question-closed")) from error
-
-
-def _language(turn: Turn) -> str:
-    return turn.job.inbound.person.language
-
 
 def _begun(tx: Tx, job_id: int) -> RunTurn | None:
     """Return what this job had begun to put back when the process ended: by now it may be done."""
@@ -320,14 +247,6 @@ def _begun(tx: Tx, job_id: int) -> RunTurn | None:
 def _declared(pack: Pack | None, act: Act) -> Action | None:
     name = act.tool.removeprefix(f"{pack.name}__") if pack else ""
     return pack.declared.actions.get(name) if pack else None
-
-
-def _placed(action: Action, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the arguments by name; that without a name is the first row, or the first of all."""
-    rows = [name for name, takes in action.arguments.items() if takes.kind == "row"]
-    first = (*rows, *action.arguments)[:1]
-    named = {name or (first[0] if first else ""): value for name, value in given.items()}
-    return {name: value for name, value in named.items() if name in action.arguments}
 
 
 def _plain(shown: str, rows: _Rows = ()) -> Ack:
