@@ -62,10 +62,15 @@ def layers() -> list[str]:
     return next(one["layers"] for one in contracts if one.get("containers") == ["aouo"])
 
 
+def _ours(folder: Path) -> list[Path]:
+    """Return the modules below a folder; templates of packs are their authors'."""
+    return [file for file in folder.rglob("*.py") if "templates" not in file.parts]
+
+
 def size(folder: Path = HOUSE) -> Counter[str]:
     """What all modules of a folder hold, counted as the budget counts."""
     total = Counter[str]()
-    for file in folder.rglob("*.py"):
+    for file in _ours(folder):
         total.update(_size(file.read_text("utf-8")))
     return total
 
@@ -144,7 +149,7 @@ def _rooms() -> list[Path]:
 
 def _files(room: Path) -> list[Path]:
     """A room's own files, then those of its folders."""
-    found = [file for file in room.rglob("*.py") if file.name != "__init__.py"]
+    found = [file for file in _ours(room) if file.name != "__init__.py"]
     return sorted(found, key=lambda file: (len(file.parts), file))
 
 

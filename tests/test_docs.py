@@ -19,7 +19,7 @@ LINK = re.compile(r"\]\(([^)\s:]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 DOTTED = re.compile(r"([A-Za-z]\w+)\.(\w+)(?:\(.*\))?")
 FILE = re.compile(r"(?:\w+/)*\w+\.(?:py|yml|json|toml)|(?:\w+/)+")
-NOT_OURS = ("artifacts/", "media/", "migrations/", "examples.yml", "pack.yml", "config.json")
+NOT_OURS = ("artifacts/", "media/", "migrations/", "pack.yml", "config.json")
 """Files of homes and packs."""
 
 

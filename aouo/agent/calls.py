@@ -18,9 +18,9 @@ from aouo.facts.errors import OutcomeUnknown
 from aouo.facts.events import ActionCompleted, Thought
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import AuditEntry, Spent
-from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned
+from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned
 from aouo.facts.work import Job
-from aouo.guard.action import Action, Outcome
+from aouo.guard.prepared import Outcome, PreparedCall
 from aouo.store import audit, jobs, turns, usage
 from aouo.store.database import Database, Tx
 
@@ -67,6 +67,10 @@ class Journal:
         await self._write(
             ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts, answer, reason, now)
         )
+
+    async def said(self, turn_id: str) -> list[Message]:
+        """Return what was said in the turn so far."""
+        return await self.database.read(lambda tx: turns.said(tx, turn_id), once=True)
 
     async def intents(self, turn_id: str) -> dict[str, bool]:
         """Return the calls that a crash cut off: call id → whether it may run again."""
@@ -144,7 +148,7 @@ class Calls:
                 result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
                 await self.journal.result(turn, result, state="unknown", effect=True)
 
-    def _prepared(self, turn: TurnContext, call: ToolCall) -> Action:
+    def _prepared(self, turn: TurnContext, call: ToolCall) -> PreparedCall:
         """Prepare a call; refuse it if the turn asks for exactly the same too often."""
         action = turn.prepare(call)
         self._asked_for[action.key] += 1
@@ -153,7 +157,7 @@ class Calls:
             return action
         return action.refused(_REFUSED.format(_ordinal(times)), "the same call too often")
 
-    async def _make(self, turn: TurnContext, actions: Sequence[Action]) -> None:
+    async def _make(self, turn: TurnContext, actions: Sequence[PreparedCall]) -> None:
         for action in actions:
             await turn.view.show_tool_call(action.call.name, action.call.arguments)
         if len(actions) == 1:
@@ -166,7 +170,7 @@ class Calls:
             await self._record(turn, action.call, outcome, ms)
         await turn.view.show_tool_result()
 
-    async def _one(self, turn: TurnContext, action: Action) -> tuple[Outcome, int]:
+    async def _one(self, turn: TurnContext, action: PreparedCall) -> tuple[Outcome, int]:
         """Return the call's outcome, and the milliseconds that it took."""
         begun_s = time.perf_counter()
         proposed = self._proposed.pop(action.call_id, None) is not None
@@ -214,7 +218,7 @@ def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
     return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
 
 
-def _batches(actions: Sequence[Action]) -> Iterator[list[Action]]:
+def _batches(actions: Sequence[PreparedCall]) -> Iterator[list[PreparedCall]]:
     """Group read-only neighbours; every other call is alone in its batch."""
     for looks, group in groupby(actions, key=lambda action: action.read_only):
         if looks:

@@ -14,11 +14,10 @@ from aouo.agent.toolbox import Toolbox
 from aouo.facts import transcript
 from aouo.facts.errors import Bound, ProviderError
 from aouo.facts.events import Event, LlmToken, Thought
-from aouo.facts.ports import ChatModel, TurnView
+from aouo.facts.ports import ChatModel, Rendered, TurnView
 from aouo.facts.records import AuditEntry, FailedTry, Past, Recorded, Section, Spent, Summary
 from aouo.facts.work import Facts
-from aouo.guard.action import Action, Outcome
-from aouo.packs.format.fast_paths import Example
+from aouo.guard.prepared import Outcome, PreparedCall
 from aouo.packs.format.manifest import MemoryPolicy
 from aouo.packs.format.skills import Skill
 from aouo.plumbing.logs import log
@@ -124,12 +123,15 @@ def _digest(text: str) -> str:
 class Ack:
     """The turn has an answer; `native` as in `AssistantSaid`, "" once the text was changed.
 
-    `shown`: the person has read it already, so only history gets it.
+    `shown`: the person has read it already, so only history gets it. `drawn`: no model
+    gave it, and they see these messages, the first `in_place` of another one, 0 = as a new one.
     """
 
     text: str
     native: str = ""
     shown: bool = False
+    drawn: tuple[Rendered, ...] = ()
+    in_place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,6 @@ class PackView:
     soul_additions: str = ""
     rules_additions: str = ""
     skills: tuple[Skill, ...] = ()
-    examples: tuple[Example, ...] = ()
     history_messages: int = 0
     memory_policy: MemoryPolicy = "full"
     prompt_tokens_max: int = 0
@@ -223,9 +224,9 @@ class TurnContext:
         model: ChatModel,
         view: TurnView,
         toolbox: Toolbox,
-        prepare: Callable[[transcript.ToolCall], Action],
-        propose: Callable[[Action], AuditEntry],
-        call_tool: Callable[[Action, bool], Awaitable[Outcome]],
+        prepare: Callable[[transcript.ToolCall], PreparedCall],
+        propose: Callable[[PreparedCall], AuditEntry],
+        call_tool: Callable[[PreparedCall, bool], Awaitable[Outcome]],
         day: str = "",
         recalled: Sequence[transcript.Message] = (),
         publish: Callable[[Event], None],

@@ -18,6 +18,7 @@ from aouo.facts import transcript
 from aouo.facts.errors import PromptTooLong, ProviderError, QuotaExceededError, UnexplainedRefusal
 from aouo.facts.events import Thought
 from aouo.facts.ids import ulid
+from aouo.facts.work import Act
 
 
 def refuse_over(turn: TurnContext, session_tokens_max: int) -> None:
@@ -192,6 +193,17 @@ async def run_turn(ctx: TurnContext, steps: Pipelines, executor: Executor, calls
             pipelines.log.exception("turn_output_failed", error=repr(error))
     assert ctx.ending is not None
     return ctx.ending
+
+
+async def act(ctx: TurnContext, calls: Calls, wanted: Act) -> transcript.ToolReturned:
+    """Make the one call of a turn that asks no model, or take up the one that was cut off; return
+    its result. The context knows what the turn has recorded so far."""
+    if ctx.facts.resumes:
+        await calls.take_up(ctx)
+    if not any(type(one) is transcript.ToolReturned for one in ctx.said):
+        call = transcript.ToolCall(ulid(), wanted.tool, json.dumps(dict(wanted.arguments)))
+        await calls.make(ctx, transcript.AssistantSaid("", calls=(call,)))
+    return next(one for one in ctx.said if type(one) is transcript.ToolReturned)
 
 
 async def _dispatch(ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls) -> None:

@@ -35,13 +35,12 @@ def compact(
     take, or has more messages than are sent.
 
     After a person undid a summary, only a full history is summarised, and messages above the
-    number are only left out. A model that wants brief prompts cannot write a summary, so its
-    oldest turns are left out. A pack that asks for a short history wants no summary of the rest.
+    number are only left out. A pack that asks for a short history wants no summary of the rest.
     """
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         await _flush_what_waits(compactor, ctx)
-        if not (ctx.model.brief or ctx.facts.off_record):
+        if not ctx.facts.off_record:
             ctx.make_room = lambda known: _make_room(ctx, compactor, known=known)
             session_id = ctx.facts.session_id
             turns = compactor.was_too_long(session_id)
@@ -156,7 +155,7 @@ def retrieval(database: Database, clock: Clock, estimator: Estimator) -> Step[Tu
 def _said(ctx: TurnContext) -> str:
     """The words to look for, "" = nothing is looked for in this turn."""
     facts, first = ctx.facts, ctx.said[0] if ctx.said else None
-    quiet = facts.off_record or ctx.model.brief or ctx.pack.memory_policy == "none"
+    quiet = facts.off_record or ctx.pack.memory_policy == "none"
     quiet = quiet or facts.origin in ("journal", "consolidate")
     return first.text if isinstance(first, UserSaid) and not quiet else ""
 

@@ -122,10 +122,8 @@ def whole(parts: _Parts) -> str:
     return "\n\n".join(text for _, text in parts if text)
 
 
-def system(persona: Persona, pack: PackView, memory: Mapping[str, str], *, brief: bool) -> _Parts:
+def system(persona: Persona, pack: PackView, memory: Mapping[str, str]) -> _Parts:
     """Return the stable part, in the order of the design; empty parts are left out."""
-    if brief:
-        return (("Identity", _brief(persona, pack)),)
     identity, own_rules = persona
     rules = "\n".join(filter(None, (own_rules, _BEHAVIOUR, _SENSITIVE)))
     soul = _file(memory, "SOUL")
@@ -140,7 +138,7 @@ def system(persona: Persona, pack: PackView, memory: Mapping[str, str], *, brief
     )
 
 
-def changing(facts: Facts, memory: Mapping[str, str], now: datetime, *, brief: bool) -> _Parts:
+def changing(facts: Facts, memory: Mapping[str, str], now: datetime) -> _Parts:
     """Return what is true of this turn only; it stands with the person's words and says that it
     is the runtime's. Its first part is new with each turn."""
     where = {"private": "a private chat", "group": "a group", "forum": "a forum topic"}
@@ -150,8 +148,6 @@ def changing(facts: Facts, memory: Mapping[str, str], now: datetime, *, brief: b
         f"You are in {where.get(facts.chat_kind, 'a chat')}.{who}"
         f"{_OFF_RECORD if facts.off_record else ''}{_FIRST if facts.onboarding else ''}"
     )
-    if brief:
-        return (("Here and now", here),)
     state, notes = _closed(_file(memory, "STATE")), _closed(_file(memory, "MEMORY"))
     moving = _parts(
         ("State", "Where things stand; keep it up to date.", state),
@@ -178,10 +174,3 @@ def _file(memory: Mapping[str, str], name: str) -> str:
 def _closed(text: str) -> str:
     """Drop blank lines, so that no part of a file looks as if the person's words began there."""
     return "\n".join(line for line in text.splitlines() if line.strip())
-
-
-def _brief(persona: Persona, pack: PackView) -> str:
-    """Return a short prompt for a model that reads slowly: who it is and the pack's rules."""
-    first = persona[0].strip().partition("\n\n")[0]
-    about = f"You are the app {pack.display_name}: {pack.description}" if pack.name else ""
-    return "\n".join(filter(None, (first, about, pack.rules_additions, "Answer briefly.")))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aouo.agent import history, past_steps, prompt
 from aouo.agent.compaction import Compactor, heading
-from aouo.agent.context import Ack, DispatchContext, PackView, TurnContext
+from aouo.agent.context import Ack, DispatchContext, TurnContext
 from aouo.agent.history import last_words
 from aouo.agent.loop import refuse_over
 from aouo.agent.past import Pasts
@@ -100,9 +100,8 @@ def system_prompt(
         if ctx.left_out and (pack.name, ctx.left_out) not in told:
             told.add((pack.name, ctx.left_out))
             log.warning("prompt_cut", pack=pack.name, left_out=ctx.left_out)
-        brief, now = ctx.model.brief, clock.now().astimezone()
-        system = prompt.system(persona(), pack, memory, brief=brief)
-        changing = prompt.changing(ctx.facts, memory, now, brief=brief)
+        system = prompt.system(persona(), pack, memory)
+        changing = prompt.changing(ctx.facts, memory, clock.now().astimezone())
         ctx.system, ctx.changing = prompt.whole(system), prompt.whole(changing)
         ctx.recording.written(system, changing)
         await call_next()
@@ -115,10 +114,7 @@ def tool_view() -> Step[TurnContext]:
     """Choose the tools that the model is told of, those it had brought in before a crash too."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        brief = ctx.model.brief
-        await ctx.toolbox.open(
-            _loaded(ctx.said), brief=brief, examples=_examples(ctx.pack) if brief else None
-        )
+        await ctx.toolbox.open(_loaded(ctx.said))
         await call_next()
 
     return Step("tool view", run, provides=frozenset({"tools"}), cost="io")
@@ -132,16 +128,6 @@ def _loaded(said: Sequence[Message]) -> list[str]:
             for call in entry.calls:
                 names += load.names_in(call.arguments) if call.name == LOAD_TOOLS else [call.name]
     return names
-
-
-def _examples(pack: PackView) -> Mapping[str, Sequence[Mapping[str, object]]]:
-    """Return the pack's examples by tool, for a model that reads only brief prompts."""
-    shown: dict[str, list[Mapping[str, object]]] = {}
-    for item in pack.examples:
-        shown.setdefault(item.tool, []).append(
-            {"user": item.say, "arguments": dict(item.arguments), "answer": item.answer}
-        )
-    return shown
 
 
 _NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"

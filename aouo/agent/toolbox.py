@@ -7,10 +7,12 @@ until the model asks for them with `load_tools`, or simply calls them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from aouo.agent.tools.actions import GROUP as ACTIONS
+from aouo.agent.tools.actions import UNDO
 from aouo.agent.tools.conversation import GROUP as ONBOARDING
 from aouo.agent.tools.memory import NAME as MEMORY
 from aouo.agent.tools.memory import with_targets
@@ -18,12 +20,12 @@ from aouo.agent.tools.registry import MAX_NAME_CHARS, Registry, Source, Tool, To
 from aouo.facts.errors import ToolFailed, ToolsNotReady
 from aouo.facts.people import RESERVED
 from aouo.facts.transcript import ToolSpec
-from aouo.guard.action import Blocked
 from aouo.guard.chain import Run
+from aouo.guard.prepared import Blocked
 
 _DEFINITIONS_WITHIN_S = 10.0
 _SHOWN_GROUPS = ("core", "pack", ONBOARDING)
-_OWN_GROUPS = ("load", "results")
+_OWN_GROUPS = ("load", "results", ACTIONS, UNDO)
 """Groups that need no permission, since they open nothing that is not permitted."""
 LOAD_TOOLS, _LOAD_SKILLS = "load_tools", "load_skills"
 
@@ -63,7 +65,7 @@ class Toolbox:
         self._sources = {s.group: s for s in sources if self._wants(s)}
         self._down: dict[str, str] = {}
         tools = {item.name: item for item in registry.allowed(permitted, enabled, pack)}
-        tools |= {item.name: item for item in registry.allowed(_OWN_GROUPS, ())}
+        tools |= {item.name: item for item in registry.allowed(_OWN_GROUPS, (), pack)}
         if onboarding:
             tools |= {item.name: item for item in registry.allowed((ONBOARDING,), ())}
         if "skill_view" not in tools or not self._skills:
@@ -75,8 +77,6 @@ class Toolbox:
             tools = {item.name: item for item in found if item.name in only}
         self._tools = {name: item for name, item in tools.items() if name not in without}
         self._revealed: set[str] = set(only or ())
-        self._examples: Mapping[str, Sequence[Mapping[str, object]]] = {}
-        self._brief = False
         self.shown: tuple[ToolSpec, ...] = ()
         """The tools that the model is told of now."""
 
@@ -85,19 +85,12 @@ class Toolbox:
         """The names of all tools that may be called, shown or not."""
         return tuple(self._tools)
 
-    async def open(
-        self,
-        revealed: Sequence[str] = (),
-        *,
-        brief: bool = False,
-        examples: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
-    ) -> None:
+    async def open(self, revealed: Sequence[str] = ()) -> None:
         """Show the tools that a turn begins with, and those that it had `revealed` before a crash.
 
         Raises:
             ToolsNotReady: the definitions did not arrive in time.
         """
-        self._brief, self._examples = brief, examples or {}
         try:
             async with asyncio.timeout(_DEFINITIONS_WITHIN_S):
                 for name in revealed:
@@ -211,13 +204,10 @@ class Toolbox:
     def _is_shown(self, item: Tool) -> bool:
         if self._off_record and item.read_only is False:
             return False
-        match item.name:
-            case "load_tools":
-                return not self._brief and bool(self._hidden())
-            case "load_skills":
-                return not self._brief
-            case name:
-                return item.group in _SHOWN_GROUPS or name in self._revealed
+        if item.name == LOAD_TOOLS:
+            return bool(self._hidden())
+        shown = item.name == _LOAD_SKILLS or item.group in _SHOWN_GROUPS
+        return shown or item.name in self._revealed
 
     def _spec(self, item: Tool) -> ToolSpec:
         spec = self._registry.spec(item)
@@ -225,8 +215,6 @@ class Toolbox:
             return replace(spec, description=f"{spec.description} {self._hidden_in_words()}")
         if item.name == MEMORY and self._memory_targets:
             return replace(spec, parameters=with_targets(spec.parameters, self._memory_targets))
-        if examples := self._examples.get(item.name):
-            return replace(spec, parameters={**spec.parameters, "examples": list(examples)})
         return spec
 
     def _hidden(self) -> dict[str, list[str]]:
@@ -236,7 +224,8 @@ class Toolbox:
         """
         groups: dict[str, list[str]] = {}
         for item in self._tools.values():
-            if item.group in (*_SHOWN_GROUPS, *_OWN_GROUPS) or item.name in self._revealed:
+            own = item.group in (*_SHOWN_GROUPS, *_OWN_GROUPS) and item.group != ACTIONS
+            if own or item.name in self._revealed:
                 continue
             if not (self._off_record and item.read_only is False):
                 groups.setdefault(item.group, []).append(item.name)
@@ -248,7 +237,13 @@ class Toolbox:
         return groups
 
     def _hidden_in_words(self) -> str:
+        """Name what could be brought in; of an action also what it does."""
+
+        def named(name: str) -> str:
+            item = self._tools.get(name)
+            return f"{name} ({item.description})" if item and item.group == ACTIONS else name
+
         return "; ".join(
-            f"{group}: {', '.join(names) or self._sources[group].summary}"
+            f"{group}: {', '.join(map(named, names)) or self._sources[group].summary}"
             for group, names in self._hidden().items()
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
@@ -23,6 +24,7 @@ from aouo.guard.sandbox.run import Sandbox
 from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
+from aouo.packs.settings import Kept
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.waiting import finish
@@ -43,7 +45,8 @@ async def build_generation(
     """
     held = Holder(shared.things)
     try:
-        redactor = Redactor(secrets_of({*settings.secrets(), *also_secret}))
+        own = await asyncio.to_thread(Kept(shared.home.settings).secrets)
+        redactor = Redactor(secrets_of({*settings.secrets(), *also_secret, *own}))
         return await _built(settings, shared, held, redactor)
     except BaseException:
         await finish(held.aclose())
@@ -99,6 +102,7 @@ async def _built(
         as_if=partial(as_if, shared.home, settings.packs, settings.tools.enabled, shared.database),
         registry_of=registry_of,
         trusted_keys=settings.packs.trusted_keys,
+        muted=settings.packs.without_phrases,
         registry=registry_of(packs),
         enabled=settings.tools.enabled,
         servers=servers,

@@ -8,6 +8,7 @@ from functools import partial
 
 from aouo.app.tools import Shared
 from aouo.facts.events import Inbound, Origin
+from aouo.facts.ports import NO_MODEL
 from aouo.facts.schedule import ZoneOf
 from aouo.flow.attention import Digests
 from aouo.flow.chores.indexing import Titles, keep_indexed
@@ -163,7 +164,7 @@ def _notes(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, 
 
     def may(pack: str, inbound: Inbound) -> bool:
         now, found = generations.now, generations.library.get(pack)
-        if now.model.brief or (pack and not found):
+        if now.model.provider == NO_MODEL or (pack and not found):
             return False
         person, platform = inbound.person.id, inbound.address.platform
         listed = platform != "tg" or now.admission.lists(person, now.owner.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from aouo.agent.tools.actions import Doing
 from aouo.app.status import bot_state
 from aouo.app.tools import Shared
 from aouo.facts import events
@@ -13,6 +14,7 @@ from aouo.facts.events import Inbound
 from aouo.facts.ports import Fetch
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import Tap
+from aouo.flow.answering.acting import Acting
 from aouo.flow.answering.begin import OtrMemory, Words
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting, Renewing
@@ -27,6 +29,7 @@ from aouo.flow.commands.files import (
 )
 from aouo.flow.commands.registry import AddedCommand, Commands, PostActions
 from aouo.flow.commands.scheduling import Scheduling
+from aouo.flow.commands.settings import PackSettings
 from aouo.flow.commands.status import Jobs, spending, status, why
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction, refuse
@@ -46,6 +49,7 @@ from aouo.installer.installed import sample_packs
 from aouo.installer.packs import Packs
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.payloads import Capabilities
+from aouo.packs.settings import Kept
 from aouo.queue import decide as to
 from aouo.queue.running import Running, Waiting
 from aouo.schedules.heartbeat import settle_heartbeat
@@ -53,7 +57,7 @@ from aouo.schedules.journaling import settle_consolidation, settle_journal
 from aouo.schedules.ticking import settle_command, settle_schedule
 from aouo.schedules.watched import settle_watch
 from aouo.store.database import Tx
-from aouo.words.catalogue import say
+from aouo.words.catalogue import message, say
 
 _FILES: Capabilities = frozenset({"photo", "voice", "audio", "document", "album"})
 
@@ -117,6 +121,39 @@ def flow_of(
         now=lambda: generations.now,
         zone=partial(zone_of, ""),
     )
+    menus = Menus(
+        database=database,
+        clock=clock,
+        replies=replies,
+        open_store=shared.stores.open,
+    )
+    commit = Commit(
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        bus=shared.bus,
+        budget_refusals=budget_refusals,
+        otr_memory=otr_memory,
+        forget=intake.forget,
+        post_actions=post_actions,
+        bringing=bringing,
+    )
+    acting = Acting(
+        generations=generations,
+        running=running,
+        replies=replies,
+        turns=turns,
+        commit=commit,
+        menus=menus,
+        doing=Doing(
+            clock,
+            lambda person: zone_of(shared.zones.of(person)),
+            shared.stores.open,
+            shared.stores.folder,
+        ),
+        zone_of=zone_of,
+        nearest=replies.phrasing.nearest,
+    )
     answering = Answering(
         generations=generations,
         running=running,
@@ -133,18 +170,9 @@ def flow_of(
             running=running,
         ),
         turns=turns,
-        commit=Commit(
-            database=database,
-            clock=clock,
-            outbox=outbox,
-            bus=shared.bus,
-            budget_refusals=budget_refusals,
-            otr_memory=otr_memory,
-            forget=intake.forget,
-            post_actions=post_actions,
-            bringing=bringing,
-        ),
+        commit=commit,
         bringing=bringing,
+        acting=acting,
         bus=shared.bus,
     )
     setting_up = SettingUp(
@@ -168,12 +196,6 @@ def flow_of(
         keeping=shared.keeping,
         zone=partial(zone_of, ""),
     )
-    menus = Menus(
-        database=database,
-        clock=clock,
-        replies=replies,
-        open_store=shared.stores.open,
-    )
     compacting = Compacting(
         database=database,
         clock=clock,
@@ -196,6 +218,7 @@ def flow_of(
             "install": lambda job, said: installing.run(job, said.rest),
             "memory": lambda job, said: remembering.run(job, said.words),
             "menu": lambda job, said: menus.open(job),
+            "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
             "setup_topics": lambda job, said: setting_up.run(job),
         },
         limit_s=lambda: generations.now.advanced.turn_timeout_s,
@@ -226,6 +249,10 @@ def flow_of(
             on(events.TopicShut, topics.shut),
             on(to.AnswerGate, answer_gate),
             on(Tap, lambda job, tap: taps[tap.name](job, tap)),
+            on(
+                to.Phrased,
+                lambda job, asked: replies.answer(job, message(asked.back, *asked.options)),
+            ),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
             on(events.Intruder, partial(refuse, replies, let_in)),
             on(events.Migrated, partial(move_chat, replies, moved)),
@@ -298,6 +325,13 @@ def commanding(
         "stop": stopping(is_owner),
         "cron": scheduling.obey,
         "jobs": work.obey,
+        "settings": PackSettings(
+            Kept(shared.home.settings),
+            is_owner,
+            shared.clock,
+            lambda person: zone_of(shared.zones.of(person)),
+            shared.zones,
+        ).obey,
         "status": status(is_owner, bot),
     }
     lookups = {

@@ -17,13 +17,13 @@ from aouo.config.sections import Price as PriceSetting
 from aouo.config.settings import Settings
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import SetupError
-from aouo.facts.ports import ChatModel, Clock
+from aouo.facts.ports import NO_MODEL, ChatModel, Clock
 from aouo.packs.format.manifest import Budget as PackBudget
 from aouo.packs.library import Library
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.zones import zone_of
 from aouo.providers.dialect import Dialects
-from aouo.providers.fallback import FallbackModel, models_in
+from aouo.providers.fallback import FallbackModel, NoModel, models_in
 from aouo.providers.http import Session
 from aouo.providers.known import windows
 from aouo.providers.known.knowing import Facts, KnownModel, facts_of, inquire
@@ -38,7 +38,6 @@ from aouo.providers.speech.services import (
     Transcriber,
     Voice,
 )
-from aouo.words.catalogue import text
 
 if TYPE_CHECKING:
     from aouo.providers.gemini import GeminiModel
@@ -83,7 +82,7 @@ async def model_of(
     they start is closed with `held`. What they learn of their services is kept in `dialects`.
 
     Raises:
-        SetupError: no key, no address or no weights; says what to edit.
+        SetupError: no key or no address; says what to edit.
     """
     wanted = settings.provider
     build = _Builder(settings, session, held, dialects or Dialects())
@@ -92,9 +91,7 @@ async def model_of(
         build.model(other.backend, other.model, f"provider.fallback.{at}")
         for at, other in enumerate(wanted.fallback)
     ]
-    # The embedded model starts its child again by itself; what fails then fails again.
-    retries = 0 if wanted.backend == "local" else wanted.max_retries
-    models, zone = (primary, *others), zone_of(settings.cron.timezone)
+    models, zone, retries = (primary, *others), zone_of(settings.cron.timezone), wanted.max_retries
     return held.take(
         ("models", models, retries, zone),
         lambda: FallbackModel(models, clock=clock, max_retries=retries, zone=zone),
@@ -116,8 +113,8 @@ class _Builder:
 
     def model(self, backend: str, model: str, key: str) -> ChatModel:
         """One model; `key` is where the configuration names it."""
-        if backend == "local":
-            return self._local()
+        if backend == NO_MODEL:
+            return self.held.take(("no model",), NoModel)
         settings = self.settings
         endpoint = settings.provider_endpoint(backend)
         if key_missing(settings, backend):
@@ -159,24 +156,6 @@ class _Builder:
             ),
         )
 
-    def _local(self) -> ChatModel:
-        from aouo.providers.embedded.model import (
-            LocalModel,  # heavy, and rarely together with a key
-        )
-
-        local = self.settings.local
-        return self.held.take(
-            ("local model", local),
-            lambda: LocalModel(
-                model_path=local.model_path,
-                threads=local.threads,
-                context=local.context,
-                session=self.session,
-                texts=text,
-            ),
-            LocalModel.aclose,
-        )
-
 
 def _model_class(backend: str) -> type[CompatibleModel | GeminiModel]:
     """Gemini speaks a format of its own; all others are compatible."""
@@ -216,7 +195,7 @@ def budget_of(
 
 def paid_for(settings: Settings) -> tuple[Paid, ...]:
     """Everything that may cost money as the settings are: models, speech, sight and search."""
-    models = [pair for pair in configured(settings) if pair[1] or pair[0] == "local"]
+    models = [pair for pair in configured(settings) if pair[1]]
     found = [Paid("tokens", *pair) for pair in models]
     if settings.gemini.vision_model and settings.gemini.api_key.get_secret_value():
         found.append(Paid("tokens", "gemini", settings.gemini.vision_model))

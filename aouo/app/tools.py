@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +16,8 @@ import aiohttp
 from aouo.agent.documents.reading import AT_ONCE
 from aouo.agent.spending.reservations import Reservations
 from aouo.agent.tokens import Estimator
+from aouo.agent.tools.actions import Doing, action_tools, undo
+from aouo.agent.tools.asks import Asking
 from aouo.agent.tools.conversation import clarify, onboarding_done, sessions
 from aouo.agent.tools.cron import cron
 from aouo.agent.tools.files import check_room, list_dir, read_document, read_file, write_file
@@ -38,6 +41,7 @@ from aouo.guard.sandbox.run import Sandbox
 from aouo.guard.sent_files import SentFiles, hiding
 from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
+from aouo.packs.settings import Kept, PersonZones
 from aouo.packs.stores import Memories, PackStores
 from aouo.plumbing.children import Apart
 from aouo.plumbing.home import Home
@@ -90,6 +94,7 @@ class Shared:
     apart: Apart
     dialects: Dialects
     page: Current[Callable[[], str]]
+    zones: PersonZones
 
 
 async def share(
@@ -135,6 +140,7 @@ async def share(
         apart=Apart(),
         dialects=Dialects(),
         page=Current(lambda: ""),
+        zones=PersonZones(home.settings / "zones"),
     )
 
 
@@ -194,7 +200,12 @@ def guarded_tools(
         apart=shared.apart,
     )
     proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
-    shop = Workshop(sandbox, stores, partial(reached, fence, protection), sent, proxy)
+
+    def zone(person: str) -> tzinfo:
+        return zone_of(shared.zones.of(person))
+
+    asking = Asking(clock, zone, stores.open, stores.folder, web, Kept(home.settings))
+    shop = Workshop(sandbox, stores, partial(reached, fence, protection), sent, proxy, asking)
     schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
         zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
     )
@@ -213,8 +224,12 @@ def guarded_tools(
         *shared.more_tools,
     ]
 
+    doing = Doing(clock, zone, stores.open, stores.folder)
+
     def registry_of(packs: Library) -> Registry:
-        return Registry([*ours, *pack_tools(packs, shop)], servers)
+        brought = {item.name: item for item in pack_tools(packs, shop)}
+        acting = action_tools(packs, doing, brought)
+        return Registry([*ours, undo(doing), *brought.values(), *acting], servers)
 
     return guard, registry_of, looking
 

@@ -25,6 +25,7 @@ from aouo.flow.commands.scheduling import Scheduling
 from aouo.flow.commands.status import Jobs
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.obeying import WaitingNotice
+from aouo.flow.phrasing import Phrasing
 from aouo.flow.refreshing import Refreshing
 from aouo.flow.replies import Replies
 from aouo.flow.uploads import Uploads
@@ -206,6 +207,13 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         post_actions=post_actions,
         added=commands.added,
         media=home.media,
+        phrasing=Phrasing(
+            clock,
+            partial(zones, ""),
+            shared.zones,
+            lambda: generations.library,
+            lambda: generations.now.muted,
+        ),
     )
     packs = Packs(
         PackKit(

@@ -74,6 +74,8 @@ def list_(every: bool, as_json: bool) -> None:
 @click.option(
     "--pack", metavar="PACK", default="", help="For which pack.  [default: the one there]"
 )
+@click.option("--say", is_flag=True, help="PROMPT comes as it is; no model is asked.")
+@click.option("--do", is_flag=True, help="PROMPT is the name of an action of the pack.")
 @click.option("--name", default="", help="What it is called.")
 @click.option("--zone", default="", help="Its time zone.  [default: cron.timezone]")
 @click.option("--misfire", type=click.Choice(get_args(Misfire)), default="run_once")

@@ -98,6 +98,7 @@ pack = Verbs(
         "list": ("aouo.cli.packs.info:list_", "List the installed packs."),
         "info": ("aouo.cli.packs.info:info", "Say what a pack is, may do and brings."),
         "permissions": ("aouo.cli.packs.info:permissions", "Say what a pack may do."),
+        "set": ("aouo.cli.packs.info:set_", "Set a setting or a secret of a pack."),
         "test": ("aouo.cli.packs.test:test", "Run a pack's evals here."),
         "schema": ("aouo.cli.packs.install:schema", "Print the JSON Schema of pack.yml."),
         "export": ("aouo.cli.packs.backup:export", "Write a pack to one file, to share it."),

@@ -9,6 +9,7 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.config.settings import Settings
+from aouo.facts.ports import NO_MODEL
 from aouo.plumbing.control import Facts
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.web.session import secrets_of
@@ -153,8 +154,10 @@ def _print(rows: Sequence[Facts], *, as_json: bool) -> None:
 
 
 def _lines(row: Facts) -> Iterator[str]:
-    unnamed = "by its own weights" if row["provider"] == "local" else "(none is chosen)"
-    yield f"{row['provider']} {row['model'] or unnamed}  ({row['key']})"
+    if row["provider"] == NO_MODEL:
+        yield f"no model is connected  ({row['key']}: none)"
+        return
+    yield f"{row['provider']} {row['model'] or '(none is chosen)'}  ({row['key']})"
     if row.get("window_tokens"):
         yield _line("window", f"{row['window_tokens']:,} tokens", row["window_from"])
         yield _line("pictures", "yes" if row["sees"] else "no", row["sees_from"])

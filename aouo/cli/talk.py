@@ -56,7 +56,6 @@ def dev(folder: Path, port: int, language: str) -> None:
             click.echo,
             port=port,
             language=language,
-            command=f"aouo dev {folder}",
         )
     )
 
@@ -66,10 +65,15 @@ def dev(folder: Path, port: int, language: str) -> None:
 @click.option("--pack", default="notes", show_default=True, help="Which pack --say talks to.")
 @click.option("--port", default=0, help="Where the chat page listens; 0 takes a free port.")
 @click.option("--service", default="", help="A local model service to keep to, such as `groq`.")
-def try_(text: str | None, pack: str, port: int, service: str) -> None:
-    """Chat with aouo in a browser: a local Telegram, the real channel, an embedded model.
+@click.option("--show", is_flag=True, help="Let a scripted model play what a real one does.")
+@click.option("--no-model", is_flag=True, help="Ask no model, whatever keys there are.")
+def try_(text: str | None, pack: str, port: int, service: str, show: bool, no_model: bool) -> None:
+    """Chat with aouo in a browser: a local Telegram and the real channel.
 
     No account, no key, no network. It uses a home of its own inside the home, made anew each time.
+
+    If OPENAI_API_KEY, GROQ_API_KEY or GEMINI_API_KEY is set, or an Ollama runs on this machine,
+    the first of them answers what needs a model, and what it costs is yours.
 
     With --service the real provider code talks to a local service that refuses what the family's
     own would refuse; no model answers then. An unknown name lists those that there are.
@@ -78,14 +82,36 @@ def try_(text: str | None, pack: str, port: int, service: str) -> None:
 
     from aouo.app.local import trial
     from aouo.installer.installed import sample_packs
+    from aouo.packs.authoring import TEMPLATES_FOLDER as TEMPLATES
 
+    service = trial.SHOW if show else service
+    packs = [TEMPLATES / "show"] if show else sample_packs()
     if text is None:
         home = Home(current_home().path / "try")
-        asyncio.run(trial.run(home, os.environ, sample_packs(), _tell, port=port, service=service))
+        asyncio.run(
+            trial.run(
+                home,
+                os.environ,
+                packs,
+                _tell,
+                port=port,
+                service=service,
+                model=not no_model,
+            )
+        )
         return
     home = Home(current_home().path / "try-say")
     answer = asyncio.run(
-        trial.say(home, os.environ, sample_packs(), _tell, text=text, pack=pack, service=service)
+        trial.say(
+            home,
+            os.environ,
+            sample_packs(),
+            _tell,
+            text=text,
+            pack=pack,
+            service=service,
+            model=not no_model,
+        )
     )
     click.echo(answer)
 

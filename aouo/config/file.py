@@ -40,6 +40,7 @@ _UNUSED = (
     "tts.rate",
     "advanced.log_level",
     "store",
+    "local",
 )
 
 
@@ -151,6 +152,7 @@ def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loa
     for path, variable in usual(environ).items():
         if get(tree, path) in (None, ""):
             put(tree, path, environ[variable])
+    notes += _without_local(tree)
     problems += _backend_problems(tree)
     try:
         settings = Settings(**tree)
@@ -163,6 +165,22 @@ def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loa
             return Loaded(settings, notes, environ=environ)
     problems = [_with_source(problem, overrides) for problem in problems]
     raise ConfigBroken(tuple(dict.fromkeys(problems)), file)
+
+
+def _without_local(tree: Tree) -> tuple[str, ...]:
+    """Read the backend `local`, the embedded model of earlier times, as `none`."""
+    if get(tree, "providers.local") is not None:
+        return ()
+    found: list[str] = []
+    if get(tree, "provider.backend") == "local":
+        put(tree, "provider.backend", "none")
+        found.append("provider.backend: there is no embedded model any more; it reads as none")
+    listed = get(tree, "provider.fallback")
+    if isinstance(listed, list) and {"backend": "local"} in listed:
+        kept = [one for one in cast("list[object]", listed) if one != {"backend": "local"}]
+        put(tree, "provider.fallback", kept)
+        found.append("provider.fallback: local is left out, there is no embedded model any more")
+    return tuple(found)
 
 
 def parse_json(text: str) -> Tree:

@@ -104,8 +104,8 @@ class Fallback(Section):
 
 
 class Provider(Section):
-    backend: values.Name = "local"
-    """`openai`, `groq`, `gemini`, `deepseek`, `local` or a name under `providers`."""
+    backend: values.Name = "none"
+    """`none`, `openai`, `groq`, `gemini`, `deepseek` or a name under `providers`."""
     model: values.Name = ""
     """Empty = the backend's default."""
     max_tokens: values.Positive = 16384
@@ -157,15 +157,6 @@ class DeepSeek(Section):
     """Key of the service."""
     base_url: values.Address = "https://api.deepseek.com"
     """Any compatible server."""
-
-
-class Local(Section):
-    model_path: str = ""
-    """A GGUF file; empty = the packaged SmolLM2."""
-    threads: values.Count = 0
-    """Processor threads; 0 = as many as help."""
-    context: Annotated[int, Field(ge=512)] = 4096
-    """The model's window in tokens."""
 
 
 class Price(Section):
@@ -274,6 +265,8 @@ class Packs(Section):
     """Names of the packs to load; empty = every installed pack."""
     scan_dirs: tuple[str, ...] = ()
     """More folders that hold packs."""
+    without_phrases: tuple[values.Name, ...] = ()
+    """Names of packs whose phrases do nothing, `*` = no phrase does, not even the bot's own."""
     trusted_keys: dict[str, str] = {}
     """Public keys whose signatures you trust: a name you give → the line beginning with RW."""
 

@@ -13,7 +13,7 @@ from aouo.config import sections
 from aouo.facts.errors import SetupError
 from aouo.plumbing.redact import secrets_in
 
-BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
+BUILT_IN_BACKENDS = ("none", "openai", "groq", "gemini", "deepseek")
 
 
 NOT_YET = (
@@ -61,8 +61,6 @@ class Settings(sections.Section):
     """Gemini."""
     deepseek: sections.DeepSeek = sections.DeepSeek()
     """DeepSeek."""
-    local: sections.Local = sections.Local()
-    """The embedded model, a child process."""
     providers: dict[str, sections.CustomProvider] = {}  # noqa: RUF012 - pydantic copies it
     """More OpenAI-compatible servers, by name."""
     stt: sections.SpeechToText = sections.SpeechToText()
@@ -115,7 +113,7 @@ class Settings(sections.Section):
         return (*BUILT_IN_BACKENDS, *self.providers)
 
     def provider_endpoint(self, backend: str) -> sections.Endpoint:
-        """Return the address of `backend`; that of `local` is "" until its child process runs.
+        """Return the address of `backend`; that of `none` is "".
 
         Raises:
             SetupError: no backend of this name is configured.
@@ -133,8 +131,8 @@ class Settings(sections.Section):
                 return sections.Endpoint(
                     _bare(self.deepseek.base_url), _open(self.deepseek.api_key), 0
                 )
-            case "local":
-                return sections.Endpoint("", "", self.local.context)
+            case "none":
+                return sections.Endpoint("", "", 0)
             case name if name in self.providers:
                 custom = self.providers[name]
                 url = _bare(custom.base_url)

@@ -173,6 +173,7 @@ COMMANDS = _by_name(
         CommandEntry(
             "memory", "what I remember here; /memory undo takes a change back", takes=Takes.WORDS
         ),
+        CommandEntry("undo", "put back what was changed last", takes=Takes.TEXT),
         CommandEntry("usage", "what today and this week cost", "looking"),
         CommandEntry("why", "how my last answer came about, and what it cost", "looking"),
         CommandEntry(
@@ -183,6 +184,7 @@ COMMANDS = _by_name(
             looks=("", "list", "page", "history", "remove?"),
         ),
         CommandEntry("jobs", "what is at work here, and what comes next", "looking", Takes.WORDS),
+        CommandEntry("settings", "what can be set for packs", takes=Takes.TEXT),
         CommandEntry("status", "how I am, and what is at work", "looking"),
     )
 )

@@ -64,13 +64,14 @@ class Command:
 class Button:
     """A tap on one of the bot's buttons; `answer_id` is the id to answer the tap by.
 
-    `by_model`: a model made the button.
+    `by_model`: a model made the button. `pack` drew the message, if that matters, "" = unknown.
     """
 
     data: str
     label: str
     answer_id: str
     by_model: bool = False
+    pack: str = ""
 
     @property
     def tap(self) -> Tap:
@@ -214,7 +215,8 @@ class Triggered:
     `trigger` is its id, with `due_at` (UTC, ISO 8601) the id of this run; `name` is for people.
     `about` holds bracketed lines on the run itself. `timeout_s` and `tokens_max` bound it, 0 = as
     any turn. `session` is the id of the session to make for it, "" = any. `asked_for`: a person
-    wants it now, so that they are told at once how it ended.
+    wants it now, so that they are told at once how it ended. `act`: an action of the pack that is
+    done, "" = a model is asked.
     """
 
     trigger: str
@@ -228,6 +230,7 @@ class Triggered:
     tokens_max: int = 0
     session: str = ""
     asked_for: bool = False
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +238,8 @@ class Report:
     """What a triggered turn brings into the conversation, in the lane of its own.
 
     `text` "" = only what it sent by `msg`. `failed`: `text` says why there is no result. `sent`: it
-    is in the chat already, and only history lacks it. `asked_for`: a person waits for it.
+    is in the chat already, and only history lacks it. `asked_for`: a person waits for it. `due_at`:
+    it is a reminder that was due then, and comes as it is, with what can be done about it.
     """
 
     turn_id: str
@@ -247,6 +251,7 @@ class Report:
     failed: bool = False
     sent: bool = False
     asked_for: bool = False
+    due_at: str = ""
 
     @property
     def wordless(self) -> Report:

@@ -33,13 +33,17 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
+NO_MODEL = "none"
+"""The provider of what stands where no model is connected; it is never asked."""
+
+
 class ChatModel(Protocol):
     """One model of one provider, perhaps with fallbacks.
 
     `stream` yields text as it comes and ends with exactly one `Finished`. Closing it early
     (or cancelling) closes the connection. It raises `ProviderError`s only.
-    `brief`: the model reads slowly and wants the short form of the prompt; `sees`: it accepts
-    images; `candidates` are all (provider, model) that may answer a request, the likeliest first.
+    `sees`: it accepts images; `candidates` are all (provider, model) that may answer a request,
+    the likeliest first.
     """
 
     @property
@@ -48,8 +52,6 @@ class ChatModel(Protocol):
     def model(self) -> str: ...
     @property
     def context_window(self) -> int: ...
-    @property
-    def brief(self) -> bool: ...
     @property
     def sees(self) -> bool: ...
     @property

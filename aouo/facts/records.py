@@ -57,7 +57,7 @@ class Refusal:
 class AuditEntry:
     """One row of the audit; it holds digests and names, never the arguments themselves.
 
-    `judge` is who decided, "" = nobody yet; see `guard.action`.
+    `judge` is who decided, "" = nobody yet; see `guard.prepared`.
     """
 
     stage: Stage

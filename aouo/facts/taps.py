@@ -39,6 +39,7 @@ def _answers(wire: str) -> _Form:
 FORMS: Mapping[str, _Form] = MappingProxyType(
     {
         "pack": _Form("pack:{text}"),  # bind the conversation, as /use does
+        "act": _Form("do:{text}"),  # an action of the pack that drew the message, no model
         "command": _Form("c:{text}"),  # a command line without its slash, as if it had been typed
         "choice": _answers("choice_{id}:{number}"),  # a gate, and an option from 0
         "approval": _answers("approval_{id}:{text}"),  # a gate, and the owner's answer
@@ -65,8 +66,8 @@ _KINDS = {
 }
 _PLACE = re.compile(r"(\{\w+\})")
 _HEAD = re.compile(r"(?:nav:)?[a-z]+[_:]")
-_RESERVED = ("do:", "nav:cron_", "nav:memory_", "nav:session_", "nav:summary_", "nav:unsummary_")
-"""Prefixes without a row: of actions, and of buttons of earlier times."""
+_RESERVED = ("nav:cron_", "nav:memory_", "nav:session_", "nav:summary_", "nav:unsummary_")
+"""Prefixes without a row: of buttons of earlier times."""
 
 
 @dataclass(frozen=True, slots=True)

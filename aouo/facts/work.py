@@ -5,7 +5,8 @@ Values that the stores return.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from aouo.facts.address import ConversationAddress, Lane
@@ -124,6 +125,14 @@ class Facts(OpenTurn):
 
 
 @dataclass(frozen=True, slots=True)
+class Act:
+    """The one tool call of a turn that asks no model; one named "" is its first argument."""
+
+    tool: str
+    arguments: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """One question to one person; `state` is open | answered | expired | closed.
 
@@ -207,7 +216,8 @@ class Scheduled:
     not replace it. `paused` is why it is off: only `proposed`, by a `person`, for lack of
     permission, `over` (it was for once), its person is not on the list any more (`unlisted`), or
     no parser takes its text (`unreadable`). `next_due` is "" when it is off or over. A run may
-    take `timeout_s` and `tokens_max`, 0 = as any turn, and is tried `retries` times again. Moments
+    take `timeout_s` and `tokens_max`, 0 = as any turn, and is tried `retries` times again. Words in
+    `say` come as they are, and `act` is an action that is done; "" = a model's turn is run. Moments
     are UTC, as they are stored.
     """
 
@@ -234,12 +244,15 @@ class Scheduled:
     timeout_s: int = 0
     tokens_max: int = 0
     retries: int = 0
+    say: str = ""
+    act: str = ""
 
     @property
     def title(self) -> str:
         """What people call it."""
         skill = self.skill.partition(":")[2]
-        title = self.name or self.key.replace("-", " ") or skill.replace("-", " ") or self.prompt
+        named = self.name or self.key.replace("-", " ") or skill.replace("-", " ")
+        title = named or self.prompt or self.say or self.act.replace("_", " ")
         return " ".join(title.split())[:_TITLE_CHARS]
 
     @property

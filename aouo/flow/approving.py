@@ -12,15 +12,15 @@ from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered, iso
 from aouo.facts.work import Delivery, Gate
 from aouo.flow.waiting import PersonWait
-from aouo.guard.action import (
+from aouo.guard.prepared import (
     ALWAYS,
     DENY,
     FOR_GOOD,
     UNATTENDED,
-    Action,
     Allowed,
     Ask,
     Blocked,
+    PreparedCall,
     answers,
     is_attended,
 )
@@ -69,7 +69,7 @@ class Approving:
     asks_for: Inbound
     limits: Approvals
 
-    async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
+    async def approve(self, action: PreparedCall, ask: Ask) -> Allowed | Blocked:
         """Wait for the owner's word; silence, and nobody being there, is a no."""
         if not is_attended(action.facts.origin):
             return Blocked(UNATTENDED, judge="nobody")
@@ -94,7 +94,7 @@ class Approving:
             return Blocked(_NOT_REACHED, judge="nobody")
         return Blocked(_NO_ANSWER.format(f"{self.limits.wait_s:g}"), judge="nobody")
 
-    def _open(self, tx: Tx, action: Action, ask: Ask) -> _Opened:
+    def _open(self, tx: Tx, action: PreparedCall, ask: Ask) -> _Opened:
         """The gate that asks, or why there is none to open."""
         known = gates.of_call(tx, action.call_id)
         if known and known.digest != action.binding:
@@ -112,7 +112,7 @@ class Approving:
         gate = replace(gate, question=card.text, options=answers(ask), digest=action.binding)
         return self.person_wait.open(tx, gate, card, self.chat)
 
-    async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
+    async def _act(self, action: PreparedCall, ask: Ask, gate: Gate) -> Allowed | Blocked:
         by = f" ({gate.origin})" if gate.origin else ""
         said = f"the owner said {gate.answer}{by}"
         if gate.answer == DENY:

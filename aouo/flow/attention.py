@@ -38,7 +38,7 @@ def holds(
 
     A person counts by the id in whose name a run began; days and hours are those of `zone`.
     """
-    if not messages or _is_asked_for(tx, inbound, report):
+    if not messages or report.due_at or _is_asked_for(tx, inbound, report):
         return False
     moment, person = datetime.fromisoformat(now), inbound.person.id
     day = moment.astimezone(zone).date().isoformat()

@@ -61,6 +61,8 @@ class Generation:
     """Makes the tools that there are with them."""
     trusted_keys: Mapping[str, str]
     """The signers of packs."""
+    muted: tuple[str, ...]
+    """Packs whose phrases do nothing, `*` = none does."""
     registry: Registry
     enabled: tuple[str, ...]
     """The tools that the owner has enabled besides the core's."""

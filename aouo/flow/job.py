@@ -17,7 +17,9 @@ from aouo.agent.context import Ending
 from aouo.agent.loop import run_turn
 from aouo.facts.commands import COMMANDS
 from aouo.facts.errors import LostClaim, NothingToRetry, RouteRequiredError, StopAsked, TooLate
+from aouo.facts.ports import NO_MODEL
 from aouo.facts.work import Job
+from aouo.flow.answering.acting import Acting
 from aouo.flow.answering.begin import Words
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Renewing
@@ -169,6 +171,7 @@ class Answering:
     turns: Turns
     commit: Commit
     bringing: Bringing
+    acting: Acting
     bus: Bus
 
     async def answer(self, job: Job, wanted: to.RunTurn) -> None:
@@ -179,6 +182,9 @@ class Answering:
             StopAsked: /stop came before it began.
         """
         try:
+            if wanted.act or self.generations.now.model.provider == NO_MODEL:
+                await self.acting.run(job, wanted)
+                return
             async with self.generations.turn(wanted.pack, job.id) as generation:
                 begun_s = time.perf_counter()
                 model = await self.budget_refusals.model_for(job.inbound.address, generation)
@@ -204,14 +210,19 @@ class Answering:
         job, ctx, generation = turn.job, turn.ctx, turn.generation
 
         async def work() -> Ending:
+            late: asyncio.Task[None] | None = None
             async with asyncio.TaskGroup() as group:
                 shows = group.create_task(turn.view.run())
+                if job.inbound.origin == "cron":
+                    late = group.create_task(self.bringing.tell_late(job))
                 try:
                     return await run_turn(
                         ctx, generation.pipelines, generation.executor, turn.calls
                     )
                 finally:
                     shows.cancel()
+                    if late:
+                        late.cancel()
 
         try:
             if pictured:

@@ -21,6 +21,7 @@ from aouo.flow.command_results import Outcome, carry_out
 from aouo.flow.commands.builtin import abouts, shown_packs
 from aouo.flow.commands.registry import AddedCommand, CommandCall, PostActions, Result
 from aouo.flow.media import remove_files
+from aouo.flow.phrasing import Phrasing
 from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
 from aouo.plumbing.logs import log
@@ -58,6 +59,7 @@ class Replies:
     post_actions: PostActions
     added: Callable[[], Mapping[str, AddedCommand]]
     media: Path
+    phrasing: Phrasing
 
     def installed(self, active_pack: str) -> Installed:
         """What a decision may know; the active pack's skill commands come before all others'."""
@@ -67,6 +69,8 @@ class Replies:
             library.commands(active_pack),
             library.workflows,
             {name: command.takes for name, command in self.added().items()},
+            library.actions,
+            self.phrasing,
         )
 
     async def answer(self, job: Job, said: Rendered, *, instead_of: int = 0) -> None:

@@ -24,15 +24,15 @@ from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import AuditEntry, Stage
-from aouo.guard.action import (
+from aouo.guard.prepared import (
     UNCHECKED,
-    Action,
     Allowed,
     Approve,
     Ask,
     Blocked,
     JudgeName,
     Outcome,
+    PreparedCall,
     Verdict,
     by_nobody,
 )
@@ -40,12 +40,12 @@ from aouo.plumbing.logs import log
 from aouo.store import audit
 from aouo.store.database import Database
 
-Judge: TypeAlias = Callable[[Action], Verdict]
-_Bind: TypeAlias = Callable[[Action], Action]
+Judge: TypeAlias = Callable[[PreparedCall], Verdict]
+_Bind: TypeAlias = Callable[[PreparedCall], PreparedCall]
 Run: TypeAlias = Callable[[BaseModel, str], Awaitable[str]]
 """Carries out a call with these arguments and this id. Raises `ToolFailed`."""
 
-_Keep: TypeAlias = Callable[[Action, str], Awaitable[str]]
+_Keep: TypeAlias = Callable[[PreparedCall, str], Awaitable[str]]
 """Keeps a redacted text that is too long for a prompt; returns the handle that the model reads
 instead."""
 
@@ -69,10 +69,10 @@ class Guard:
     judges: Sequence[Judge]
     keep: _Keep
     redact: Callable[[str], str]
-    hidden: Callable[[Action, str], str]
+    hidden: Callable[[PreparedCall, str], str]
     publish: Callable[[Event], None]
 
-    def propose(self, action: Action) -> AuditEntry:
+    def propose(self, action: PreparedCall) -> AuditEntry:
         """Publish that a call is proposed; return its first audit row, which the caller writes
         before any other."""
         self.publish(
@@ -82,7 +82,7 @@ class Guard:
 
     async def call(
         self,
-        action: Action,
+        action: PreparedCall,
         run: Run | None,
         approve: Approve = by_nobody,
         *,
@@ -107,7 +107,7 @@ class Guard:
         self.publish(_completed(action, success=not outcome.failed))
         return outcome
 
-    def _evaluate(self, action: Action) -> tuple[Action, Verdict]:
+    def _evaluate(self, action: PreparedCall) -> tuple[PreparedCall, Verdict]:
         """Bind the call's paths and judge it, without asking the owner."""
         if action.refusal:
             return action, action.refusal
@@ -120,7 +120,7 @@ class Guard:
             return action, Blocked(UNCHECKED)
         return action, self._judge(action)
 
-    def _judge(self, action: Action) -> Verdict:
+    def _judge(self, action: PreparedCall) -> Verdict:
         """Return the strictest verdict: `Blocked` before the first `Ask` before `Allowed`."""
         question: Ask | None = None
         for judge in self.judges:
@@ -139,7 +139,7 @@ class Guard:
         return question or Allowed("nothing speaks against it")
 
     async def _carry_out(
-        self, action: Action, verdict: Verdict, run: Run | None, approve: Approve
+        self, action: PreparedCall, verdict: Verdict, run: Run | None, approve: Approve
     ) -> Outcome:
         begun = (_entry(action, "EVALUATED", _said(verdict), verdict.judge),)
         if isinstance(verdict, Ask):
@@ -163,7 +163,7 @@ class Guard:
         await self._write(_entry(action, stage, verdict.reason, verdict.judge))
         return outcome
 
-    async def _execute(self, action: Action, run: Run) -> Outcome:
+    async def _execute(self, action: PreparedCall, run: Run) -> Outcome:
         if action.arguments is None or not self._still_the_same(action):
             why = "The call, or where its path leads, changed after it was checked: it was not made"
             return Outcome(f"{why}. Look at what is there now and call again.", failed=True)
@@ -185,7 +185,7 @@ class Guard:
         outcome = await self._outcome(action, text, failed=True, effect=action.mutates)
         return replace(outcome, unknown=action.mutates)
 
-    def _still_the_same(self, action: Action) -> bool:
+    def _still_the_same(self, action: PreparedCall) -> bool:
         """Whether the call's digests and paths are still those that were judged."""
         try:
             return action.is_intact and self.bind(action).paths == action.paths
@@ -196,7 +196,7 @@ class Guard:
             return False
 
     async def _outcome(
-        self, action: Action, text: str, *, failed: bool, effect: bool = False
+        self, action: PreparedCall, text: str, *, failed: bool, effect: bool = False
     ) -> Outcome:
         length = len(text)
         # Cut before it is looked through, with a margin for a secret that stands at the cut.
@@ -217,14 +217,14 @@ class Guard:
         await self.database.transact(lambda tx: [audit.append(tx, entry, now) for entry in entries])
 
 
-def _completed(action: Action, *, success: bool) -> ActionCompleted:
+def _completed(action: PreparedCall, *, success: bool) -> ActionCompleted:
     return ActionCompleted(
         action.facts.id, action.facts.session_id, action.call_id, action.tool, success
     )
 
 
 def _entry(
-    action: Action, stage: Stage, reason: str = "", judge: JudgeName | Literal[""] = ""
+    action: PreparedCall, stage: Stage, reason: str = "", judge: JudgeName | Literal[""] = ""
 ) -> AuditEntry:
     """One row; of what is off the record it keeps that there was a call, and nothing of it."""
     return AuditEntry(

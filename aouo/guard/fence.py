@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
 from aouo.facts.errors import ToolFailed
-from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict
 from aouo.guard.paths import listed, looks_local, mentioned, quoted, refused, resolved
+from aouo.guard.prepared import Allowed, Ask, Blocked, PreparedCall, Touched, Verdict
 from aouo.guard.sent_files import SentFiles
 from aouo.plumbing.logs import log
 
@@ -47,7 +47,7 @@ class Protection:
         self._folder_of = folder_of
         self._packs_in = tuple(packs_in)
 
-    def judge(self, action: Action) -> Verdict:
+    def judge(self, action: PreparedCall) -> Verdict:
         """Block a call that names a closed file. Pure except for resolving links."""
         named = tuple(self._named(action))
         if not named:
@@ -73,7 +73,7 @@ class Protection:
                 )
         return Allowed("no protected file")
 
-    def _named(self, action: Action) -> Iterator[tuple[str, Path | None]]:
+    def _named(self, action: PreparedCall) -> Iterator[tuple[str, Path | None]]:
         """Find the paths that the call is bound to or may name otherwise: (text, path)."""
         yield from ((str(touched.path), touched.path) for touched in action.paths)
         is_foreign = "__" in action.tool
@@ -163,7 +163,7 @@ class Fence:
         for text in set(allowed) - set(self._allowed):
             log.warning("fence_path_not_absolute", path=text)
 
-    def bind(self, action: Action) -> Action:
+    def bind(self, action: PreparedCall) -> PreparedCall:
         """Return the action with its paths resolved as of now.
 
         Raises:
@@ -184,7 +184,7 @@ class Fence:
             found.append(Touched(key, path, at))
         return replace(action, paths=tuple(found))
 
-    def judge(self, action: Action) -> Verdict:
+    def judge(self, action: PreparedCall) -> Verdict:
         """Judge a bound action. Pure except for resolving links.
 
         The owner is asked about one file of a call; a call with several such files is blocked.
@@ -210,7 +210,7 @@ class Fence:
         areas = self._areas(self._files_of(pack), own) if self._mode == "allow" else self._opened()
         return next((area.root for area in areas if area.covers(path)), None)
 
-    def _judge(self, action: Action, path: Path) -> Verdict:
+    def _judge(self, action: PreparedCall, path: Path) -> Verdict:
         own = self.own(action.facts.pack, action.facts.tenant)
         if path.is_relative_to(own):
             return Allowed("the pack's own data folder")
@@ -255,7 +255,7 @@ class Fence:
         return (Area.of(text, base) for text in texts if text.strip())
 
 
-def _named(action: Action) -> Iterator[tuple[str, str, int | None]]:
+def _named(action: PreparedCall) -> Iterator[tuple[str, str, int | None]]:
     """Find the call's paths: (argument or "", path as the model wrote it, its place in a list)."""
     if key := _TOUCHING.get(action.tool):
         given = action.payload.get(key)
@@ -278,7 +278,7 @@ def _is_absolute(text: str) -> bool:
     return os.path.expanduser(text.strip()).startswith("/")  # noqa: PTH111 - keeps "~x"
 
 
-def _writes_bytes(action: Action) -> int:
+def _writes_bytes(action: PreparedCall) -> int:
     content = action.payload.get("content")
     if action.tool != "write_file" or not isinstance(content, str):
         return -1

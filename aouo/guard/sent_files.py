@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from aouo.guard.action import Action
+from aouo.guard.prepared import PreparedCall
 
 READERS = frozenset({"read_document", "read_file"})
 """The built-in tools that may read sent files; a pack's own tools may, too."""
@@ -22,11 +22,11 @@ class SentFiles:
 
     root: Path
 
-    def named(self, action: Action, text: str) -> Path | None:
+    def named(self, action: PreparedCall, text: str) -> Path | None:
         """Return the sent file of the action's conversation that `text` names, None = none."""
         return self._find(action.facts.address.folder, text) if _may_read(action) else None
 
-    def opens(self, action: Action, path: Path) -> bool:
+    def opens(self, action: PreparedCall, path: Path) -> bool:
         """Whether the action may read `path`, resolved, as a file sent to its conversation."""
         return _may_read(action) and self.holds(action.facts.address.folder, path)
 
@@ -35,7 +35,7 @@ class SentFiles:
     ) -> tuple[dict[str, Any], tuple[Path, ...]]:
         """Return the arguments with each `sent/<name>` as its path, and these files.
 
-        `media` is the conversation's folder, as in `Action`.
+        `media` is the conversation's folder, as in `PreparedCall`.
         """
         found: list[Path] = []
 
@@ -70,7 +70,7 @@ class SentFiles:
         return bool(media) and folder.parent == self.root.resolve() and path.is_relative_to(folder)
 
 
-def _may_read(action: Action) -> bool:
+def _may_read(action: PreparedCall) -> bool:
     return action.tool in READERS or (
         bool(action.facts.pack) and action.tool.startswith(f"{action.facts.pack}__")
     )
@@ -82,7 +82,7 @@ _OWN = "the pack's own folder"
 
 def hiding(
     *, home: Path, media: Path, folder_of: Callable[[str, str], Path]
-) -> Callable[[Action, str], str]:
+) -> Callable[[PreparedCall, str], str]:
     """Return what hides the paths of one home in a text: files of the acting pack, and those sent
     to its conversation, are named as the model names them.
 
@@ -90,7 +90,7 @@ def hiding(
     """
     homes = sorted({str(home), str(home.resolve())}, key=len, reverse=True)
 
-    def hidden(action: Action, text: str) -> str:
+    def hidden(action: PreparedCall, text: str) -> str:
         if not any(home in text for home in homes):
             return text
         own = folder_of(action.facts.pack, action.facts.tenant)

@@ -117,17 +117,22 @@ class _HomeVerbs:
         limit_s: int = 0,
         tokens_max: int = 0,
         retries: int = 0,
+        say: bool = False,
+        do: bool = False,
     ) -> Facts:
         """Make a schedule in a conversation and return it; "" and 0 as in `Wish`.
 
-        `pack` "" = the one that answers there.
+        `pack` "" = the one that answers there. `prompt` is for a model, or is what comes as it is
+        (`say`), or an action of the pack (`do`).
         """
         if misfire not in get_args(Misfire):
             misfires = ", ".join(get_args(Misfire))
             raise SetupError(text("schedule-refused.misfire", misfires=misfires), exit_code=1)
         wish = Wish(
             text=schedule,
-            prompt=prompt,
+            prompt=None if say or do else prompt,
+            say=prompt if say else None,
+            act=prompt if do else None,
             name=name,
             zone=zone,
             misfire=cast("Misfire", misfire),

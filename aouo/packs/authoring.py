@@ -17,8 +17,9 @@ from pydantic import TypeAdapter
 
 from aouo.facts import schedule
 from aouo.facts.errors import PackError
+from aouo.packs.actions import declared
 from aouo.packs.data.schema_guard import SchemaRefused
-from aouo.packs.data.schema_text import selected
+from aouo.packs.data.schema_text import acted, selected
 from aouo.packs.evals import cases as evals
 from aouo.packs.format import fast_paths, manifest, menu
 from aouo.packs.format import manifest as manifests
@@ -28,155 +29,23 @@ from aouo.packs.format.manifest_text import parse
 from aouo.packs.format.menu import Page
 from aouo.packs.format.problems import GROUPS, RESERVED_NAMES, TOOLS, Problem, did_you_mean, errors
 from aouo.packs.format.skills import skills_below
-from aouo.packs.format.texts import field_name, nearest_line, read_json
+from aouo.packs.format.texts import field_name, nearest_line, read_json, read_mapping
 from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.plumbing.trees import discard
 
-_MANIFEST = """\
-# What this pack is and may do. `aouo pack validate .` says what is wrong with it,
-# docs/packs.md what else there is.
-name: {name}
-version: 0.1.0
-display_name: {title}
-description: Keeps a list and shows it
-
-provided_skills: [keep]
-
-fast_paths:
-  menu: menu.json         # buttons that need no model; `menu` opens the first page
-  i18n: i18n              # what they say in other languages
-
-schema:
-  file: schema.sql
-  scope: person           # everybody keeps a list of their own; `shared`: one for all
-  owned_tables: [items]
-
-permissions:              # whatever is not listed is closed
-  tools: [msg, skill_view, clarify, persist]
-"""
-_SCHEMA = """\
--- Runs again after each change: new columns are added, nothing is dropped.
-CREATE TABLE IF NOT EXISTS items (
-  id         INTEGER PRIMARY KEY,
-  created_at TEXT NOT NULL,
-  text       TEXT NOT NULL,
-  done       INTEGER NOT NULL DEFAULT 0 CHECK (done IN (0, 1))
-);
-"""
-_SKILL = """\
----
-name: keep
-display_name: Keep something
-description: Put something on the list, tick it off, or show the list
-command: true
----
-
-# The list
-
-Put on the list what they name, in their words:
-`persist(action="save", table="items", data={"text": "<what they said>"})`
-
-Show it, one line an item, what is open first:
-`persist(action="query", sql="SELECT id, text, done FROM items ORDER BY done, id LIMIT 30")`
-
-Tick something off; the id is in the list:
-`persist(action="update", table="items", where={"id": <id>}, data={"done": 1})`
-
-Answer in their language, in one or two sentences. Say what is kept only after the tool said so.
-"""
-_MENU: list[dict[str, object]] = [
-    {
-        "id": "list",
-        "title": "Your list",
-        "sql": "SELECT text FROM items WHERE done = 0 ORDER BY id DESC",
-        "row": "• {text}",
-        "empty": "Nothing is on the list. Tell me what to keep.",
-        "rows": [
-            [{"text": "Done", "callback": "nav:done"}, {"text": "Add", "callback": "skill:keep"}]
-        ],
-    },
-    {
-        "id": "done",
-        "title": "Done",
-        "sql": "SELECT text FROM items WHERE done = 1 ORDER BY id DESC",
-        "row": "✓ {text}",
-        "empty": "Nothing is ticked off yet.",
-        "rows": [[{"text": "Back", "callback": "nav:list"}]],
-    },
-]
-_GERMAN = {
-    "Keeps a list and shows it": "Führt eine Liste und zeigt sie",
-    "Keep something": "Etwas merken",
-    "Put something on the list, tick it off, or show the list": (
-        "Etwas auf die Liste setzen, abhaken oder die Liste zeigen"
-    ),
-    "Your list": "Deine Liste",
-    "Nothing is on the list. Tell me what to keep.": (
-        "Nichts steht auf der Liste. Sag mir, was ich mir merken soll."
-    ),
-    "Done": "Erledigt",
-    "Add": "Hinzufügen",
-    "Nothing is ticked off yet.": "Noch ist nichts abgehakt.",
-    "Back": "Zurück",
-}
-_RULES = """\
-Whatever they want to remember goes on the list with `persist`. Keep their words.
-"""
-_EXAMPLES = """\
-# What people say, and the call it means: the embedded model chooses by these.
-examples:
-  - say: "put apples on the list"
-    tool: persist
-    arguments: {action: save, data: {text: apples}}
-    answer: "On the list: “{text}”."
-  - say: "add milk to the list"
-    tool: persist
-    arguments: {action: save, data: {text: milk}}
-  - say: "what is on the list?"
-    tool: persist
-    arguments: {action: recent, limit: 10}
-    answer: "{text}"
-  - say: "show me the list"
-    tool: persist
-    arguments: {action: recent, limit: 10}
-"""
-_EVAL = """\
-# A conversation that has to go well: `aouo pack test .` plays it. The model is scripted, all
-# else is real.
-name: something is put on the list
-steps:
-  - say: "put apples on the list"
-    model:
-      - call: persist
-        arguments: {action: save, table: items, data: {text: apples}}
-      - say: "Apples are on the list."
-    expect:
-      reply: Apples
-      rows: [{table: items, where: {text: apples, done: 0}, count: 1}]
-      model_calls: 2
-"""
-_README = """\
-# {title}
-
-Keeps a list for each person and shows it.
-
-- `pack.yml`: what it is and may do · `schema.sql`: what it keeps
-- `skills/keep/SKILL.md`: what the model does · `rules-additions.md`: what it always has in mind
-- `menu.json`, `i18n/de.json`: buttons without a model, in two languages
-- `evals/`: conversations that have to go well · `examples.yml`: for the embedded model
-
-`aouo pack validate .` · `aouo dev .` · `aouo pack test .` · `aouo pack export .`
-"""
+TEMPLATES_FOLDER = Path(__file__).parent / "templates"
+TEMPLATES = ("list", "tracker", "cards", "feed")
+"""What a new pack may begin from."""
 
 
-def make(name: str, parent: Path) -> tuple[Path, list[str]]:
+def make(name: str, parent: Path, template: str = "list") -> tuple[Path, list[str]]:
     """Make the folder `<parent>/<name>` with a pack that validates strictly; return it, and its
-    files by their path in it.
+    files by their path in it. `template` is one of `TEMPLATES`.
 
     Raises:
         PackError: the name cannot be a pack's, or the folder is there or cannot be written.
     """
-    texts = _texts(name)
+    texts = _texts(name, template)
     if found := errors(parse(texts["pack.yml"], strict=True).problems):
         raise PackError(f"{found[0].message}.", fix="Choose another name.")
     folder = parent / name
@@ -196,19 +65,14 @@ def make(name: str, parent: Path) -> tuple[Path, list[str]]:
     return folder, list(texts)
 
 
-def _texts(name: str) -> dict[str, str]:
+def _texts(name: str, template: str) -> dict[str, str]:
     title = " ".join(word for word in name.replace("_", "-").split("-") if word).capitalize()
-    return {
-        "pack.yml": _MANIFEST.format(name=_plain(name), title=_plain(title)),
-        "schema.sql": _SCHEMA,
-        "skills/keep/SKILL.md": _SKILL,
-        "rules-additions.md": _RULES,
-        "menu.json": json.dumps(_MENU, ensure_ascii=False, indent=2) + "\n",
-        "i18n/de.json": json.dumps(_GERMAN, ensure_ascii=False, indent=2) + "\n",
-        "examples.yml": _EXAMPLES,
-        "evals/keep.yml": _EVAL,
-        "README.md": _README.format(title=title),
-    }
+    texts: dict[str, str] = {}
+    for path in list_inside(TEMPLATES_FOLDER / template):
+        text = (TEMPLATES_FOLDER / template / path).read_text("utf-8")
+        own = (name, title) if path.endswith(".md") else (_plain(name), _plain(title))
+        texts[path] = text.replace("{{name}}", own[0]).replace("{{title}}", own[1])
+    return texts
 
 
 def _plain(text: str) -> str:
@@ -235,6 +99,7 @@ def validate(folder: Path, *, now: datetime | None = None) -> tuple[Problem, ...
         schema = loaded.draft.manifest.schema.file
         if not any(each.file == schema and not each.line for each in errors(found)):
             found += _listings(loaded.draft)
+            found += _acting(loaded.draft)
             found += _watched(loaded)
     files = list(dict.fromkeys(problem.file for problem in found))
     return tuple(sorted(found, key=lambda problem: (files.index(problem.file), problem.line)))
@@ -298,6 +163,40 @@ def _of_page(pack: Pack, page: Page, key: str, message: str) -> Problem:
     return Problem(file, line, field, f'the page "{page.id}": {message}')
 
 
+def _acting(pack: Pack) -> Iterator[Problem]:
+    """Try the statements of actions, and find what their texts name."""
+    for index, job in enumerate(pack.manifest.cron_defaults):
+        if job.do and job.do not in pack.declared.actions:
+            near = did_you_mean(job.do, pack.declared.actions)
+            message = f'there is no action "{job.do}"{near}'
+            yield Problem(manifests.FILE, 0, f"cron_defaults[{index}].do", message)
+    if not pack.declared.actions:
+        return
+    document = read_mapping(read_inside(pack.folder, declared.FILE))
+    for name, action in pack.declared.actions.items():
+        path = ("actions", name)
+        names = (*action.arguments, *declared.GIVEN)
+        key = "find"
+        try:
+            extends = pack.manifest.schema.extends_columns
+            made = acted(pack.schema_sql, extends, action.sql, action.find, names)
+            if action.picture:
+                key = "picture"
+                acted(pack.schema_sql, extends, (), action.picture.sql, names)
+        except SchemaRefused as refused:
+            key = "sql" if refused.line else key
+            line = document.line_of((*path, key, refused.line - 1))
+            yield Problem(declared.FILE, line, field_name((*path, key)), refused.problem)
+            continue
+        known = {*names, "changed", *(["result"] if action.tool else []), *(made or ())}
+        for key, text in action.templates:
+            for value in () if made is None else menu.columns_of(text):
+                if value not in known:
+                    line = document.line_of((*path, *key.split(".")))
+                    message = f'there is no value "{value}"{did_you_mean(value, known)}'
+                    yield Problem(declared.FILE, line, field_name((*path, key)), message)
+
+
 def _watched(loaded: LoadedPack) -> Iterator[Problem]:
     """Try the queries of the watches."""
     pack = loaded.draft
@@ -317,7 +216,7 @@ def _translations(pack: Pack) -> list[Problem]:
     texts = {manifest.display_name, manifest.description}
     for skill in pack.skills.values():
         texts |= {skill.display_name, skill.description}
-    shown = {text for page in pack.menu for text in page.texts}
+    shown = {text for page in pack.menu for text in page.texts} | {*pack.declared.texts}
     found = (*unused(pack.translations, texts | shown), *missing(pack.translations, shown))
     folder = manifest.fast_paths.i18n or fast_paths.FOLDER
     files = {

@@ -29,6 +29,7 @@ Topic: TypeAlias = Literal[
     "scope",
     "tables",
     "memory",
+    "actions",
     "skills",
     "commands",
     "prompt",
@@ -148,6 +149,7 @@ def _contents(old: Summary, new: Summary) -> Iterator[Change]:
     """Compare what needs no yes, since the permissions bound it."""
     yield from _tables(old.tables, new.tables)
     yield from _listed("memory", old.memory, new.memory, _always)
+    yield from _listed("actions", old.actions, new.actions, _always)
     yield from _listed("skills", old.skills, new.skills, _always)
     yield from _listed("commands", old.commands, new.commands, _always)
     yield from _listed("depends_on", old.depends_on, new.depends_on, _always)

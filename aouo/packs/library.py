@@ -95,6 +95,17 @@ class Library:
         """Return command name → qualified skill; `pack`'s own come before all others'."""
         return self._commands.get(pack, self._commands[""])
 
+    @property
+    def actions(self) -> Mapping[str, str]:
+        """Return `pack:action` by itself, and by its command; of two the first pack's."""
+        found: dict[str, str] = {}
+        for name in self.names:
+            for action, takes in self.packs[name].declared.actions.items():
+                found[f"{name}:{action}"] = f"{name}:{action}"
+                if takes.command:
+                    found.setdefault(takes.command, f"{name}:{action}")
+        return found
+
     def _commands_by_pack(self) -> Mapping[str, Mapping[str, str]]:
         """`commands` of each pack, and of none as ""."""
         first: dict[str, str] = {}

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from aouo.packs.actions import declared, reading
+from aouo.packs.actions.declared import Declared
+from aouo.packs.actions.phrases import Phrase
 from aouo.packs.data.migrations import Migration, read_migrations
 from aouo.packs.data.schema_text import trial
 from aouo.packs.format import fast_paths, needs
-from aouo.packs.format.fast_paths import EXAMPLES_FILE as EXAMPLES
-from aouo.packs.format.fast_paths import parse as parse_examples
 from aouo.packs.format.folder import NotInside, look_around, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import is_column_type, is_identifier
@@ -25,6 +26,7 @@ from aouo.packs.format.texts import YamlMapping
 from aouo.packs.format.tools_text import PackTool, tools_of
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
+_NO_EXAMPLES = "has no use any more: its sentences are phrases in actions.yml"
 _SKILLS_MOST = 100
 """So many skill folders are read if no manifest lists the skills."""
 _TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
@@ -44,15 +46,33 @@ class Pack:
     rules_additions: str
     templates: Mapping[str, str]
     schema_sql: str
-    examples: tuple[fast_paths.Example, ...] = ()
     menu: tuple[Page, ...] = ()
     translations: fast_paths.Translations = field(default_factory=dict[str, Mapping[str, str]])
     migrations: tuple[Migration, ...] = ()
     tools: tuple[PackTool, ...] = ()
+    declared: Declared = field(default_factory=Declared)
 
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def phrases(self) -> list[Phrase]:
+        """Return the ways to reach its actions in words."""
+        return [
+            Phrase(
+                self.name,
+                one.action,
+                one.text,
+                one.language,
+                one.given,
+                {
+                    name: takes.kind
+                    for name, takes in self.declared.actions[one.action].arguments.items()
+                },
+            )
+            for one in self.declared.patterns
+        ]
 
     def said(self, language: str, text: str) -> str:
         """Return a text of the pack as its translations have it in a person's language."""
@@ -176,12 +196,20 @@ class _PackLoader:
                 yield problem
 
     def pack(self, overrides: Path | None, enabled_tools: Sequence[str]) -> Pack:
+        if (self._folder / "examples.yml").is_file():
+            self._add("examples.yml", "", _NO_EXAMPLES, "warning")
         skills = self._skills()
         if overrides is not None:
             skills, found = with_overrides(skills, overrides)
             self.problems += found
         self._check_named_files()
-        menu, found = fast_paths.read_menu(self._folder, self._manifest, skills, self._softly)
+        menu, found = fast_paths.read_menu(
+            self._folder,
+            self._manifest,
+            skills,
+            reading.names(self._text(declared.FILE)),
+            self._softly,
+        )
         self.problems += found
         translations, found = fast_paths.read_translations(
             self._folder, self._manifest, self._softly
@@ -200,12 +228,23 @@ class _PackLoader:
             rules_additions=self._text("rules-additions.md", _ADDITIONS_MAX_BYTES).strip(),
             templates=MappingProxyType(self._templates()),
             schema_sql=self._schema(),
-            examples=self._examples(),
             menu=menu,
             translations=translations,
             migrations=self._migrations(),
             tools=tools,
+            declared=self._declared(tools, menu),
         )
+
+    def _declared(self, tools: Sequence[PackTool], menu: Sequence[Page]) -> Declared:
+        """What is wrong is left out; the pack works without it."""
+        found, problems = reading.parse(
+            self._text(declared.FILE),
+            tools=[tool.name for tool in tools],
+            pages=[page.id for page in menu],
+            severity=self._softly,
+        )
+        self.problems += problems
+        return found
 
     def _tools(self) -> tuple[PackTool, ...]:
         """A tool that is wrong is left out; the pack works without it."""
@@ -264,12 +303,6 @@ class _PackLoader:
     def _migrations(self) -> tuple[Migration, ...]:
         found, problems = read_migrations(self._folder)
         self.problems += problems
-        return found
-
-    def _examples(self) -> tuple[fast_paths.Example, ...]:
-        """They help and are not needed: what is wrong with them keeps no pack from loading."""
-        found, problems = parse_examples(self._text(EXAMPLES))
-        self.problems += [replace(problem, severity=self._softly) for problem in problems]
         return found
 
     def _check_named_files(self) -> None:

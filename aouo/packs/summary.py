@@ -24,7 +24,7 @@ from aouo.packs.shipping.archive import SIGNATURE_FILE, app_files, content_hash
 from aouo.packs.shipping.signing import Signature, verify
 
 Matter: TypeAlias = Literal["programs", "soul", "skill_texts"]
-_SOUL = frozenset({"soul-additions.md", "rules-additions.md", "examples.yml", "menu.json"})
+_SOUL = frozenset({"soul-additions.md", "rules-additions.md", "menu.json"})
 _SPEAKS = frozenset({"i18n", "templates"})
 _ABOUT = frozenset(
     {"authors", "changelog", "contributing", "copying", "license", "notice", "readme"}
@@ -71,7 +71,7 @@ def parts(manifest: Manifest, files: Mapping[str, Path]) -> dict[str, _Part]:
 def _matter(manifest: Manifest, name: str) -> Matter | None:
     """None = it is told elsewhere on a card, or nobody obeys it. What is unknown may be run."""
     path = PurePosixPath(name)
-    if name in (FILE, SIGNATURE_FILE):
+    if name in (FILE, SIGNATURE_FILE, "examples.yml"):
         return None
     if path.parts[0] == "skills":
         return "skill_texts"
@@ -173,6 +173,8 @@ class Summary:
     depends_on: tuple[str, ...]
     watches: tuple[Watched, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
+    actions: tuple[str, ...] = ()
+    """What can be done with it without a model, in plain words."""
     unused: tuple[str, ...] = ()
     """What a pack of the original says that does nothing here, each with its place."""
     parts: Mapping[str, _Part] = field(default_factory=dict[str, _Part])
@@ -204,9 +206,10 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
         platforms=asked.platforms,
         may_schedule=asked.cron,
         schedules=tuple(
-            Planned(job.id, job.schedule, job.skill, job.enabled_by_default)
+            Planned(job.id, job.schedule, job.skill or job.do or job.say, job.enabled_by_default)
             for job in manifest.cron_defaults
         ),
+        actions=tuple(one.title for one in pack.declared.actions.values()),
         scope=manifest.schema.scope,
         tables=trial(pack.schema_sql, manifest.schema.extends_columns).tables,
         migrations=tuple(
@@ -230,7 +233,8 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
             Watched(watch.id, watch.file or watch.url, watch.every, watch.quiet)
             for watch in manifest.watches
         ),
-        titles={skill.name: skill.display_name for skill in pack.skills.values()},
+        titles={name: one.title for name, one in pack.declared.actions.items()}
+        | {skill.name: skill.display_name for skill in pack.skills.values()},
         parts=parts(manifest, files),
     )
 

@@ -94,6 +94,7 @@ class Home:
         self.store = self.data / "store"
         self.pack_data = self.data / "packs"
         self.backups = self.data / "backups"
+        self.settings = self.data / "settings"
         self.media = self.path / "media"
         self.logs = self.path / "logs"
         self.log_file = self.logs / "aouo.log"

@@ -1,4 +1,4 @@
-"""Implements `ports.ChatModel` for model services and for the embedded model.
+"""Implements `ports.ChatModel` for model services.
 
 A call passes eight layers, from `spending.quota`, which reserves money and removes secrets:
 
@@ -14,6 +14,6 @@ A call passes eight layers, from `spending.quota`, which reserves money and remo
 The answer's bytes come back as they arrive: `ChatEndpoint` feeds them to the parser of their format
 (`chat/answers` or `responses/answers`, both over `event_stream`), which gives `TextDelta`s and one
 `Finished`; these pass up through the same layers. For Gemini, `GeminiModel` and `gemini_line` take
-the places of CompatibleModel and `line_to`. `LocalModel` starts its own server, and asks it by a
-ChatEndpoint, without Room and KnownModel.
+the places of CompatibleModel and `line_to`. Where no
+model is connected, `NoModel` stands in the place of all below FallbackModel.
 """

@@ -16,8 +16,15 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Protocol, cast, runtime_checkable
 
 from aouo.facts import transcript
-from aouo.facts.errors import ContentFiltered, ModelGone, PromptTooLong, ProviderBusy, ProviderError
-from aouo.facts.ports import ChatModel, Clock
+from aouo.facts.errors import (
+    ContentFiltered,
+    ModelGone,
+    PromptTooLong,
+    ProviderAuth,
+    ProviderBusy,
+    ProviderError,
+)
+from aouo.facts.ports import NO_MODEL, ChatModel, Clock
 from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor, Trickle
 from aouo.providers import retrying
@@ -133,6 +140,21 @@ class Preparing(Protocol):
     async def prepare(self) -> None: ...
 
 
+class NoModel:
+    """Stands where no model is connected; what needs one is answered before it is asked."""
+
+    provider = model = NO_MODEL
+    context_window = 8_192
+    sees = False
+    candidates = ()
+
+    async def stream(
+        self, request: transcript.ModelRequest
+    ) -> AsyncGenerator[transcript.ModelEvent, None]:
+        raise ProviderAuth("No model is connected: provider.backend is none.")
+        yield
+
+
 @dataclass(eq=False, repr=False)
 class FallbackModel:
     """A `ChatModel` over a primary and its fallbacks.
@@ -165,10 +187,6 @@ class FallbackModel:
     @property
     def context_window(self) -> int:
         return min(model.context_window for model in self.models)
-
-    @property
-    def brief(self) -> bool:
-        return self.models[0].brief
 
     @property
     def sees(self) -> bool:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
-from zoneinfo import ZoneInfo
 
 import aiohttp
 
 from aouo.facts import errors
 from aouo.plumbing.web.certificates import asks_password, cure_of
+from aouo.plumbing.zones import zone_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -131,7 +131,7 @@ def _to_midnight_s(sent: str) -> float:
     now = _moment(sent)
     if now is None:
         return 0.0
-    there = now.astimezone(ZoneInfo(_PACIFIC))
+    there = now.astimezone(zone_of(_PACIFIC))
     following = (there + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return (following.astimezone(UTC) - now).total_seconds()
 

@@ -49,7 +49,6 @@ class ServiceModel(ABC):
     session: Session
     request_timeout_s: float = 300.0
     stream_idle_timeout_s: float = 300.0
-    brief: bool = False
     sees: bool = False
     dialects: Dialects = field(default_factory=Dialects)
 

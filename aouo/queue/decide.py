@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
@@ -10,9 +11,10 @@ from aouo.facts import commands, events
 from aouo.facts.address import Lane
 from aouo.facts.attachments import Attachment
 from aouo.facts.taps import Tap
+from aouo.facts.work import Act
 from aouo.plumbing.web.envelope import forwarded
 from aouo.queue import lexer
-from aouo.queue.lexer import Installed, pack_of
+from aouo.queue.lexer import Installed, Phrased, pack_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class RunTurn:
     `said` are the words, of files their captions; what the files say is read before the turn.
     `again`: answer the words of this person's newest turn in the session, which is taken back.
     `off_record`: these words are not kept, whatever the conversation's mode is. `fresh`: in a
-    new session.
+    new session. `act`: what it does without a model, beside the conversation's pack, which stays.
     """
 
     pack: str
@@ -31,6 +33,7 @@ class RunTurn:
     again: bool = False
     off_record: bool = False
     fresh: bool = False
+    act: Act | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ Decision: TypeAlias = (
     | NameTopic
     | AnswerGate
     | Tap
+    | Phrased
     | Ignore
     | events.Noted
 )
@@ -130,6 +134,8 @@ def lane_of(inbound: events.Inbound, answers_gate: bool = False) -> Lane:
             return lane.bypass
         case events.Text(answers=gate_id) if answers_gate or gate_id:
             return lane.bypass
+        case events.Report(due_at=due, sent=False) if due:
+            return lane.bypass  # a reminder comes at its minute, whatever runs there
         case (
             events.Edited()
             | events.Reacted()
@@ -192,13 +198,28 @@ def decide(
         case events.Button() as button:
             return _tap(button, active_pack, installed)
         case events.Triggered() as run:
-            return RunTurn(run.pack, "\n".join((*run.about, run.prompt)), run.skill)
+            act = Act(f"{run.pack}__{run.act}") if run.act else None
+            return RunTurn(run.pack, "\n".join((*run.about, run.prompt)), run.skill, act=act)
         case events.Text(text) as content:
             if answers_gate or content.answers:
                 return AnswerGate(text, content.answers)
+            if phrased := _phrase(content, inbound, active_pack, installed):
+                return phrased
             return _turn(_words(content), active_pack or installed.named(inbound.title), installed)
         case _:
             assert_never(said)
+
+
+def _phrase(
+    content: events.Text, inbound: events.Inbound, active_pack: str, installed: Installed
+) -> RunTurn | Phrased | None:
+    """Decide on a text that is a phrase; one that quotes or is passed on never is."""
+    if content.about or content.parts:
+        return None
+    found = installed.phrases(inbound, active_pack)
+    if found is None or found.act is None:
+        return found
+    return RunTurn(found.pack, content.text, act=found.act)
 
 
 def _words(content: events.Text) -> str:
@@ -219,6 +240,8 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
     for spelled in (name, name.replace("-", "_")):
         if takes := installed.commands.get(spelled):
             return _split(spelled, rest, takes)
+        if action := installed.actions.get(spelled):
+            return _acting(action, f"/{name} {rest}".strip(), {"": rest} if rest else {})
         if skill := installed.skills.get(spelled):
             return _hinted(
                 commands.TurnHints(f"/{name} {rest}".strip(), skill), active_pack, installed, name
@@ -267,9 +290,30 @@ def _hinted(
 
 def _tap(button: events.Button, active_pack: str, installed: Installed) -> Decision:
     """Decide on a tap by the kind of its callback data. Source: contract."""
+    if button.tap.name == "act" and not button.by_model:
+        return _act(button, installed) or Tap("old", (button.data,))
     if not button.speaks:
         return button.tap
     return _callback(button.data, active_pack, installed)
+
+
+def _act(button: events.Button, installed: Installed) -> RunTurn | None:
+    """Return the turn of a tap on an action, None = the pack that drew it has none of the name."""
+    name, _, rest = button.tap.values[0].partition(":")
+    drawn_by, _, own = name.rpartition(".")  # of our own button: which pack is meant
+    pack, name = (drawn_by, own) if drawn_by else (button.pack, name)
+    if f"{pack}:{name}" not in installed.actions:
+        return None
+    try:
+        given = json.loads(rest) if rest.startswith("{") else {"": rest} if rest else {}
+    except ValueError:
+        given = {"": rest}
+    return _acting(f"{pack}:{name}", f"[tap] {button.label}", given)
+
+
+def _acting(action: str, said: str, given: Mapping[str, object]) -> RunTurn:
+    pack, _, name = action.partition(":")
+    return RunTurn(pack, said, act=Act(f"{pack}__{name}", given))
 
 
 def _callback(data: str, active_pack: str, installed: Installed) -> Decision:

@@ -47,11 +47,11 @@ from aouo.queue import gathering, joining
 from aouo.store import chats, edits, gates, gone, jobs, routes, updates
 from aouo.store.database import Database, Tx
 
-_Tap: TypeAlias = tuple[ConversationAddress, int, str, str]
+_Tapped: TypeAlias = tuple[ConversationAddress, int, str]
 _Fact: TypeAlias = tuple[str, dict[str, object]]
 _SAID = (Text, Command, Button, Attached, Album, Shown, Unsupported)
 _TWICE_WITHIN_S = 2.0
-"""The same tap again within this time is a double tap and counts once."""
+"""The same tap again within this time, and no other on that message between, counts once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,9 @@ class Inbox:
     _waited_in: set[Lane] = field(init=False, default_factory=set[Lane])
     _unclaimed: joining.Unclaimed = field(init=False, default_factory=joining.Unclaimed)
     _bursts_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
-    _tapped: dict[_Tap, float] = field(init=False, default_factory=dict[_Tap, float])
+    _tapped: dict[_Tapped, tuple[str, float]] = field(
+        init=False, default_factory=dict[_Tapped, tuple[str, float]]
+    )
 
     async def accept(
         self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int
@@ -250,12 +252,12 @@ class Inbox:
         content, now_s = inbound.content, self.clock.monotonic_s()
         if not isinstance(content, Button) or not content.answer_id or content.tap.asks_once:
             return ""  # a second tap on a button that asks once gets an answer of its own
-        tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
+        where = (inbound.address, inbound.message_id, inbound.person.id)
         before_s = now_s - _TWICE_WITHIN_S
-        self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}
-        if tap in self._tapped:
+        self._tapped = {at: tap for at, tap in self._tapped.items() if tap[1] > before_s}
+        if where in self._tapped and self._tapped[where][0] == content.data:
             return content.answer_id
-        self._tapped[tap] = now_s
+        self._tapped[where] = (content.data, now_s)
         return ""
 
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:

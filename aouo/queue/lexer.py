@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from aouo.facts.commands import USE, Takes, Words, meant
-from aouo.facts.events import Button, Command, Content
+from aouo.facts.events import Button, Command, Content, Inbound
+from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import Tap
+from aouo.facts.work import Act
+
+
+@dataclass(frozen=True, slots=True)
+class Phrased:
+    """What a text does without a model: an act of a pack, "" = of none; or what is asked back."""
+
+    pack: str = ""
+    act: Act | None = None
+    back: str = ""
+    options: tuple[tuple[ButtonSpec, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +28,17 @@ class Installed:
     """What a decision knows of this installation.
 
     `skills` maps the command of a skill to its qualified name; `workflows` are the qualified
-    names of all skills; `commands` maps a command that the owner added to what it takes.
+    names of all skills; `commands` maps a command that the owner added to what it takes. `actions`
+    maps an action, by `pack:name` and by its command, to `pack:name`; `phrases` says what a text
+    does without a model.
     """
 
     packs: tuple[str, ...] = ()
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
     workflows: frozenset[str] = frozenset()
     commands: Mapping[str, Takes] = field(default_factory=dict[str, Takes])
+    actions: Mapping[str, str] = field(default_factory=dict[str, str])
+    phrases: Callable[[Inbound, str], Phrased | None] = lambda inbound, active_pack: None
 
     def named(self, title: str) -> str:
         """The pack that a topic's title names, "" = none."""

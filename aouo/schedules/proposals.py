@@ -186,6 +186,8 @@ def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Sche
         key=default.id,
         skill=_qualified(pack, default),
         prompt=default.prompt,
+        say=default.say,
+        act=default.do,
         text=default.schedule,
         enabled=False,
         paused="proposed",
@@ -194,7 +196,13 @@ def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Sche
 
 def _follow(tx: Tx, row: Scheduled, default: CronDefault, now: datetime, zone_of: ZoneOf) -> None:
     """Update a schedule to its default; a text that is no schedule changes nothing."""
-    fresh = replace(row, skill=_qualified(row.pack, default), prompt=default.prompt)
+    fresh = replace(
+        row,
+        skill=_qualified(row.pack, default),
+        prompt=default.prompt,
+        say=default.say,
+        act=default.do,
+    )
     if not row.own_text and row.text != default.schedule:
         fresh = replace(fresh, text=default.schedule, since=iso(now))
         due = due_after(fresh, now, zone_of)
@@ -222,4 +230,4 @@ def _places(rows: Sequence[Scheduled], also: Sequence[Place]) -> list[Place]:
 
 
 def _qualified(pack: str, default: CronDefault) -> str:
-    return f"{pack}:{default.skill.removeprefix(f'{pack}:')}"
+    return f"{pack}:{default.skill.removeprefix(f'{pack}:')}" if default.skill else ""

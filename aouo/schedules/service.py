@@ -45,6 +45,8 @@ class Wish:
     timeout_s: int | None = None
     tokens_max: int | None = None
     retries: int | None = None
+    say: str | None = None
+    act: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -73,13 +75,15 @@ class Schedules:
     ) -> Scheduled:
         """Make a schedule that is on; one that has `schedule_id` already is returned as it is."""
         self._check_pack(pack)
+        self._check_act(pack, wish.act)
         if schedule_id and (there := schedules.get(tx, schedule_id)):
             return there
         if schedules.count_made(tx, place.address) >= _MADE_HERE:
             raise ScheduleRefused(text("schedule-refused.too-many", most=_MADE_HERE))
         row = blank(place, pack, origin, now)
         row = replace(row, id=schedule_id or row.id)
-        wanted = replace(wish, text=wish.text or "", prompt=wish.prompt or "", name=wish.name or "")
+        prompt = wish.prompt if wish.say or wish.act else wish.prompt or ""
+        wanted = replace(wish, text=wish.text or "", prompt=prompt, name=wish.name or "")
         row = self.wished(row, wanted, now)
         schedules.add(tx, row, iso(now))
         return row
@@ -159,6 +163,14 @@ class Schedules:
         """Return a schedule as it is wished, with its next due time."""
         return self._due(_with(row, wish, now), now)
 
+    def _check_act(self, pack: str, act: str | None) -> None:
+        """Check that a pack has the action, None = none is wanted."""
+        found = self.library().get(pack)
+        there = tuple(found.declared.actions) if found else ()
+        if act is not None and act not in there:
+            known = ", ".join(there) or text("conversations.none")
+            raise ScheduleRefused(text("schedule-refused.no-action", name=act, known=known))
+
     def _check_pack(self, pack: str) -> None:
         """Check that a pack may have schedules; "" = no pack, which may."""
         found = self.library().get(pack) if pack else None
@@ -234,8 +246,17 @@ def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
         if len(prompt) > PROMPT_CHARS:
             raise ScheduleRefused(text("schedule-refused.long-prompt", most=PROMPT_CHARS))
         row = replace(row, prompt=prompt)
+    if wish.say is not None:
+        said = wish.say.strip()
+        if len(said) > PROMPT_CHARS:
+            raise ScheduleRefused(text("schedule-refused.long-prompt", most=PROMPT_CHARS))
+        row = replace(row, say=said)
+    if wish.act is not None:
+        row = replace(row, act=wish.act)
     if wish.name is not None:
-        name = " ".join(wish.name.split()) or _first_words(row.prompt)
+        name = " ".join(wish.name.split()) or _first_words(
+            row.prompt or row.say or row.act.replace("_", " ")
+        )
         if len(name) > _NAME_CHARS:
             raise ScheduleRefused(text("schedule-refused.long-name", most=_NAME_CHARS))
         row = replace(row, name=name)

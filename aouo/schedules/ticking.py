@@ -188,6 +188,8 @@ class Ticking:
                 told = [_told(row, why, asked_for=True)]
         elif not (why := _closed(tx, row, is_last=asked_for or not row.next_due)):
             schedule_runs.begin(tx, row.id, run.due_at)
+            if row.say:
+                return [_reminder(tx, row, run, now)]
             return [run_of(row, run.due_at, asked_for=asked_for)]
         why = text("schedules.no-retry", failed=run.why, why=why) if run.why else why
         schedule_runs.settle(tx, run, "failed", iso(now), job_id=run.job_id, why=why)
@@ -243,6 +245,9 @@ class Ticking:
             return []
         schedule_runs.begin(tx, row.id, run.due_at)
         log.info("schedule_fired", **facts)
+        if row.say:
+            late = moment_in_words(newest, zone) if is_late else ""
+            return [_reminder(tx, row, run, now, late)]
         about = (_late_line(row, due, newest, missed, zone),) if is_late else ()
         return [run_of(row, run.due_at, about)]
 
@@ -273,7 +278,7 @@ def run_of(
     content = Triggered(
         trigger=row.id,
         name=row.title,
-        prompt=row.prompt or f"[the schedule of the skill {skill} is due]",
+        prompt=row.prompt or f"[the schedule of {skill or row.act} is due]",
         pack=row.pack,
         skill=row.skill,
         due_at=due_at,
@@ -281,8 +286,17 @@ def run_of(
         timeout_s=row.timeout_s,
         tokens_max=row.tokens_max,
         asked_for=asked_for,
+        act=row.act,
     )
     return _inbound(row, content)
+
+
+def _reminder(tx: Tx, row: Scheduled, run: ScheduleRun, now: datetime, late: str = "") -> Inbound:
+    """Settle a run that says its words, and return them for the conversation."""
+    schedule_runs.settle(tx, run, "done", iso(now))
+    said = text("schedules.said-late", say=row.say, at=late) if late else row.say
+    report = Report(ulid(), row.title, "", said, row.pack, row.id, due_at=run.due_at)
+    return _inbound(row, report)
 
 
 def _told(row: Scheduled, why: str, *, asked_for: bool = False) -> Inbound:

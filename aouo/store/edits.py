@@ -9,7 +9,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person
 from aouo.facts.ports import ButtonSpec
 from aouo.facts.work import Asked
-from aouo.store import deliveries
+from aouo.store import deliveries, turns
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.jobs import inbound_of
 
@@ -172,12 +172,20 @@ def resolve(tx: Tx, inbound: Inbound, button: Button) -> Inbound:
     """Return the tap with the conversation, the label and the data that its delivery holds."""
     if not button.label:  # Telegram does not show the message any more, nor say its topic
         inbound = replace(inbound, address=_place(tx, inbound))
-    found = _button(tx, inbound, button)
-    if found is None:
-        return replace(inbound, content=button)
-    label = button.label or found.label
-    tapped = replace(button, data=found.data, label=label, by_model=found.by_model)
-    return replace(inbound, content=tapped)
+    if found := _button(tx, inbound, button):
+        label = button.label or found.label
+        button = replace(button, data=found.data, label=label, by_model=found.by_model)
+    if button.tap.name == "act" and not button.by_model:
+        button = replace(button, pack=_drawn_by(tx, inbound))
+    return replace(inbound, content=button)
+
+
+def _drawn_by(tx: Tx, inbound: Inbound) -> str:
+    """Return the pack that drew the tapped message, "" = none did."""
+    if pack := deliveries.menu_pack(tx, inbound.address, inbound.message_id):
+        return pack
+    row = deliveries.of_message(tx, inbound.address, inbound.message_id)
+    return turns.pack_of(tx, row.turn_id) if row else ""
 
 
 def _place(tx: Tx, inbound: Inbound) -> ConversationAddress:

@@ -33,6 +33,18 @@ def begin(tx: Tx, schedule_id: str, due_at: str) -> None:
     )
 
 
+def answer(tx: Tx, schedule_id: str, due_at: str, how: str) -> bool:
+    """Note what a person did about a reminder that was due in that second; False = that was noted
+    before, or there is none."""
+    return tx.changes(
+        "UPDATE schedule_runs SET why = ? WHERE schedule_id = ? AND why = '' "
+        "AND substr(due_at, 1, 19) = substr(?, 1, 19) AND state = 'done'",
+        how,
+        schedule_id,
+        due_at,
+    )
+
+
 def is_to_retry(tx: Tx, schedule_id: str) -> bool:
     """Whether a failed run of this schedule is to be tried again."""
     return tx.finds(

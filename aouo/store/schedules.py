@@ -98,10 +98,10 @@ def edit(tx: Tx, row: Scheduled, now: str) -> None:
     """Store all that a person or a model may change of a schedule."""
     tx.touch(CHANGED)
     tx.run(
-        "UPDATE schedules SET name = ?, skill = ?, prompt = ?, text = ?, zone = ?, since = ?, "
-        "own_text = ?, enabled = ?, paused = ?, next_due = ?, misfire = ?, timeout_s = ?, "
-        "tokens_max = ?, retries = ?, updated_at = ? WHERE id = ?",
-        *(row.name, row.skill, row.prompt, row.text, row.zone, row.since),
+        "UPDATE schedules SET name = ?, skill = ?, prompt = ?, say = ?, act = ?, text = ?, "
+        "zone = ?, since = ?, own_text = ?, enabled = ?, paused = ?, next_due = ?, misfire = ?, "
+        "timeout_s = ?, tokens_max = ?, retries = ?, updated_at = ? WHERE id = ?",
+        *(row.name, row.skill, row.prompt, row.say, row.act, row.text, row.zone, row.since),
         *(row.own_text, row.enabled, row.paused, row.next_due or None, row.misfire, row.timeout_s),
         *(row.tokens_max, row.retries, now, row.id),
     )
@@ -138,6 +138,17 @@ def advance(tx: Tx, schedule_id: str, due_at: str, next_due: str) -> None:
         due_at,
         next_due or None,
         schedule_id,
+    )
+
+
+def is_late(tx: Tx, schedule_id: str, due_at: str, now: str) -> bool:
+    """Note that a run has no answer yet; False = that was noted before, or it is over."""
+    return tx.changes(
+        "UPDATE schedule_runs SET late_at = ? WHERE schedule_id = ? AND due_at = ? "
+        "AND state = 'waiting' AND late_at = ''",
+        now,
+        schedule_id,
+        due_at,
     )
 
 

@@ -533,6 +533,8 @@ CREATE TABLE schedules (          -- each belongs to the conversation that its r
   name       TEXT NOT NULL DEFAULT '',     -- as a person calls it
   skill      TEXT NOT NULL,                -- qualified, "" = none
   prompt     TEXT NOT NULL,
+  say        TEXT NOT NULL DEFAULT '',     -- words that come verbatim, no model is asked
+  act        TEXT NOT NULL DEFAULT '',     -- an action of the pack that is done, no model is asked
   text       TEXT NOT NULL,                -- the schedule as it was written
   own_text   INTEGER NOT NULL DEFAULT 0,   -- a person changed the text, so that the pack's stays out
   zone       TEXT NOT NULL,                -- an IANA name, "" = the owner's
@@ -567,6 +569,7 @@ CREATE TABLE schedule_runs (      -- a due time counts once, whatever happens to
   why         TEXT NOT NULL DEFAULT '',
   created_at  TEXT NOT NULL,
   settled_at  TEXT NOT NULL DEFAULT '',
+  late_at     TEXT NOT NULL DEFAULT '',    -- when it was told that no model answers yet
   PRIMARY KEY (schedule_id, due_at)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedule_runs_retry ON schedule_runs (retry_at) WHERE retry_at IS NOT NULL;

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Literal, LiteralString
 
 from aouo.facts import transcript
-from aouo.facts.address import Lane
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.events import Thought
 from aouo.facts.ids import ulid
 from aouo.facts.records import NEWEST, HistoryEntry
@@ -304,6 +304,25 @@ def pack_of(tx: Tx, turn_id: str) -> str:
 def session_of_job(tx: Tx, job_id: int) -> str:
     """The session of a job's newest turn, "" = it had none."""
     return tx.text("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)
+
+
+def effects_of(
+    tx: Tx, address: ConversationAddress, person: str, call_id: str = ""
+) -> list[tuple[str, str]]:
+    """Return (pack, call) of what calls in this person's newest turns here changed, newest first;
+    of that one call only, if it is named."""
+    rows = tx.all(
+        "SELECT t.pack, c.id FROM tool_calls AS c JOIN turns AS t ON t.id = c.turn_id "
+        "JOIN jobs AS j ON j.id = t.job_id WHERE j.platform = ? AND j.chat_id = ? "
+        "AND j.thread_id = ? AND j.person = ? AND c.effect = 1 AND (? = '' OR c.id = ?) "
+        "AND t.pack <> '' "
+        "AND c.name <> 'undo' ORDER BY c.started_at DESC, c.rowid DESC LIMIT 50",
+        *address.topic_columns,
+        person,
+        call_id,
+        call_id,
+    )
+    return [(row["pack"], row["id"]) for row in rows]
 
 
 def intents(tx: Tx, turn_id: str) -> dict[str, bool]:

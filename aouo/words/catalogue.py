@@ -33,7 +33,7 @@ def text(name: str, /, **parts: object) -> str:
     """
     found = _catalogue("en")[name]
     if not isinstance(found, str):
-        found = found[_plural_form("en", cast("int", parts["count"]))]
+        found = found[plural("en", cast("int", parts["count"]))]
     return found.format(**parts)
 
 
@@ -53,7 +53,7 @@ def message(shown: str, *rows: Sequence[ButtonSpec]) -> Rendered:
     return Rendered(shown, (), tuple(tuple(row) for row in rows), 0, False)
 
 
-def _plural_form(language: str, count: int) -> str:
+def plural(language: str, count: int) -> str:
     """Return the plural form of a language for a number: `zero one two few many` or `other`."""
     names, choose = _plurals(language)
     return names[choose(count)]

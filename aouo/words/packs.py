@@ -150,6 +150,7 @@ def _may(summary: Summary) -> Iterator[str]:
 def _brings(summary: Summary) -> Iterator[str]:
     skills = tuple(_title(summary, name) for name in summary.skills if name not in _BEHIND)
     lists: tuple[tuple[Topic, tuple[str, ...]], ...] = (
+        ("actions", summary.actions),
         ("skills", skills),
         ("commands", summary.commands),
         ("memory", summary.memory),
@@ -266,6 +267,8 @@ def _said(
             return [f"{new}data that it keeps: {names(items)}"]
         case "memory":
             return [f"{new}{notes(items)}"]
+        case "actions":
+            return [f"{new}what you can do by a tap or a phrase: {names(items)}"]
         case "skills":
             return [f"{new}skills: {names(items)}"]
         case "commands":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, assert_never
 
 from aouo.facts.ports import ButtonSpec, Rendered
@@ -122,13 +122,16 @@ def kilobytes(size: int) -> str:
 _NAMED_MAX = 6
 
 
-def install_usage(bundled: Sequence[str]) -> Rendered:
-    """Return the answer to `/install` alone; `bundled` come with aouo and are not installed."""
+def install_usage(bundled: Mapping[str, str]) -> Rendered:
+    """Return the answer to `/install` alone; `bundled` come with aouo and are not installed: what
+    each does, by its name."""
     if not bundled:
         return say("install.usage")
-    names = text("install.bundled", commands=", ".join(f"/install {name}" for name in bundled))
-    buttons = [ButtonSpec(name, encode("install_offer", name)) for name in bundled[:_NAMED_MAX]]
-    return message(f"{text('install.usage')}\n{names}", buttons)
+    lines = [text("install.along", name=name, about=about) for name, about in bundled.items()]
+    names = list(bundled)[:_NAMED_MAX]
+    buttons = [ButtonSpec(name, encode("install_offer", name)) for name in names]
+    told = "\n".join((text("install.usage"), "", text("install.bundled"), *lines))
+    return message(told, buttons)
 
 
 def offered(change_id: str, card: str, yes: Literal["install", "upgrade", "older"]) -> Rendered:
@@ -148,9 +151,14 @@ def offered(change_id: str, card: str, yes: Literal["install", "upgrade", "older
     return Rendered(f"{opening.text}\n\n{cut}", opening.entities, (), 0, False)
 
 
-def installed(pack: str, version: str, *, here: bool) -> Rendered:
-    """Return that a pack was installed; `here`: it has no topic and can answer in this chat."""
+def installed(pack: str, version: str, *, here: bool, settings: bool) -> Rendered:
+    """Return that a pack was installed; `here`: it has no topic and can answer in this chat,
+    `settings`: it has some."""
     said = text("install.installed", pack=pack, version=version)
     if not here:
-        return message(f"{said} {text('install.has-topic')}")
-    return message(said, [ButtonSpec(text("install.talk"), encode("pack", pack))])
+        said = f"{said} {text('install.has-topic')}"
+    rows = [[ButtonSpec(text("install.talk"), encode("pack", pack))]] if here else []
+    if settings:
+        set_up = ButtonSpec(text("install.settings"), encode("command", f"settings {pack}"))
+        rows.append([set_up])
+    return message(said, *rows)

@@ -120,6 +120,8 @@ def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+SNOOZES = ("10m", "1h", "tomorrow")
+"""How much later a reminder may come again."""
 PAGE = 8
 """How many schedules one message shows."""
 _WORKS_MAX = 20
@@ -199,6 +201,30 @@ def made_here(row: Scheduled, now: datetime, zone_of: ZoneOf, *, off: bool) -> R
     """Return the answer to `/cron add`; `off`: no schedule runs."""
     notes = [text("schedules.all-off")] if off else []
     return message("\n".join([made(row, now, zone_of), *notes]), _buttons("", row))
+
+
+def reminder_made(
+    row: Scheduled, when: str, now: datetime, zone_of: ZoneOf, *, off: bool
+) -> Rendered:
+    """Return the answer to "remind me …"; `when` is the next time in words."""
+    zone, remove = zone_name(row, zone_of), text("schedules.button-remove")
+    if len(next_times(row, now, zone_of)) > 1:
+        told = text("schedules.reminder-again", say=row.say, when=when, zone=zone, text=row.text)
+    else:
+        told = text("schedules.reminder", say=row.say, when=when, zone=zone)
+    notes = [text("schedules.all-off")] if off else []
+    return message("\n".join([told, *notes]), [ButtonSpec(remove, _cron("remove", row.id))])
+
+
+def reminder(said: str, schedule: str, due_at: str) -> Rendered:
+    """Return a reminder as it comes, with what can be done about it."""
+    due = int(datetime.fromisoformat(due_at).timestamp())
+    done = ButtonSpec(text("schedules.button-done"), _cron("done", schedule, due))
+    later = [
+        ButtonSpec(text(f"schedules.button-snooze-{span}"), _cron("snooze", schedule, due, span))
+        for span in SNOOZES
+    ]
+    return message(said, [done], later)
 
 
 def listed(

@@ -15,7 +15,7 @@ from aouo.facts.events import Inbound
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.guard.action import Action, Ask, answers
+from aouo.guard.prepared import Ask, PreparedCall, answers
 from aouo.words import models, money
 from aouo.words.catalogue import one_line, say, text
 from aouo.words.markdown.tables import LIMIT, utf16_len
@@ -39,7 +39,7 @@ def question_settled(kind: str, state: str, answer: str) -> str:
     return text("questions.stopped")
 
 
-def approval(gate_id: str, action: Action, ask: Ask, waiting: Inbound | None) -> Rendered:
+def approval(gate_id: str, action: PreparedCall, ask: Ask, waiting: Inbound | None) -> Rendered:
     """Return the card that asks the owner for a yes to a call.
 
     `waiting` is what the person said in another chat who waits for it, None = the owner, here.
@@ -262,14 +262,14 @@ def menu_page(
     lines: Sequence[str] | None,
     buttons: Sequence[Sequence[ButtonSpec]],
     *,
-    instead_of_gone: bool,
+    above: str = "",
 ) -> Rendered:
     """Return a page as one message; only its title is formatted, never the text of a row.
 
     `name` is what the pack is called; `lines` the rows of its database, None = they could not be
-    read. `instead_of_gone`: the wanted page is gone, and this is the first one.
+    read. `above` stands over it, "" = nothing.
     """
-    before = f"{text('menus.page-gone')}\n\n" if instead_of_gone else ""
+    before = f"{above}\n\n" if above else ""
     title = " ".join(title.split())
     unreadable = text("menus.page-unreadable") if lines is None else ""
     body = "\n\n".join(filter(None, (shown, "\n".join(lines or ()), unreadable)))
@@ -277,6 +277,13 @@ def menu_page(
     whole = whole.encode("utf-16-le", "replace")[: 2 * LIMIT].decode("utf-16-le", "ignore")
     marks = (Entity("bold", utf16_len(before), utf16_len(title)),) if title else ()
     return Rendered(whole, marks, tuple(tuple(row) for row in buttons), preview=False)
+
+
+def page_turns(page: str, at: int, *, more: bool) -> tuple[ButtonSpec, ...]:
+    """Return the buttons that lead to the parts of a page around the one that is shown."""
+    before = ButtonSpec("‹", encode("page", f"{page}~{at - 1}" if at > 1 else page))
+    after = ButtonSpec("›", encode("page", f"{page}~{at + 1}"))
+    return (*([before] if at else []), *([after] if more else []))
 
 
 def no_menu(pack: str) -> Rendered:

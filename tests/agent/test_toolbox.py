@@ -14,7 +14,7 @@ from aouo.agent.toolbox import Toolbox
 from aouo.agent.tools.load import load_skills, load_tools
 from aouo.agent.tools.registry import Arguments, Registry, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed, ToolsNotReady
-from aouo.guard.action import Blocked
+from aouo.guard.prepared import Blocked
 
 NOWHERE = cast("ToolContext", object())
 
@@ -77,7 +77,6 @@ async def opened(
     sources: Sequence[Server] = (),
     skills: Sequence[str] = (),
     revealed: Sequence[str] = (),
-    brief: bool = False,
     off_record: bool = False,
 ) -> Toolbox:
     box = Toolbox(
@@ -87,7 +86,7 @@ async def opened(
         skill=lambda name: f"# {name}" if name in skills else _none(name),
         off_record=off_record,
     )
-    await box.open(revealed, brief=brief)
+    await box.open(revealed)
     return box
 
 
@@ -189,7 +188,3 @@ async def test_several_skills_come_at_once_and_a_missing_one_is_said() -> None:
     assert await box.load_skills(["daily", "x"]) == "# daily\n\nThere is no skill 'x'."
     with pytest.raises(ToolFailed, match="no skill 'x'"):
         await box.load_skills(["x"])
-
-
-async def test_a_model_that_reads_little_is_spared_the_ways_to_bring_in_more() -> None:
-    assert shown(await opened(skills=["daily"], brief=True)) == ["msg", "skill_view"]

@@ -112,7 +112,7 @@ async def test_vision_is_the_owners_word_or_known_of_the_model(
         (
             {"backend": "openai", "fallback": [{"backend": "gone", "model": "m"}]},
             {"openai": {"api_key": "k"}},
-            "Choose one of openai",
+            "Choose one of none, openai",
         ),
     ],
 )
@@ -167,15 +167,15 @@ async def test_making_the_models_and_all_around_them_imports_no_sdk() -> None:
 async def test_models_of_the_same_settings_are_the_same_and_others_are_made_anew(
     session: aiohttp.ClientSession,
 ) -> None:
-    """A reload keeps their health, what is known of them, and the embedded model's process."""
+    """A reload keeps their health and what is known of them."""
     dialects, clock, things = Dialects(), FastClock(), list[Thing]()
     one = {"provider": {"backend": "openai"}, "openai": {"api_key": "one"}}
     settings = [
         one,
         one | {"telegram": {"max_parts": 3}},
         one | {"openai": {"api_key": "two"}},
-        one | {"provider": {"backend": "openai", "fallback": [{"backend": "local"}]}},
-        one | {"provider": {"backend": "openai", "fallback": [{"backend": "local"}]}},
+        one | {"provider": {"backend": "openai", "fallback": [{"backend": "none"}]}},
+        one | {"provider": {"backend": "openai", "fallback": [{"backend": "none"}]}},
     ]
     made = [
         await model_of(Settings.model_validate(each), session, Holder(things), clock, dialects)

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from aouo.cli.main import aouo
 from aouo.facts.address import ConversationAddress
+from aouo.packs.authoring import TEMPLATES
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.restoring import inspect
 from aouo.plumbing.clock import SystemClock
@@ -78,8 +79,39 @@ def test_a_new_pack_is_sound_and_can_be_exported_and_read(name: str, run: Run):
     assert (read["name"], read["content"], read["installed"]) == (name, exported["content"], False)
     assert set(made["files"]) == {
         *("pack.yml", "schema.sql", "skills/keep/SKILL.md", "rules-additions.md", "menu.json"),
-        *("i18n/de.json", "examples.yml", "evals/keep.yml", "README.md"),
+        *("i18n/de.json", "actions.yml", "evals/keep.yml", "README.md"),
     }
+
+
+_TEST = """
+import unittest
+from aouo_pack import db, fake, settings
+from sums import total
+
+class Totals(unittest.TestCase):
+    def test_it(self):
+        with fake(settings={"most": 3}):
+            db("INSERT INTO items (created_at, text) VALUES ('1', ?)", ["apples"])
+            assert total() == RESULT
+"""
+
+
+@pytest.mark.parametrize(("result", "passes"), [("[3, 1]", True), ("[3, 2]", False)])
+def test_a_packs_own_tests_are_run_inside_the_sandbox(result: str, passes: bool, run: Run):
+    run("new", "shop")
+    (Path("shop") / "tools").mkdir()
+    (Path("shop") / "tests").mkdir()
+    head = "from aouo_pack import db, settings\n\n\ndef total() -> list[int]:\n"
+    body = '    """Sum. Reads only."""\n    n = db("SELECT count(*) AS n FROM items")[0]["n"]\n'
+    (Path("shop") / "tools" / "sums.py").write_text(
+        f'{head}{body}    return [settings["most"], n]\n'
+    )
+    (Path("shop") / "tests" / "sums_test.py").write_text(_TEST.replace("RESULT", result))
+
+    told = facts(run("test", "shop", "--json", fails=0 if passes else 1))
+
+    assert (told["tests"]["ran"], told["tests"]["ok"]) == (1, passes)
+    assert passes or "AssertionError" in told["tests"]["told"]
 
 
 @pytest.mark.parametrize("name", ["Shop", "1shop", "core", "a__b", "x" * 33, "../x", "a: b", ""])
@@ -99,12 +131,12 @@ def test_a_folder_that_is_there_is_left_alone(run: Run):
     assert list(Path("shop").iterdir()) == []
 
 
-def test_a_new_packs_eval_passes(run: Run):
-    run("new", "shop")
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_new_pack_of_each_template_is_sound_and_its_evals_pass(template: str, run: Run):
+    run("new", "shop", "--from", template)
 
-    told = facts(run("test", "shop", "--json"))
-
-    assert told["ok"] is True
+    assert facts(run("validate", "shop", "--json"))["problems"] == []
+    assert facts(run("test", "shop", "--json"))["ok"] is True
 
 
 def test_info_and_permissions_say_in_words_what_a_pack_may_do(shop: Path, run: Run):

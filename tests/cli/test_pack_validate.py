@@ -63,7 +63,7 @@ FILES = {
     "menu.json": MENU,
     "migrations/0001_a.sql": "ATTACH 'x' AS y;\nVACUUM;\n",
     "evals/a.yml": "name: a\nname: b\nsteps: [{say: x, expext: {reply: x}}]\n",
-    "examples.yml": "# Three\nexamples: {}\n",
+    "actions.yml": "# Three\nactions: []\n",
 }
 
 
@@ -93,7 +93,7 @@ def test_every_mistake_of_a_pack_is_said_at_once_with_its_file_and_line(
         ("pack.yml", 7, "permissions.network[1]"),
         ("pack.yml", 8, "permissions.crom"),
         ("pack.yml", 9, "permissions.cron"),
-        ("pack.yml", 11, "cron_defaults[0].skill"),
+        ("pack.yml", 11, "cron_defaults[0]"),
         ("pack.yml", 12, "cron_defaults[0].schedule"),
         ("pack.yml", 13, "cron_defaults[1].skill"),
         ("pack.yml", 15, "schema.owned_tables[0]"),
@@ -113,9 +113,9 @@ def test_every_mistake_of_a_pack_is_said_at_once_with_its_file_and_line(
         ("schema.sql", 2, ""),
         ("schema.sql", 3, ""),
         ("schema.sql", 5, ""),
-        ("examples.yml", 2, "examples"),
         ("migrations/0001_a.sql", 1, ""),
         ("migrations/0001_a.sql", 2, ""),
+        ("actions.yml", 2, "actions"),
         ("evals/a.yml", 2, "name"),
         ("evals/a.yml", 3, "steps[0].expext"),
     ]
@@ -138,7 +138,7 @@ def test_a_manifest_that_cannot_be_read_does_not_hide_the_other_files(
         ("memory: {soull: true}", "memory.soull", 'unknown key; did you mean "soul"?'),
         ("budget:\n  <<: {daily_usd: 1}", "budget.<<", "YAML 1.2 merges no keys: write them out"),
         ("skills: [a, 5]", "provided_skills[1]", "must be text"),
-        ("cron: [{id: x, schedule: y}]", "cron_defaults[0].skill", "is required"),
+        ("cron: [{id: x, schedule: y}]", "cron_defaults[0]", "needs one of skill, say and do"),
     ],
 )
 def test_a_nested_value_is_named_with_its_line_and_the_nearest_key(

@@ -50,7 +50,7 @@ def found(
     at = {
         "openai": {"base_url": f"{services['openai'].url}/v1", "api_key": KEY},
         "groq": {"base_url": services["groq"].url, "api_key": KEY},
-        "provider": {"backend": "local"},
+        "provider": {"backend": "none"},
     }
     home.config.write_text(json.dumps(at | sections))
     home.config.chmod(0o600)

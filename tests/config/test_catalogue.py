@@ -34,7 +34,6 @@ def test_programs_paths_and_addresses_are_not_the_pages_to_change() -> None:
         "groq.base_url",
         "gemini.base_url",
         "deepseek.base_url",
-        "local.model_path",
         "providers",
         "providers.my.lab.base_url",
         "stt.model",

@@ -64,7 +64,7 @@ def test_defaults_are_those_of_the_contract():
     settings = load()
 
     assert settings.telegram.message_batch_ms == 0
-    assert settings.provider.backend == "local"
+    assert settings.provider.backend == "none"
     assert settings.provider.max_tokens == 16384
     assert settings.provider.temperature is None
     assert settings.provider.request_timeout_s == 300
@@ -107,7 +107,7 @@ def test_every_problem_is_reported_at_once_with_its_path():
         {"AOUO_TELEGRAM__MAX_PARTS": SECRET},
     )
 
-    backends = "choose one of openai, groq, gemini, deepseek, local, mine or add it under providers"
+    backends = "choose one of none, openai, groq, gemini, deepseek, mine or add it under providers"
     assert set(found) == {
         "telegram.allowed_user_id: unknown key (did you mean telegram.allowed_user_ids?)",
         "telegram.bot_token: input should be a valid string",
@@ -310,7 +310,7 @@ def test_a_masked_secret_shows_four_characters_at_most(secret: str, shown: str):
         ("openai", Endpoint("https://api.openai.com/v1", "o", 0)),
         ("groq", Endpoint("https://api.groq.com/openai/v1", "", 0)),
         ("deepseek", Endpoint("https://api.deepseek.com", "", 0)),
-        ("local", Endpoint("", "", 4096)),
+        ("none", Endpoint("", "", 0)),
         ("mine", Endpoint("http://127.0.0.1:1/v1", "m", 8000)),
     ],
 )

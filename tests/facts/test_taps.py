@@ -19,7 +19,7 @@ _VALUES = {
 }
 _TEXTS = {  # what has no form of its own is what no other row reads
     "page": st.just("") | _NAMES.map(lambda name: f"p-{name}"),
-    "old": st.sampled_from(["choice_", "nav:budget_x", "nav:again_1x", "kept_1", "", "do:x:1"]),
+    "old": st.sampled_from(["choice_", "nav:budget_x", "nav:again_1x", "kept_1", ""]),
     "text": st.text(min_size=1, max_size=16).map(lambda data: f"skill:{data}"),
     "command": st.sampled_from(["cron on 01ARZ3NDEKTSV4RRFFQ69G5FAV", "memory undo 7", "new", ""]),
 }
@@ -100,7 +100,6 @@ def test_the_data_in_existing_chats_keeps_its_meaning(
     [
         *("nav:cron_on_01ARZ", "nav:cron_page_1", "nav:cron_stop_3", "nav:session_01ARZ"),
         *("nav:summary_3", "nav:unsummary_3", "nav:memory_show_USER.md", "nav:memory_undo_3"),
-        "do:delete:3",
     ],
 )
 def test_buttons_of_earlier_times_and_of_later_ones_are_neither_pages_nor_words(data: str) -> None:

@@ -32,7 +32,6 @@ class EchoModel:
     provider: str = "fake"
     model: str = "echo"
     context_window: int = 100_000
-    brief: bool = False
     sees: bool = True
     requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
 

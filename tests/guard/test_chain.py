@@ -18,20 +18,20 @@ from aouo.agent.tools.registry import Arguments, Registry, Tool, ToolContext, pr
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, Event
 from aouo.facts.transcript import ToolCall
-from aouo.guard.action import (
+from aouo.guard.chain import _RESULT_CHARS, CEILING_CHARS, Guard
+from aouo.guard.prepared import (
     UNATTENDED,
-    Action,
     Allowed,
     Approve,
     Ask,
     Blocked,
     Outcome,
+    PreparedCall,
     Touched,
     Verdict,
     by_nobody,
     digest,
 )
-from aouo.guard.chain import _RESULT_CHARS, CEILING_CHARS, Guard
 from aouo.store import audit, opening
 from aouo.store.database import Database
 from tests.fakes.clock import FastClock
@@ -106,7 +106,7 @@ class Shelf:
     def __init__(self) -> None:
         self.kept: list[str] = []
 
-    async def keep(self, action: Action, text: str) -> str:
+    async def keep(self, action: PreparedCall, text: str) -> str:
         self.kept.append(text)
         return f"handle of {len(text)}"
 
@@ -116,16 +116,16 @@ class Owner:
     """Answers as told, and remembers what for."""
 
     answer: Allowed | Blocked
-    asked: list[tuple[Action, Ask]] = field(default_factory=list[tuple[Action, Ask]])
+    asked: list[tuple[PreparedCall, Ask]] = field(default_factory=list[tuple[PreparedCall, Ask]])
     meanwhile: Callable[[], object] = lambda: None
 
-    async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
+    async def approve(self, action: PreparedCall, ask: Ask) -> Allowed | Blocked:
         self.asked.append((action, ask))
         self.meanwhile()
         return self.answer
 
 
-def unbound(action: Action) -> Action:
+def unbound(action: PreparedCall) -> PreparedCall:
     return action
 
 
@@ -134,10 +134,10 @@ class Door:
     """A guard with its database, and what it told."""
 
     database: Database
-    bind: Callable[[Action], Action] = unbound
+    bind: Callable[[PreparedCall], PreparedCall] = unbound
     shelf: Shelf = field(default_factory=Shelf)
-    judges: list[Callable[[Action], Verdict]] = field(
-        default_factory=list[Callable[[Action], Verdict]]
+    judges: list[Callable[[PreparedCall], Verdict]] = field(
+        default_factory=list[Callable[[PreparedCall], Verdict]]
     )
     told: list[Event] = field(default_factory=list[Event])
 
@@ -198,7 +198,7 @@ async def hangs(payload: Mapping[str, Any]) -> str:
     return "never"
 
 
-def judge_that_raises(action: Action) -> Verdict:
+def judge_that_raises(action: PreparedCall) -> Verdict:
     raise ZeroDivisionError
 
 
@@ -206,16 +206,16 @@ async def half_done(payload: Mapping[str, Any]) -> str:
     raise OutcomeUnknown("half of it.", "Ask.")
 
 
-def judge_that_blocks(action: Action) -> Verdict:
+def judge_that_blocks(action: PreparedCall) -> Verdict:
     return Blocked("not today")
 
 
-def judge_that_changes(action: Action) -> Verdict:
+def judge_that_changes(action: PreparedCall) -> Verdict:
     action.payload["a"] = 2  # pyright: ignore[reportIndexIssue]
     return Allowed()
 
 
-def judge_that_changes_arguments(action: Action) -> Verdict:
+def judge_that_changes_arguments(action: PreparedCall) -> Verdict:
     assert isinstance(action.arguments, Numbers)
     action.arguments.many.append(2)
     return Allowed()
@@ -273,7 +273,7 @@ async def test_every_exit_writes_one_terminal_row_and_tells_it_once(
     door: Door,
     runner: Runner | None,
     arguments: str,
-    judges: list[Callable[[Action], Verdict]],
+    judges: list[Callable[[PreparedCall], Verdict]],
     text: str,
     last: str,
 ) -> None:
@@ -298,7 +298,7 @@ async def test_what_is_proposed_is_written_before_it_is_judged_and_judged_before
             stages = [stage for (stage,) in reader.execute("SELECT stage FROM audit ORDER BY id")]
         seen.append((who, stages, [type(event).__name__ for event in door.told]))
 
-    def judge(action: Action) -> Verdict:
+    def judge(action: PreparedCall) -> Verdict:
         note("judge")
         return Allowed()
 
@@ -352,7 +352,7 @@ async def test_a_call_that_is_taken_up_after_a_crash_is_written_down_once(door: 
     assert await door.stages() == ["PROPOSED", "EVALUATED", "EXECUTED"]
 
 
-def judge_that_asks(action: Action) -> Verdict:
+def judge_that_asks(action: PreparedCall) -> Verdict:
     return Ask("far away", "/far/hunter2", writes_bytes=3, folder=Path("/far"))
 
 
@@ -367,7 +367,7 @@ def judge_that_asks(action: Action) -> Verdict:
 )
 async def test_where_a_judge_asks_the_owner_decides_and_nobody_overrules_a_no(
     door: Door,
-    judges: list[Callable[[Action], Verdict]],
+    judges: list[Callable[[PreparedCall], Verdict]],
     answer: Allowed | Blocked,
     text: str,
     last: str,
@@ -408,7 +408,7 @@ async def test_the_tools_time_does_not_run_while_the_owner_is_asked(door: Door) 
     answered = asyncio.Event()
 
     class Slow(Owner):
-        async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
+        async def approve(self, action: PreparedCall, ask: Ask) -> Allowed | Blocked:
             await answered.wait()
             return self.answer
 
@@ -441,7 +441,7 @@ async def test_where_paths_lead_is_looked_up_when_judged_and_again_when_the_call
     """Twice on purpose, and what is approved in between is what is executed."""
     looked_up: list[str] = []
 
-    def bind(action: Action) -> Action:
+    def bind(action: PreparedCall) -> PreparedCall:
         looked_up.append(action.digest)
         return replace(action, paths=(Touched("path", Path("/judged")),))
 
@@ -500,7 +500,7 @@ async def test_a_result_that_no_database_could_hold_is_written_out(door: Door) -
 
 
 async def test_what_breaks_while_arguments_are_checked_is_a_no(door: Door) -> None:
-    def lost(action: Action) -> Action:
+    def lost(action: PreparedCall) -> PreparedCall:
         raise RuntimeError("no way")
 
     runner = Runner(takes=Breaks)

@@ -13,8 +13,8 @@ import pytest
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.transcript import ToolCall
-from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
 from aouo.guard.fence import Area, Fence, _Mode
+from aouo.guard.prepared import Allowed, Ask, Blocked, PreparedCall, Verdict
 from tests.fakes.turn_facts import facts_of
 
 
@@ -45,8 +45,8 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yard:
     return Yard(me, own)
 
 
-def action(tool: str, **payload: Any) -> Action:
-    return Action(ToolCall("c", tool, ""), tool, payload, facts_of(), "digest")
+def action(tool: str, **payload: Any) -> PreparedCall:
+    return PreparedCall(ToolCall("c", tool, ""), tool, payload, facts_of(), "digest")
 
 
 def judged(fence: Fence, path: str, tool: str = "read_file") -> Verdict:

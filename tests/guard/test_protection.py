@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from aouo.facts.transcript import ToolCall
-from aouo.guard.action import Action, Allowed, Blocked
 from aouo.guard.fence import Protection
+from aouo.guard.prepared import Allowed, Blocked, PreparedCall
 from tests.fakes.turn_facts import facts_of
 
 CALL = ToolCall("c", "tool", "")
@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Path:
 
 def verdict(home: Path, payload: dict[str, Any], pack: str = "notes", tenant: str = "") -> bool:
     """Whether a call with this payload may go on."""
-    action = Action(CALL, "tool", payload, facts_of(pack, tenant=tenant), "")
+    action = PreparedCall(CALL, "tool", payload, facts_of(pack, tenant=tenant), "")
 
     def folder_of(pack: str, tenant: str) -> Path:
         return home / "data" / "packs" / (pack or "_general") / tenant
@@ -130,7 +130,7 @@ def test_the_folders_in_which_packs_lie_are_closed(home: Path) -> None:
     )
 
     def judged(path: Path) -> bool:
-        call = Action(CALL, "write_file", {"path": str(path)}, facts_of(), "")
+        call = PreparedCall(CALL, "write_file", {"path": str(path)}, facts_of(), "")
         return isinstance(guard.judge(call), Blocked)
 
     assert judged(shelf / "new" / "pack.yml")
@@ -155,7 +155,7 @@ def test_a_server_that_lives_in_the_persons_folder_gets_no_way_to_the_home(
     """It resolves relative paths itself, and may call an argument what it likes."""
     monkeypatch.setenv("HOME", str(home.parent))
     text = json.dumps(payload).replace("{home}", str(home))
-    call = Action(CALL, "mcp__x__y", json.loads(text), facts_of(), "")
+    call = PreparedCall(CALL, "mcp__x__y", json.loads(text), facts_of(), "")
     guard = Protection(home=home, folder_of=lambda pack, owner: home / "data" / "packs" / pack)
 
     assert isinstance(guard.judge(call), Blocked)

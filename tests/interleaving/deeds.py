@@ -63,11 +63,13 @@ class Deeds:
             deed(place)
             self.town.telegram.signal.bump()
 
-    def say(self, place: Place, *, person: int = 0, reply_to: int | None = None) -> None:
+    def say(
+        self, place: Place, *, person: int = 0, reply_to: int | None = None, calls: bool = False
+    ) -> None:
         person = person or self.chance.choice(place.people)
         kind = "huge" if self.chance.random() < 0.004 else self.chance.choice(_KINDS)
         number = len(self.book.texts)
-        called = place.is_private or reply_to is not None or self.chance.random() < 0.8
+        called = place.is_private or reply_to is not None or calls or self.chance.random() < 0.8
         duty: Duty = "must"
         if not called and not (place.kind == "topic" and place.pack):
             if place.kind == "topic" and place.ever_bound:

@@ -17,6 +17,7 @@ _BEGINS = re.compile(r"^begin (q\d{6})$", re.MULTILINE)
 _ENDS = re.compile(r"^end (q\d{6})$", re.MULTILINE)
 _ANSWERS = re.compile(r"^(re|by) (p\d\dn\d{5}v\d)$", re.MULTILINE)
 _MSG = re.compile(r"^(?:said|which) (q\d{6}) ", re.MULTILINE)
+_FILLED_IN = re.compile(r"\n→ (p\d\dn\d{5}v\d)")
 _WHERE = re.compile(r"^Chat: (-?\d+)\nTopic: (none|\d+)$", re.MULTILINE)
 _OFFER = "You edited a message that I had answered"
 _FAILED = "The model service is busy"
@@ -53,7 +54,11 @@ class Laws:
         self._ever = [*self._shown, *play.telegram.taken]
         self._lost_text = "\n".join(text for _, text in play.telegram.lost)
         self._stray_text = "\n".join(play.telegram.stray.values())
-        self._told = {mark[:9] for asked in play.model.asked for mark in asked.told}
+        shown = [one.text for one in self._ever] + [self._lost_text]
+        self._filled_in = {mark[:9] for text in shown for mark in _FILLED_IN.findall(text)}
+        """Texts that answered the form of an action, which shows them behind its question."""
+        told = {mark[:9] for asked in play.model.asked for mark in asked.told}
+        self._told = told | self._filled_in
 
     def judge(self) -> Verdict:
         verdict = self.verdict
@@ -206,7 +211,9 @@ class Laws:
                 if text.mark not in answered[text.base] and not self._stopped(text, others):
                     yield f"the tap {text.mark} is not answered"
             elif not (versions := answered[text.base]):
-                if not (self._stopped(text, others) or self._left(text)):
+                if text.base not in self._filled_in and not (
+                    self._stopped(text, others) or self._left(text)
+                ):
                     yield f"{text.mark} by {text.person} is not answered"
             elif text.base in self._told:
                 continue  # it answered a question, which stays answered

@@ -67,7 +67,6 @@ class MarkModel:
     provider: str = "fake"
     model: str = "marks"
     context_window: int = 1_000_000
-    brief: bool = False
     sees: bool = True
     asked: list[Asked] = field(default_factory=list[Asked])
     failed: Counter[Mark] = field(default_factory=Counter[Mark])

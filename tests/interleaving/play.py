@@ -88,6 +88,8 @@ class Play:
     _progress: tuple[int, int] = (0, 0)
     _gates: dict[str, int] = field(default_factory=dict[str, int])
     """Open question → whom it asks."""
+    _forms: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    """(person, chat, topic or 0) of open questions that have no buttons."""
     _life: mortal.Life = field(default_factory=mortal.Life)
     _task: asyncio.Task[None] | None = None
 
@@ -136,6 +138,10 @@ class Play:
             if place.open and not place.ever_bound:
                 self.deeds.use(place, PACKS[0])
                 did = True
+            for person, chat, thread in self._forms if place.open else ():
+                if (chat, thread or None) in place.addresses:
+                    self.deeds.say(place, person=person, calls=True)
+                    did = True
             for message, data in self._offered(place):
                 if not self._is_owed(data):  # a doubt may be told twice
                     continue
@@ -178,6 +184,11 @@ class Play:
             await asyncio.sleep(5.0)
             gates = await self._read(lambda tx: tx.all(_GATES))
             self._gates = {str(row["id"]): int(row["person"]) for row in gates}
+            self._forms = [
+                (int(row["person"]), int(row["chat_id"]), int(row["thread_id"] or 0))
+                for row in gates
+                if row["options"] == "[]"
+            ]
             asking = {str(row["turn_id"]) for row in gates}
             found = await self.rows(_OPEN)
             open_turns = sum(row.startswith("turn ") for row in found)

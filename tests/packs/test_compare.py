@@ -307,7 +307,7 @@ MATTERS = {
     "rules-additions.md": "soul",
     "templates/USER.md.tmpl": "soul",
     "menu.json": "soul",
-    "examples.yml": "soul",
+    "actions.yml": "programs",
     "i18n/de.json": "soul",
     "i18n/run.sh": "soul",
     "evals/run.sh": "programs",
@@ -326,7 +326,7 @@ def test_what_runs_and_speaks_is_shown_and_asks_unless_one_trusted_key_signed_bo
     make_pack: MakePack, name: str, change: str
 ) -> None:
     texts = {"menu.json": "[]", "i18n/de.json": "{}", "evals/a.yml": "name: a\nsteps: []\n"}
-    text = texts.get(name, "") or ("examples: []\n" if name == "examples.yml" else "# one\n")
+    text = texts.get(name, "") or "# one\n"
     with_it, other = {name: text}, {name: f"{text} \n"}
     first, second = {
         "added": ({}, with_it),

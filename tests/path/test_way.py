@@ -101,6 +101,14 @@ async def a_command(world: World, calls: Calls, tmp_path: Path) -> None:
         await settled(bot)
 
 
+async def a_phrase(world: World, calls: Calls, tmp_path: Path) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        calls.on = True
+        await bot.ask("note: buy tea")
+        await settled(bot)
+
+
 async def a_tap(world: World, calls: Calls, tmp_path: Path) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
@@ -163,6 +171,7 @@ WAYS: Mapping[str, Drive] = {
     "A text": a_text,
     "A command": a_command,
     "A tap": a_tap,
+    "A phrase": a_phrase,
     "A question to a person": a_question,
     "A pack sent as a file": a_pack,
     "A saved configuration": a_save,

@@ -22,6 +22,7 @@ SANDBOX = "guard/sandbox/"
 WRITERS = {
     # the folder itself; by descriptors of `guard.paths`
     "agent/tools/files.py": {"mkdir", "open"},
+    "agent/tools/asks.py": {"mkdir"},  # the folder itself
     "agent/tools/msg.py": {"mkdir"},  # the folder itself
     "agent/tools/pack_tools.py": {"mkdir", "open"},  # the folder itself; the gate to the network
     "agent/documents/office.py": {"open"},  # a part of an archive in memory

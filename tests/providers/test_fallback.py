@@ -70,7 +70,6 @@ class Scripted:
     script: list[ProviderError | Breaks | str] = field(default_factory=list)
     context_window: int = 1000
     sees: bool = True
-    brief: bool = False
     asked: int = 0
 
     @property
@@ -476,11 +475,9 @@ async def test_a_request_that_is_too_long_says_nothing_about_the_models_health(
 async def test_all_of_them_together_read_what_the_smallest_can_and_see_what_all_can(
     clock: Waited,
 ) -> None:
-    model = over(
-        Scripted("a", brief=True), Scripted("b", context_window=500, sees=False), clock=clock
-    )
+    model = over(Scripted("a"), Scripted("b", context_window=500, sees=False), clock=clock)
 
-    assert (model.provider, model.model, model.brief) == ("by-a", "a", True)
+    assert (model.provider, model.model) == ("by-a", "a")
     assert (model.context_window, model.sees) == (500, False)
     assert model.candidates == (("by-a", "a"), ("by-b", "b"))
 

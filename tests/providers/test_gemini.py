@@ -57,7 +57,6 @@ ADD = ToolSpec(
     {
         "type": "object",
         "properties": {"row": {"type": "string"}},
-        "examples": [{"user": "milk", "arguments": {"row": "milk"}}],
     },
 )
 LOOK = ToolSpec("look", "Look around.", {"type": "object", "properties": {}})

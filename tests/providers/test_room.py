@@ -43,7 +43,6 @@ class Vllm:
     provider: str = "mine"
     model: str = "m"
     context_window: int = 131_072
-    brief: bool = False
     sees: bool = False
     candidates: tuple[tuple[str, str], ...] = (("mine", "m"),)
 

@@ -44,7 +44,6 @@ class Price:
         return found[-1] if found else self
 
 
-_FREE = Price(0.0, 0.0, 0.0)
 UNKNOWN = Price(0.0, 0.0, 0.0, known=False)
 """What counts without a budget for a model whose price nobody knows."""
 
@@ -91,8 +90,6 @@ class Prices:
 
     def told(self, provider: str, model: str) -> tuple[Price | None, _Source]:
         """Return the price of a model, None = it is not known, and who says it."""
-        if provider == "local":
-            return _FREE, "it runs here"
         if own := self.by_model.get(model) or self.by_provider.get(provider, {}).get(model):
             return own, "you"
         if listed := self.listed(provider, model):

@@ -33,8 +33,11 @@ class Cron(Arguments):
     action: Literal["create", "list", "update", "pause", "resume", "remove"]
     id: str = ""
     name: str = ""
+    say: str = ""
+    """a reminder's words, verbatim"""
+    do: str = ""
     prompt: str = ""
-    """What you shall do then."""
+    """or what you do then"""
     schedule: str = ""
     """in 5 minutes | every 2h | every Monday at 9:00 | tomorrow at 9:00 | 0 9 * * 1-5"""
     timezone: str = ""
@@ -47,7 +50,7 @@ def cron(database: Database, clock: Clock, service: Schedules) -> Tool:
         _check_origin(wish, context, service.library())
         if wish.action == "list":
             return await database.read(lambda tx: _listed(_own(tx, context), service))
-        now, new_id = clock.now(), _id_of(context.facts.id, call_id)
+        now, new_id = clock.now(), id_of(context.facts.id, call_id)
         try:
             done = await database.transact(
                 lambda tx: _done(tx, wish, context, now, service, new_id), durable=True
@@ -58,7 +61,7 @@ def cron(database: Database, clock: Clock, service: Schedules) -> Tool:
 
     return tool(
         "cron",
-        "Have something begin by itself, at times or once (reminders too), in this conversation.",
+        "Have something begin by itself here, at times or once (reminders too).",
         Cron,
         _run,
         group="schedule",
@@ -73,7 +76,15 @@ def _done(
     """Carry out what changes something; return what is so now."""
     if wish.action == "create":
         place = Place(context.facts.address, context.facts.chat_kind, context.facts.person.id)
-        wanted = Wish(wish.schedule, wish.prompt, wish.name, wish.timezone)
+        said = wish.say or None
+        wanted = Wish(
+            wish.schedule,
+            wish.prompt or None,
+            wish.name,
+            wish.timezone,
+            say=said,
+            act=wish.do or None,
+        )
         made = service.create(
             tx, wanted, place, now, pack=context.facts.pack, origin="model", schedule_id=new_id
         )
@@ -87,7 +98,12 @@ def _done(
     match wish.action:
         case "update":
             wanted = Wish(
-                wish.schedule or None, wish.prompt or None, wish.name or None, wish.timezone or None
+                wish.schedule or None,
+                wish.prompt or None,
+                wish.name or None,
+                wish.timezone or None,
+                say=wish.say or None,
+                act=wish.do or None,
             )
             if wanted == Wish():
                 raise ScheduleRefused("Say what to change: name, prompt, schedule or timezone.")
@@ -111,8 +127,14 @@ def _own(tx: Tx, context: ToolContext) -> list[Scheduled]:
 
 
 def _listed(rows: list[Scheduled], service: Schedules) -> str:
-    lines = [f"{_line(row, service)}; prompt: {_cut(row.prompt)}" for row in rows]
+    lines = (f"{_line(row, service)}; {_does(row)}" for row in rows)
     return "\n".join(lines) or "There are no schedules here."
+
+
+def _does(row: Scheduled) -> str:
+    """Name what a schedule says, does or asks."""
+    kind = "says" if row.say else "does" if row.act else "prompt"
+    return f"{kind}: {_cut(row.say or row.act or row.prompt)}"
 
 
 def _told(row: Scheduled, now: datetime, service: Schedules) -> str:
@@ -142,7 +164,7 @@ def _check_origin(wish: Cron, context: ToolContext, library: Library) -> None:
         raise ToolFailed(_BY_ITSELF)
 
 
-def _id_of(turn_id: str, call_id: str) -> str:
+def id_of(turn_id: str, call_id: str) -> str:
     """Return the id of the schedule that this call makes, however often it runs."""
     digest = hashlib.sha256(f"{turn_id}:{call_id}".encode()).digest()
     return base64.b32encode(digest).decode()[:10].lower()

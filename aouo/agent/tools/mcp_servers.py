@@ -173,6 +173,8 @@ class Server:
             self._count(f"it did not answer in {CONNECT_S:g} s")
         except SetupError as error:
             self._count(str(error))
+        except ImportError:
+            self._count(NO_SDK)
         except Exception as error:  # noqa: BLE001 - a part of its own, that nothing else depends on
             if not over:  # later it is only how a lost connection closes
                 self._count(_innermost(error))
@@ -206,6 +208,9 @@ class Server:
 
     def _down(self) -> str:
         return f"The server {self.name!r} is down: {self._why or 'it ended'}."
+
+
+NO_SDK = "tool servers need the MCP SDK: `scripts/setup mcp`, or `pip install 'aouo[mcp]'`"
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 from socket import socket
 from typing import Any, cast
 
+from aouo.agent.tools.asks import Asking, show
 from aouo.agent.tools.files import check_room
 from aouo.agent.tools.mcp import RawArguments
 from aouo.agent.tools.registry import Tool, ToolContext
@@ -34,6 +35,8 @@ _LIMITS = RunLimits()
 _WAITED_S = _LIMITS.time_s + 30
 """A call's time limit with the wait for other calls; running may take `LIMITS.time_s`."""
 _VENDOR = "vendor"
+EMPTY = "(empty)"
+"""What a model reads of a tool that returned an empty text."""
 _SHOWN_CHARS = 1_500
 
 
@@ -46,6 +49,7 @@ class Workshop:
     reached: Callable[[str, str, Mapping[str, Any]], tuple[Path, ...]]
     sent: SentFiles
     proxy: EgressProxy
+    asking: Asking
 
 
 def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
@@ -87,7 +91,9 @@ def _handler(
         begun_s = time.perf_counter()
         try:
             egress = _egress(shop.proxy, pack.name, hosts)
-            ran = await shop.sandbox.run(order, egress, lambda: _is_full(own))
+            answer = shop.asking.of(pack, context, call_id, secrets=item.secrets, reads=item.reads)
+            ran = await shop.sandbox.run(order, egress, lambda: _is_full(own), answer)
+            ran = answer.cleaned(ran)
         except NotConfined as error:
             log.warning("pack_tool_refused", tool=name, why=str(error))
             raise ToolFailed(
@@ -103,10 +109,24 @@ def _handler(
             ms=round((time.perf_counter() - begun_s) * 1000),
             stderr="" if context.facts.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
-        text = _answer(name, item, ran)
+        text = await _delivered(_answer(name, item, ran), own, context, call_id)
         return untrusted(text, name) if hosts or sent else text
 
     return _run
+
+
+async def _delivered(said: str, own: Path, context: ToolContext, call_id: str) -> str:
+    """Send the picture or file that a tool returned, and say so; other values stay as they are."""
+    if not said.startswith('{"file":'):
+        return said
+    told: dict[str, Any] = json.loads(said)
+    if told.keys() != {"file", "text"}:  # a value of the tool's own
+        return said
+    file = (own / str(told["file"])).resolve()
+    if not file.is_relative_to(own) or not await asyncio.to_thread(file.is_file):
+        raise ToolFailed("The tool returned a file that is not in the pack's folder.")
+    await show(file, str(told.get("text") or ""), context, f"{call_id}.file")
+    return f"shown: {file.name}"
 
 
 def _egress(
@@ -273,7 +293,7 @@ def _text(value: object) -> str:
         case None:
             return "done"
         case str():
-            return value or "(empty)"
+            return value or EMPTY
         case _:
             return json.dumps(value, ensure_ascii=False)
 

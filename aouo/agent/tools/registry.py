@@ -18,7 +18,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import TurnView
 from aouo.facts.transcript import ToolCall, ToolSpec
 from aouo.facts.work import Facts
-from aouo.guard.action import UNCHECKED, Action, Blocked, digest, dumped
+from aouo.guard.prepared import UNCHECKED, Blocked, PreparedCall, digest, dumped
 from aouo.plumbing.logs import log
 
 Load: TypeAlias = Callable[[Sequence[str]], Awaitable[str]]
@@ -257,7 +257,7 @@ _OFF_RECORD = (
 )
 
 
-def prepare(call: ToolCall, tool: Tool | Blocked, facts: Facts) -> Action:
+def prepare(call: ToolCall, tool: Tool | Blocked, facts: Facts) -> PreparedCall:
     """Make a call of this turn an action; `tool` is the one it names, or why there is none.
 
     It never raises: a wrong call gets a refusal that tells the model how to correct it.
@@ -265,7 +265,7 @@ def prepare(call: ToolCall, tool: Tool | Blocked, facts: Facts) -> Action:
     missing = isinstance(tool, Blocked)
     name = _NO_TOOL if missing and facts.off_record else call.name[:MAX_NAME_CHARS]
     problem, payload = _read(call.arguments)
-    action = Action(
+    action = PreparedCall(
         call=call,
         tool=name,
         payload=payload,
@@ -278,7 +278,7 @@ def prepare(call: ToolCall, tool: Tool | Blocked, facts: Facts) -> Action:
     return action.refused(problem, _WRONG) if problem else _with_arguments(action, tool)
 
 
-def _with_arguments(action: Action, tool: Tool) -> Action:
+def _with_arguments(action: PreparedCall, tool: Tool) -> PreparedCall:
     """Add the parsed arguments and what follows from them; a foreign schema may fail here."""
     try:
         arguments = tool.parse(action.payload)

@@ -9,7 +9,7 @@ from typing import Literal
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
-from aouo.guard.action import Action
+from aouo.guard.prepared import PreparedCall
 from aouo.plumbing.web.envelope import still_untrusted
 from aouo.store import contents
 from aouo.store.database import Database, Tx
@@ -36,7 +36,7 @@ class ResultRead(Arguments):
     """how many lines"""
 
 
-async def keep(action: Action, text: str, *, database: Database, clock: Clock) -> str:
+async def keep(action: PreparedCall, text: str, *, database: Database, clock: Clock) -> str:
     """Store the redacted text of a call and return its handle; the same call replaces it.
 
     A handle works only in its session and in those that continue it.

@@ -47,7 +47,6 @@ class ScriptedModel:
     provider = "scripted"
     model = "scripted"
     context_window = 128_000
-    brief = False
     sees = True
     candidates = (("scripted", "scripted"),)
 
@@ -113,10 +112,6 @@ class WatchedModel:
     @property
     def context_window(self) -> int:
         return self._inner.context_window
-
-    @property
-    def brief(self) -> bool:
-        return self._inner.brief
 
     @property
     def sees(self) -> bool:
@@ -243,7 +238,7 @@ def configure(home: Home, emulator: Emulator, real: Settings | None, sandbox: Wi
     loaded = load_settings(home.path, {})
     if real is None:
         return loaded
-    names = ("provider", "openai", "groq", "gemini", "deepseek", "local", "providers", "budgets")
+    names = ("provider", "openai", "groq", "gemini", "deepseek", "providers", "budgets")
     taken = {name: getattr(real, name) for name in names}
     return replace(loaded, settings=loaded.settings.model_copy(update=taken))
 

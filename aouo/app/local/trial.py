@@ -1,4 +1,4 @@
-"""Tries the bot on this machine alone: a local Telegram, the real channel, an embedded model."""
+"""Tries the bot on this machine alone: a local Telegram and the real channel."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+
 from aouo.app.lifecycle import Runtime
 from aouo.app.local.conversing import running, take_up_edits
 from aouo.app.serve import stop_on_signals
@@ -17,7 +19,7 @@ from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
 from aouo.emulator.client import ChatMessage, EmulatorClient
 from aouo.facts.errors import SetupError
-from aouo.facts.ports import Clock
+from aouo.facts.ports import NO_MODEL, Clock
 from aouo.installer.packs import Packs
 from aouo.plumbing import children
 from aouo.plumbing.home import Home, write_atomically
@@ -26,8 +28,6 @@ from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import remove
 from aouo.plumbing.waiting import one_setup_error
 from aouo.plumbing.web.session import secrets_of
-from aouo.providers.embedded.model import HONEST_NOTE
-from aouo.providers.fallback import Preparing
 from aouo.queue.lanes import idle
 from aouo.store import jobs, turns
 from aouo.store.database import Database
@@ -37,6 +37,21 @@ _ADA, _BEN = 1001, 1002
 _ANSWER_S = 120.0
 _EMULATOR_ENDS_S = 5.0
 _SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
+_KEYS = {
+    "OPENAI_API_KEY": "openai",
+    "GROQ_API_KEY": "groq",
+    "GEMINI_API_KEY": "gemini",
+    "GOOGLE_API_KEY": "gemini",
+}
+"""Keys whose service answers a trial, the first that is set."""
+SHOW = "show"
+"""The service of a scripted model, which plays what a real one does."""
+_OLLAMA = "http://127.0.0.1:11434"
+_OLLAMA_S = 1.0
+_UNCONNECTED = (
+    "no model is connected: packs act by phrases, buttons and commands; for the rest set "
+    "OPENAI_API_KEY, GROQ_API_KEY or GEMINI_API_KEY, or run Ollama, and start again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +71,24 @@ async def run(
     *,
     port: int = 0,
     language: str = "en",
-    command: str = "scripts/try",
     service: str = "",
+    model: bool = True,
 ) -> None:
     """Serve the chat page until a signal comes; `tell` gets lines of progress.
 
-    Edits of the packs are loaded at once. `language` is the people's, `command` the command line
-    that runs this. `service` names a local model service to answer instead of the embedded model,
-    "" = none.
+    Edits of the packs are loaded at once. `language` is the people's. `service` names a local
+    model service to answer, "" = none; else the first real one that the environment has a key
+    for answers, or an Ollama on this machine, unless `model` is false.
     """
     async with (
-        local_service(service, tell) as served,
+        _answering(service, environ, tell, model=model) as served,
         _trial(home, environ, packs, tell, port, served, language) as (local, app, runtime),
         _taking_up_edits(app.packs, app.shared.clock, packs, tell),
     ):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
-        model = app.generations.now.model
-        if model.provider == "local" and isinstance(model, Preparing):
-            tell(HONEST_NOTE)
-            tell("It reads no skills, so their commands need another model, for example:")
-            tell(f"AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… {command}")
-            await model.prepare()
-            tell("the model is loaded")
+        if app.generations.now.model.provider == NO_MODEL:
+            tell(_UNCONNECTED)
         await runtime.ended.wait()
 
 
@@ -111,6 +121,7 @@ async def say(
     text: str,
     pack: str,
     service: str = "",
+    model: bool = True,
 ) -> str:
     """Send one message as Ada, and return the answer that she reads; see `run`.
 
@@ -123,7 +134,7 @@ async def say(
     if pack not in names:
         raise SetupError(f"There is no pack {pack!r} to try.", fix=f"Choose: {', '.join(names)}.")
     async with (
-        local_service(service, tell) as served,
+        _answering(service, environ, tell, model=model) as served,
         _trial(home, environ, packs, tell, 0, served) as (local, app, runtime),
         EmulatorClient(local.url) as people,
     ):
@@ -241,6 +252,50 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
 
 
 @asynccontextmanager
+async def _answering(
+    service: str, environ: Mapping[str, str], tell: Callable[[str], None], *, model: bool
+) -> AsyncGenerator[Mapping[str, Any]]:
+    """The settings of what answers a trial, while it does."""
+    if service == SHOW:
+        from aouo.emulator.models.profile import profile
+        from aouo.emulator.models.service import ModelService
+        from aouo.emulator.models.show import shows
+
+        tell("a scripted model answers, to show what a real one does: write as Ada")
+        async with ModelService(profile("vllm"), shows(), keep=False) as one:
+            yield {**one.settings(), "security": {"fence_mode": "ask"}}
+    elif not model and not service:
+        yield {"provider": {"backend": NO_MODEL}}
+    elif service or any(key.startswith(_SERVICES_OWN) for key in environ):
+        async with local_service(service, tell) as served:
+            yield served
+    elif key := next((key for key in _KEYS if environ.get(key)), ""):
+        tell(f"{_KEYS[key]} answers, since {key} is set; it may cost money (--no-model: nobody)")
+        yield {"provider": {"backend": _KEYS[key]}}
+    elif name := await _ollama():
+        tell(f"the Ollama of this machine answers, with {name} (--no-model: nobody)")
+        yield {
+            "provider": {"backend": "ollama", "model": name},
+            "providers": {"ollama": {"base_url": f"{_OLLAMA}/v1"}},
+        }
+    else:
+        yield {}
+
+
+async def _ollama() -> str:
+    """Return the first model of an Ollama on this machine, "" = there is none."""
+    limit = aiohttp.ClientTimeout(total=_OLLAMA_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=limit) as session,
+            session.get(f"{_OLLAMA}/api/tags") as answer,
+        ):
+            return str((await answer.json())["models"][0]["name"])
+    except (aiohttp.ClientError, TimeoutError, ValueError, LookupError, TypeError):
+        return ""
+
+
+@asynccontextmanager
 async def local_service(
     name: str, tell: Callable[[str], None]
 ) -> AsyncGenerator[Mapping[str, Any]]:
@@ -263,10 +318,12 @@ async def local_service(
 
 
 def _without_services(environ: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The environment without what would point the trial at a real service instead."""
+    """The environment without what would point the trial at another service instead."""
     real = (*_SERVICES_OWN, *(f"AOUO_{section.upper()}__" for section in settings))
+    chosen = dict[str, Any](settings.get("provider", {})).get("backend")
+    keys = {key for key, backend in _KEYS.items() if backend == chosen}
     return {
         key: value
         for key, value in environ.items()
-        if not settings or not (key.startswith(real) or key.endswith("_API_KEY"))
+        if not settings or key in keys or not (key.startswith(real) or key.endswith("_API_KEY"))
     }

@@ -17,6 +17,7 @@ from aouo.app.services import speech_of
 from aouo.cli.doctoring.check import Check, quietly
 from aouo.config.settings import Settings
 from aouo.facts import errors
+from aouo.facts.ports import NO_MODEL
 from aouo.plumbing.resources import Holder
 from aouo.plumbing.web.session import session_through
 from aouo.providers.speech.services import Speaker, TermsAsked, Transcriber
@@ -69,8 +70,9 @@ def _unasked(settings: Settings, one: Seen, name: str, *, fast: bool) -> Check |
     """Return the finding about a model that cannot be asked, None = it can be asked."""
     from aouo.app.services import key_missing
 
-    if one.backend == "local":
-        return _local(settings)
+    if one.backend == NO_MODEL:
+        what = "none is connected: packs act, nothing is understood freely"
+        return Check("model", "warn", what, "Set provider.backend, and the key of its service.")
     if key_missing(settings, one.backend):
         return Check(name, "fail", "there is no key", f"Set {one.backend}.api_key.")
     if not one.model:
@@ -96,24 +98,6 @@ def _said(name: str, seen: Seen) -> Iterator[Check]:
     for one in seen.concerns:
         if reply.refusal or one.urgent:
             yield Check(name, "warn", one.what, one.fix)
-
-
-def _local(settings: Settings) -> Check:
-    from aouo.providers.embedded.model import find_weights
-
-    try:
-        weights = find_weights(settings.local.model_path)
-    except errors.SetupError as error:
-        return Check("model local", "fail", error.problem, error.fix)
-    if settings.local.model_path:
-        return Check("model local", "ok", str(weights))
-    return Check(
-        "model local",
-        "warn",
-        "SmolLM2-135M is for trying things out, not for real work",
-        "Set a key and provider.backend, or local.model_path to a GGUF file of a billion "
-        "parameters or more.",
-    )
 
 
 _Part: TypeAlias = Literal["tts", "stt"]

@@ -12,12 +12,14 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.packs.install import refresh
-from aouo.facts.errors import PackError
+from aouo.facts.errors import PackError, SetupError
 from aouo.installer.installed import scan_at_rest
+from aouo.packs.actions.slots import Here, Misread
 from aouo.packs.authoring import validate as find_problems
 from aouo.packs.format.problems import did_you_mean, errors
 from aouo.packs.library import Library, link
-from aouo.packs.load import load_pack
+from aouo.packs.load import Pack, load_pack
+from aouo.packs.settings import Kept
 from aouo.packs.shipping.archive import fetch_source
 from aouo.packs.shipping.signing import verify
 from aouo.packs.summary import Summary, sound_pack, summarize
@@ -25,6 +27,8 @@ from aouo.plumbing.client import NoAnswer, ask
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import workshop
+from aouo.plumbing.zones import zone_of
+from aouo.words.catalogue import text
 
 
 def installed() -> Library:
@@ -179,6 +183,38 @@ def validate(folder: Path, as_json: bool) -> None:
         click.echo(f"{name} is {'sound' if sound else 'not sound'}.")
     if not sound:
         click.get_current_context().exit(1)
+
+
+@click.command("set")
+@click.argument("pack", metavar="NAME")
+@click.argument("name", metavar="SETTING")
+@click.argument("value", required=False, default=None)
+def set_(pack: str, name: str, value: str | None) -> None:
+    """Set a setting of an installed pack, "" = back to its default. A secret is asked for, and
+    never an argument, since the shell would keep it."""
+    home, manifest = current_home(), _installed(pack).manifest
+    if name in manifest.secrets and value:
+        raise SetupError("A secret is no argument.", fix=f"Run `aouo pack set {pack} {name}`.")
+    if value is None:
+        value = click.prompt(
+            name, hide_input=name in manifest.secrets, default="", show_default=False
+        )
+    zone = zone_of("", load(home).settings.cron.timezone)
+    try:
+        put = Kept(home.settings).put(manifest, name, value, Here(SystemClock().now(), zone))
+    except Misread as error:
+        raise PackError(text(error.why, **error.parts)) from error
+    refresh(home)
+    shown = put if name in manifest.settings else ("set" if value else "not set")
+    click.echo(f"{name} is {shown if shown != '' else 'not set'} now.")
+
+
+def _installed(name: str) -> Pack:
+    library = installed()
+    if found := library.get(library.named(name)):
+        return found
+    hint = did_you_mean(name, library.names)
+    raise PackError(f"No pack {name} is installed{hint or '.'}", fix="See `aouo pack list`.")
 
 
 @click.command("link")

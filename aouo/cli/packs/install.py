@@ -12,7 +12,7 @@ import click
 from aouo.cli.asking import PATIENCE_S, Facts, asked
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.facts.errors import PackError
-from aouo.packs.authoring import make
+from aouo.packs.authoring import TEMPLATES, make
 from aouo.packs.format.problems import did_you_mean
 from aouo.plumbing.client import NotRunning, ask
 from aouo.plumbing.home import Home, is_locked
@@ -30,10 +30,18 @@ if TYPE_CHECKING:
     default=".",
     help="Where its folder is made.  [default: here]",
 )
+@click.option(
+    "--from",
+    "template",
+    type=click.Choice(TEMPLATES),
+    default=TEMPLATES[0],
+    show_default=True,
+    help="What it begins as.",
+)
 @json_option
-def new(name: str, folder: Path, as_json: bool) -> None:
+def new(name: str, folder: Path, template: str, as_json: bool) -> None:
     """Make the folder NAME with a pack that works, to be changed."""
-    made, files = make(name, folder)
+    made, files = make(name, folder, template)
     if as_json:
         print_json({"folder": str(made), "files": files})
         return
@@ -47,15 +55,17 @@ def new(name: str, folder: Path, as_json: bool) -> None:
 
 
 @click.command()
-def schema() -> None:
-    """Print the JSON Schema of pack.yml (draft 2020-12).
+@click.argument("file", type=click.Choice(["pack.yml", "actions.yml"]), default="pack.yml")
+def schema(file: str) -> None:
+    """Print the JSON Schema of a FILE of packs (draft 2020-12).
 
     Keep it beside your packs and begin a pack.yml with
     `# yaml-language-server: $schema=../aouo-pack.json`.
     """
+    from aouo.packs.actions import declared
     from aouo.packs.authoring import json_schema
 
-    print_json(json_schema())
+    print_json(json_schema() if file == "pack.yml" else declared.schema())
 
 
 _yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")

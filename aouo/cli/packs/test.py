@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -120,14 +121,42 @@ def test(folder: Path, names: tuple[str, ...], real: bool, verbose: bool, as_jso
     beside = _beside(loaded.pack)
     own = load(current_home()).settings if real else None
     results = asyncio.run(_run(loaded.pack, found, beside, own, verbose, quiet=as_json))
-    passed = all(result.passed for result in results)
+    told = {} if names else asyncio.run(_own_tests(loaded.pack))
+    passed = all(result.passed for result in results) and bool(told.get("ok", True))
     if as_json:
         evals_run = [asdict(result) for result in results]
-        print_json({"ok": passed, "pack": loaded.name, "problems": [], "evals": evals_run})
+        facts = {"ok": passed, "pack": loaded.name, "problems": [], "evals": evals_run}
+        print_json(facts | ({"tests": told} if told else {}))
     else:
         click.echo(_summary(results))
+        if told:
+            click.echo(f"tests/: {told['ran']} {'passed' if told['ok'] else 'run'}.")
+            click.echo("" if told["ok"] else told["told"], err=True, nl=not told["ok"])
     if not passed:
         click.get_current_context().exit(1)
+
+
+async def _own_tests(pack: Pack) -> dict[str, Any]:
+    """Run the pack's `tests/*.py` in the sandbox; {} = it has none."""
+    from aouo.guard.sandbox.asking import GIVEN
+    from aouo.guard.sandbox.order import Function, Order
+    from aouo.guard.sandbox.run import NotConfined, Sandbox
+
+    source = pack.folder.resolve()
+    tests, tools = source / "tests", source / "tools"
+    if not any(tests.glob("*.py")):
+        return {}
+    run = Function(GIVEN / "pack_tests.py", "run", (tools / "vendor", tools, GIVEN))
+    env = (("AOUO_PACK", str(source)), ("AOUO_DATA", "/tmp"))
+    given = json.dumps({"folder": str(tests)}).encode()
+    try:
+        ran = await Sandbox(_sandbox()).run(Order(run, given, tests, (source,), env=env))
+    except NotConfined as error:
+        return {"ran": 0, "ok": False, "told": f"They cannot be run on this machine: {error}"}
+    said: dict[str, Any] = json.loads(ran.stdout or b"{}")
+    if "value" not in said:
+        return {"ran": 0, "ok": False, "told": said.get("error") or ran.stderr or ran.end}
+    return dict(said["value"])
 
 
 async def _run(

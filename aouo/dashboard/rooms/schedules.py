@@ -53,6 +53,7 @@ def schedules(shown: Shown) -> Sequence[Endpoint]:
                 number("runs", 1, 500, HISTORY, "How many runs."),
             ),
         ),
+        Endpoint("POST", "/api/schedules", room.add, body=True),
         Endpoint("POST", "/api/schedules/{schedule}/switch", room.switch, body=True),
         Endpoint("POST", "/api/schedules/{schedule}/run", room.run),
         Endpoint("DELETE", "/api/schedules/{schedule}", room.remove),
@@ -104,6 +105,20 @@ class _Room:
             }
 
         return await asyncio.to_thread(told)
+
+    async def add(self, pack: str, when: str, what: str, kind: str) -> Facts:
+        """Make a schedule in a pack's chat on the page. `kind` is `say` (`what` comes as it is),
+        `do` (it is an action of the pack) or `ask` (it is for a model)."""
+        return await self._do(
+            "cron_add",
+            schedule=when,
+            prompt=what,
+            chat=f"web:{pack}",
+            person=self.shown.owner().id,
+            pack=pack,
+            say=kind == "say",
+            do=kind == "do",
+        )
 
     async def switch(self, schedule: str, on: bool) -> Facts:
         """Switch a schedule on or off."""

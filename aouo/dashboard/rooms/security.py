@@ -17,7 +17,7 @@ from aouo.facts.records import Stage
 from aouo.facts.work import Gate
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.web_chat import choices, undecidable
-from aouo.guard.action import FOR_GOOD
+from aouo.guard.prepared import FOR_GOOD
 from aouo.packs.format.problems import GROUP_TOOLS
 from aouo.packs.load import Pack
 from aouo.packs.summary import summarize

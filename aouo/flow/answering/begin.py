@@ -55,7 +55,6 @@ class OtrMemory:
 
 
 _MISSED = "a file could not be taken in"
-_READS_NO_SKILLS = "the model reads no skills"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -72,9 +71,6 @@ class Words:
     ) -> RunTurn | None:
         """What the turn is to answer; None = there will be no turn, and the job is settled or
         given back."""
-        if wanted.skill and model.brief:
-            said = say("messages.no-skills", skill=wanted.skill.rpartition(":")[2])
-            return await self._give_up(job, said, _READS_NO_SKILLS)
         if has_files(job) and not wanted.again:
             return await self._with_files(job, wanted, model, generation)
         if not wanted.said.strip() and not wanted.again:
@@ -156,17 +152,19 @@ async def begin(
 
     def write(tx: Tx) -> _Begun:
         jobs.check_claim(tx, job, unless_stopped=True)
-        return _taken_up(tx, job, now) or _begun(tx, job, wanted, now, onboards=onboards)
+        return _taken_up(tx, job, wanted, now) or _begun(tx, job, wanted, now, onboards=onboards)
 
     return await database.transact(write, brief=True)
 
 
-def _taken_up(tx: Tx, job: Job, now: str) -> _Begun | None:
+def _taken_up(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun | None:
     turn = turns.reopen(tx, job.id)
     if turn is None:
         return None
     if job.isolated:
         return _Begun(facts_of(tx, job, turn, turn.session_id))
+    if wanted.act:  # done at once, so that nothing has to be explained
+        return _Begun(facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id)))
     said = say("turns.resumed")
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
@@ -214,9 +212,20 @@ def _settled(tx: Tx, job: Job, wanted: RunTurn, now: str) -> tuple[Resolved, str
     return session, route.active_skill or sessions.active_skill(tx, session.id)
 
 
+def _begun_acting(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
+    """Begin a turn that asks no model, in the newest session with its pack; the route stays."""
+    inbound, pack = job.inbound, wanted.pack
+    session_id = sessions.of_result(tx, inbound.address, inbound.chat_kind, pack, now)
+    hidden = job.off_record or wanted.off_record
+    turn = turns.open_turn(tx, job.id, session_id, pack, "", wanted.said, now, off_record=hidden)
+    return _Begun(facts_of(tx, job, turn, sessions.key_of(tx, session_id)))
+
+
 def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _Begun:
     if job.isolated:
         return _begun_isolated(tx, job, wanted, now)
+    if wanted.act:
+        return _begun_acting(tx, job, wanted, now)
     inbound = job.inbound
     session, skill = _settled(tx, job, wanted, now)
     # Whatever had to wait for a pack can go on after this turn.

@@ -52,7 +52,7 @@ from aouo.store import (
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
 from aouo.words import conversations, sentences
-from aouo.words.catalogue import say, text
+from aouo.words.catalogue import below, say, text
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
@@ -150,17 +150,21 @@ class Commit:
         max_parts = generation.telegram.max_parts if facts.address.platform == "tg" else 0
         shown = len(filled.ids)
         messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
+        if answer.drawn:
+            messages = [below(one, tail.strip()) if tail else one for one in answer.drawn]
+            filled = replace(filled, ids=(answer.in_place,) if answer.in_place else ())
         messages = _clean(messages, generation)
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             said = AssistantSaid(text, native=answer.native)
             turns.close_ack(tx, facts, said, turn.ctx.thoughts, now)
-            sessions.want_title(tx, facts.session_id)
-            if _is_noted(turn):
+            if not answer.drawn:
+                sessions.want_title(tx, facts.session_id)
+            if not answer.drawn and _is_noted(turn):
                 due = iso(self.clock.now() + GAP)
                 journal.wish(tx, facts.session_id, facts.id, due)
             rows = self._also(tx, turn, text, now)
-            if answer.shown or _said_already(tx, facts.id, text):
+            if answer.shown or (not answer.drawn and _said_already(tx, facts.id, text)):
                 return [*_queued(tx, turn, (), filled, now), *rows]
             skips = facts.onboarding and routes.offer_onboarding(tx, facts.pack, facts.tenant)
             buttons = sentences.skip_introduction() if skips else ()
@@ -345,10 +349,12 @@ def _queued(
     for number, message in enumerate(messages):
         edits = filled.ids[number] if number < min(len(filled.ids), len(texts)) else 0
         if number == len(messages) - 1:
-            message = replace(message, buttons=buttons)
+            message = replace(message, buttons=buttons or message.buttons)
         if number == 0 and not edits:
             message = replace(message, reply_to=first_reply)
         key = f"reply:{turn_id}:{number}"
+        if message.buttons and turn.ctx.tool_calls and not buttons and not turn.ctx.dispatches:
+            key = f"{deliveries.menu_key(turn.ctx.facts.pack)}:{key}"
         rows.append(
             deliveries.add(
                 tx, inbound.address, kind, message, now, turn_id=turn_id, key=key, edits=edits

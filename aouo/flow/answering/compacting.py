@@ -12,7 +12,7 @@ from aouo.agent.context import TurnContext
 from aouo.facts import errors
 from aouo.facts.commands import PostAction
 from aouo.facts.ids import ulid
-from aouo.facts.ports import ChatModel, Clock, Rendered, stamp
+from aouo.facts.ports import NO_MODEL, ChatModel, Clock, Rendered, stamp
 from aouo.facts.records import Draft, HistoryEntry, Reach
 from aouo.facts.work import Delivery, Facts, Job, OpenTurn
 from aouo.flow.answering.begin import facts_of
@@ -71,8 +71,8 @@ class Compacting:
         if plan is None:
             await self.replies.command(job, nothing_to_compact)
             return
-        if generation.model.brief:
-            await self.replies.answer(job, say("summaries.too-small"))
+        if generation.model.provider == NO_MODEL:
+            await self.replies.answer(job, say("summaries.no-model"))
             return
         ctx = self.turns.open(job, plan[0], generation, generation.model).ctx
 
@@ -231,7 +231,7 @@ class Renewing:
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
     ) -> Plan | None:
         """What there is to summarise, None = it is not time to, or not the moment."""
-        if model.brief or wanted.fresh or wanted.again or wanted.off_record or job.off_record:
+        if wanted.fresh or wanted.again or wanted.off_record or job.off_record:
             return None
 
         def session_of(tx: Tx) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Literal
 
 from aouo.agent.context import Abort, Ack, Ending, Nack, TurnContext
@@ -33,9 +33,14 @@ from aouo.plumbing.parts import Bus
 from aouo.queue import gathering
 from aouo.queue.running import StopReason
 from aouo.schedules.ticking import RunEnd, Settle
-from aouo.store import jobs, rendered, sessions, turns
+from aouo.store import jobs, rendered, schedules, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.words import sentences
+from aouo.words.catalogue import text
+from aouo.words.schedules import reminder
+
+_LATE_S = 60.0
+"""How long after its time the words of a schedule wait for a model's answer."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -64,6 +69,26 @@ class Bringing:
             rendered.drop_parts(tx, end.turn_id)
             return None
         return gathering.file_report(tx, replace(job.inbound, content=report), now)
+
+    async def tell_late(self, job: Job) -> None:
+        """Once a schedule's model has had its time, send the schedule's words, and that it has not
+        answered; returns when that is done, or not needed."""
+        asked = job.inbound.content
+        if not isinstance(asked, events.Triggered) or job.inbound.origin != "cron":
+            return
+        due = datetime.fromisoformat(asked.due_at) if asked.due_at else self.clock.now()
+        since_s = (self.clock.now() - due).total_seconds()
+        await self.clock.sleep(_LATE_S if since_s > _LATE_S else _LATE_S - since_s)
+        said = text("runs.no-answer-yet", said=asked.prompt or asked.name)
+        report = events.Report(ulid(), asked.name, asked.prompt, said, asked.pack, asked.trigger)
+        now = stamp(self.clock)
+
+        def write(tx: Tx) -> Lane | None:
+            if not schedules.is_late(tx, asked.trigger, asked.due_at, now):
+                return None
+            return gathering.file_report(tx, replace(job.inbound, content=report), now)
+
+        self.wake(await self.database.transact(write))
 
     def wake(self, lane: Lane | None) -> None:
         """Have a filed report handled, once its transaction is committed."""
@@ -129,17 +154,20 @@ class Bringing:
     def _messages(
         self, tx: Tx, inbound: events.Inbound, report: events.Report, generation: Generation
     ) -> list[Rendered]:
+        if report.due_at:
+            said = reminder(report.text, report.trigger, report.due_at)
+            return [without_secrets(said, generation.redactor)]
         several = len(generation.library.names) > 1
         by_command = inbound.origin == "command"
         tail = sentences.run_badge(
             report.name, report.pack if several else "", by_command=by_command
         )
-        text = sentences.run_failed(report.text) if report.failed else report.text
+        words = sentences.run_failed(report.text) if report.failed else report.text
         max_parts = generation.telegram.max_parts if inbound.address.platform == "tg" else 0
         parts = rendered.take_parts(tx, report.turn_id)
-        if not text or _is_said(text, parts):
+        if not words or _is_said(words, parts):
             return with_tail(parts, tail)
-        answer = messages_of_answer(text, tail=tail, max_parts=max_parts)
+        answer = messages_of_answer(words, tail=tail, max_parts=max_parts)
         return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
 
     def _remember(self, tx: Tx, inbound: events.Inbound, report: events.Report, now: str) -> None:
@@ -147,8 +175,8 @@ class Bringing:
         session_id = sessions.of_result(tx, *here, report.pack, now)
         by_command = inbound.origin == "command"
         about = sentences.run_in_history(report.name, report.prompt, by_command=by_command)
-        text = report.text or sentences.run_sent_in_history()
-        turns.append_report(tx, session_id, report.turn_id, about, text, now)
+        told = report.text or sentences.run_sent_in_history()
+        turns.append_report(tx, session_id, report.turn_id, about, told, now)
         sessions.touch(tx, session_id, now)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from aouo.agent.calls import Calls, Journal, spent_by
 from aouo.agent.context import PackView, TurnContext
 from aouo.agent.toolbox import Toolbox
-from aouo.agent.tools.registry import ToolContext, prepare
+from aouo.agent.tools.registry import Ask, ToolContext, prepare
 from aouo.agent.tools.results import NAME as RESULT_READ
 from aouo.facts.address import Lane
 from aouo.facts.errors import RouteRequiredError, ToolFailed
@@ -20,7 +20,7 @@ from aouo.flow.approving import Approving
 from aouo.flow.generations import Generation
 from aouo.flow.handlers.installing import may_begin, skill_of
 from aouo.flow.waiting import PersonWait
-from aouo.guard.action import Action, Outcome
+from aouo.guard.prepared import Outcome, PreparedCall
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import SilentView
@@ -48,6 +48,7 @@ class Turn:
     view: LiveView | SilentView
     calls: Calls
     plan: Plan
+    ask: Ask
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -171,7 +172,7 @@ class Turns:
             ),
         )
 
-        async def call_tool(action: Action, proposed: bool) -> Outcome:
+        async def call_tool(action: PreparedCall, proposed: bool) -> Outcome:
             run = toolbox.runner(action.call.name, tool_context)
             outcome = await generation.guard.call(action, run, approving.approve, proposed=proposed)
             if outcome.kept:
@@ -192,7 +193,7 @@ class Turns:
             publish=self.bus.publish,
         )
         journal = Journal(database=self.database, clock=self.clock, job=job)
-        return Turn(job, generation, ctx, view, Calls(journal=journal), planned)
+        return Turn(job, generation, ctx, view, Calls(journal=journal), planned, person_wait.ask)
 
     def _plan(self, job: Job, generation: Generation) -> Plan:
         inbound = job.inbound
@@ -280,7 +281,6 @@ def _view_of(pack: Pack, active_skill: str, generation: Generation) -> PackView:
             for skill in pack.skills.values()
             if skill.qualified != active_skill
         ),
-        examples=pack.examples,
         history_messages=context.history_window,
         memory_policy=context.memory_policy,
         prompt_tokens_max=context.max_tokens,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aouo.agent.side_calls import SideCalls
 from aouo.facts.errors import ProviderError, Refused
 from aouo.facts.events import TurnSettled
-from aouo.facts.ports import Clock, stamp
+from aouo.facts.ports import NO_MODEL, Clock, stamp
 from aouo.facts.records import Spent
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.flow.generations import Generations
@@ -65,8 +65,8 @@ _MESSAGES, _MESSAGE_CHARS = 8, 300
 class Titles:
     """Gives each session that wants one a title, once, with at most three tries.
 
-    What is wanted is a column of the session, so a restart loses nothing. A model that asks for
-    brief prompts cannot name anything; the first words stay the title then.
+    What is wanted is a column of the session, so a restart loses nothing. Without a model
+    the first words stay the title.
     """
 
     database: Database
@@ -80,7 +80,7 @@ class Titles:
             await self.clock.sleep(_TITLES_QUIET_S)
             events, leave = self.bus.subscribe(TurnSettled)
             try:
-                if not self.generations.now.model.brief:
+                if self.generations.now.model.provider != NO_MODEL:
                     await self.give()
                 async for _ in events:
                     break

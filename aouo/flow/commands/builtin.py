@@ -267,7 +267,7 @@ def _opened(tx: Tx, call: CommandCall, token: str) -> Result:
 def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], ...]:
     """Return (name, shown name) of each installed pack."""
     return tuple(
-        (name, pack.said(language, pack.manifest.display_name))
+        (name, f"{pack.manifest.icon} {pack.said(language, pack.manifest.display_name)}".strip())
         for name in library.names
         if (pack := library.packs[name])
     )
@@ -276,7 +276,7 @@ def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], 
 def abouts(library: Library, language: str = "") -> tuple[str, ...]:
     """Return one line of description for each installed pack."""
     return tuple(
-        " ".join(pack.said(language, pack.manifest.description).split())
+        " ".join(pack.said(language, pack.manifest.tagline or pack.manifest.description).split())
         for pack in (library.packs[name] for name in library.names)
     )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import cast, get_args
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound
+from aouo.facts.ports import iso
 from aouo.facts.schedule import NotASchedule, check
 from aouo.facts.work import Misfire, Scheduled
 from aouo.flow.commands.builtin import pack_here, unchosen
@@ -23,6 +24,7 @@ from aouo.words import schedules as words
 from aouo.words.catalogue import message, say, text
 
 _WORDS_MAX = 12
+_SPANS = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1)}
 _FLAGS = {"name", "zone", "timezone", "misfire"}
 
 
@@ -50,6 +52,8 @@ class Scheduling:
                 return self.listed(tx, call, library, page=max(0, int(wanted[:9]) - 1))
             if verb == "add":
                 return self._add(tx, call, library, args[1:], call.words.flags)
+            if verb in ("done", "snooze") and len(args) > 2 and args[2].isdecimal():
+                return self._reminded(tx, call, verb, args[1], int(args[2][:12]), args[3:])
             if verb in ("on", "off", "run", "remove", "remove?", "history") and wanted:
                 return self._done(tx, call, library, verb, wanted)
         except ScheduleRefused as error:
@@ -80,6 +84,26 @@ class Scheduling:
             case _:
                 self.schedules.switch(tx, row, now, on=verb == "on")
         return self.listed(tx, call, library, said=said, at=row.id)
+
+    def _reminded(
+        self, tx: Tx, call: CommandCall, verb: str, wanted: str, due: int, rest: Sequence[str]
+    ) -> Result:
+        """Settle a reminder that has come: done, or once more later. The first tap counts."""
+        row = schedules.get(tx, wanted)
+        due_at = iso(datetime.fromtimestamp(due, UTC))
+        if row is None or row.address != call.inbound.address or not row.say:
+            return Result(say("schedules.settled-before"))
+        if not schedule_runs.answer(tx, row.id, due_at, verb):
+            return Result(say("schedules.settled-before"))
+        if verb == "done":
+            return Result(message(text("schedules.was-done", said=row.say)))
+        now, zone = datetime.fromisoformat(call.now), self.schedules.zone_of(row.zone)
+        later = snoozed(now, zone, rest[0] if rest else "")
+        wish = Wish(later.astimezone(zone).isoformat(), say=row.say, name=row.name)
+        place = Place(row.address, row.chat_kind, row.person)
+        self.schedules.create(tx, wish, place, now, pack=row.pack, origin=row.origin)
+        at = words.moment_in_words(later, zone)
+        return Result(message(text("schedules.snoozed", said=row.say, at=at)))
 
     def listed(
         self,
@@ -135,11 +159,25 @@ class Scheduling:
         if pack is None:
             raise unchosen(tx, call, library)
         zone = flags.get("zone") or flags.get("timezone")
-        wish = Wish(when, prompt, flags.get("name"), zone, cast("Misfire", misfire))
+        kind, _, rest_of = prompt.partition(":")
+        said = rest_of.strip() if kind == "say" else None
+        act = rest_of.strip() if kind == "do" else None
+        task = None if said or act else prompt
+        wish = Wish(
+            when, task, flags.get("name"), zone, cast("Misfire", misfire), say=said, act=act
+        )
         now = datetime.fromisoformat(call.now)
         row = self.schedules.create(tx, wish, _place(call), now, pack=pack)
         off = not self.schedules.enabled()
         return Result(words.made_here(row, now, self.schedules.zone_of, off=off))
+
+
+def snoozed(now: datetime, zone: tzinfo, span: str) -> datetime:
+    """Return when a reminder comes again: in so long, or at nine tomorrow."""
+    if span in _SPANS:
+        return (now + _SPANS[span]).replace(microsecond=0)
+    day = now.astimezone(zone) + timedelta(days=1)
+    return day.replace(hour=9, minute=0, second=0, microsecond=0)
 
 
 def _usage() -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from aouo.facts.commands import INSTALL
 from aouo.facts.errors import FileNotFetched, PackError
 from aouo.facts.events import Album, Attached
 from aouo.facts.people import Owner
-from aouo.facts.ports import ChatModel, Clock, Fetch, Rendered
+from aouo.facts.ports import NO_MODEL, ChatModel, Clock, Fetch, Rendered
 from aouo.facts.records import Change
 from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Job
@@ -24,6 +25,7 @@ from aouo.installer.packs import Packs
 from aouo.outbound import payloads
 from aouo.outbound.outbox import Outbox
 from aouo.packs.compare import Difference
+from aouo.packs.load import load_pack
 from aouo.schedules.proposals import Place
 from aouo.store import deliveries, routes, turns
 from aouo.store.chats import tenant_of
@@ -34,9 +36,11 @@ from aouo.words.packs import install_card
 
 
 def may_begin(pack: str, model: ChatModel, generation: Generation) -> bool:
-    """Whether this pack has a skill for it and this model reads skills."""
+    """Whether this pack has a skill for it and there is a model to read it."""
+    if model.provider == NO_MODEL:
+        return False
     found = generation.library.get(pack)
-    return found is not None and routes.ONBOARDING_SKILL in found.skills and not model.brief
+    return found is not None and routes.ONBOARDING_SKILL in found.skills
 
 
 def skill_of(pack: str) -> str:
@@ -124,8 +128,10 @@ class Installing:
             source = await self._source(job, wanted)
             if not source:
                 there = self.replies.library().names
-                bundled = [name for name in self.bundled() if name not in there]
-                await self.replies.answer(job, words.install_usage(bundled))
+                along = {name: one for name, one in self.bundled().items() if name not in there}
+                language = job.inbound.person.language
+                about = await asyncio.to_thread(_abouts, along, language)
+                await self.replies.answer(job, words.install_usage(about))
                 return
             lasting = source != str(self._downloaded(job))
             ours = source == str(self.bundled().get(wanted))
@@ -201,7 +207,9 @@ class Installing:
         inbound = job.inbound
         place = Place(topic or inbound.address, inbound.chat_kind, inbound.person.id)
         await self.packs.propose(change.pack, place)
-        return words.installed(change.pack, change.version, here=topic is None)
+        pack = self.replies.library().get(change.pack)
+        sets = pack is not None and bool(pack.manifest.settings or pack.manifest.secrets)
+        return words.installed(change.pack, change.version, here=topic is None, settings=sets)
 
     async def _source(self, job: Job, rest: str) -> str:
         """Where the pack is: an address, the name of one that comes along, or a file; "" = none.
@@ -235,3 +243,15 @@ class Installing:
 
     def _downloaded(self, job: Job) -> Path:
         return self.folder / f"install_{job.id}.aouo"
+
+
+def _abouts(folders: Mapping[str, Path], language: str) -> dict[str, str]:
+    """Return what each of these packs is and does, in a line."""
+    found: dict[str, str] = {}
+    for name, folder in folders.items():
+        if pack := load_pack(folder).pack:
+            manifest = pack.manifest
+            told = pack.said(language, manifest.tagline or manifest.description)
+            shown = f"{manifest.icon} {pack.said(language, manifest.display_name)}".strip()
+            found[name] = f"{shown}: {told}" if told else shown
+    return found

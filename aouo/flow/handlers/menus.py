@@ -8,24 +8,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from aouo.facts.errors import AouoError
-from aouo.facts.events import Button
+from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow.commands.builtin import pack_here, pick
 from aouo.flow.commands.registry import CommandCall
 from aouo.flow.replies import Replies
 from aouo.packs.data.storage import PackStore
-from aouo.packs.format.menu import LINES_MAX, Page
+from aouo.packs.format.menu import Page
 from aouo.packs.load import Pack
 from aouo.plumbing.logs import log
 from aouo.store import deliveries, turns
 from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
 from aouo.words import sentences
-from aouo.words.catalogue import say
+from aouo.words.catalogue import say, text
 
 _COLUMN = re.compile(r"\{([^{}]*)\}")
 _CELL_CHARS = 200
+_PARTS_MAX = 50
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -60,8 +61,7 @@ class Menus:
             said = say("turns.unknown-button") if gone else sentences.no_menu(here)
             await self.replies.answer(job, said)
             return
-        page = next((one for one in pack.menu if not page_id or one.id == page_id), None)
-        said = await self._page(pack, page or pack.menu[0], tenant, job, gone=page is None)
+        said = await self.drawn(pack, page_id, tenant, job.inbound.person.language)
         await self.replies.settle(
             job,
             lambda tx, now: [said],
@@ -90,37 +90,64 @@ class Menus:
 
         return await self.database.read(look)
 
-    async def _page(self, pack: Pack, page: Page, tenant: str, job: Job, *, gone: bool) -> Rendered:
-        """Return a page in the person's language; `gone`: they wanted another one."""
-        language = job.inbound.person.language
+    async def tenant(self, inbound: Inbound) -> str:
+        """Return whose data a person's words in this conversation are about."""
+        return await self.database.read(lambda tx: tenant_of(tx, inbound))
+
+    async def drawn(
+        self, pack: Pack, page_id: str, tenant: str, language: str, *, above: str = ""
+    ) -> Rendered:
+        """Return a page in a person's language, "" = the first; one that is gone is the first,
+        too, and says so. `above` stands over it."""
+        page_id, _, which = page_id.partition("~")
+        found = next((one for one in pack.menu if not page_id or one.id == page_id), None)
+        page = found or pack.menu[0]
 
         def said(text: str) -> str:
             return pack.said(language, text) if text else ""
 
-        lines = await self._lines(pack, page, tenant, pack.said(language, page.row))
+        at, rows, more = await self._rows(pack, page, tenant, int(which or 0))
+        lines = None if rows is None else [_filled(said(page.row), row) for row in rows]
         if page.sql and lines == []:
             lines = [said(page.empty)]
+        buttons = [
+            [ButtonSpec(_filled(said(one.label), row), _filled(one.data, row)) for one in page.each]
+            for row in (rows if page.each else None) or ()
+        ]
+        turns = sentences.page_turns(page.id, at, more=more)
+        buttons += [list(turns), *([_said(one, said) for one in row] for row in page.rows)]
         return sentences.menu_page(
             said(pack.manifest.display_name),
             said(page.title),
             said(page.text),
             None if lines is None else list(filter(None, lines)),
-            [[ButtonSpec(said(one.label), one.data) for one in row] for row in page.rows],
-            instead_of_gone=gone,
+            [row for row in buttons if row],
+            above=text("menus.page-gone") if found is None else above,
         )
 
-    async def _lines(self, pack: Pack, page: Page, tenant: str, template: str) -> list[str] | None:
-        """Return a page's rows as lines, None = they cannot be read."""
+    async def _rows(
+        self, pack: Pack, page: Page, tenant: str, at: int
+    ) -> tuple[int, list[dict[str, object]] | None, bool]:
+        """Return which part of a page's rows is shown, the rows (None = they cannot be read), and
+        whether there are more."""
         if not page.sql:
-            return []
+            return 0, [], False
+        at = min(at, _PARTS_MAX)
         try:
             # Opening it the first time runs the pack's schema.
             store = await asyncio.to_thread(self.open_store, pack.name, tenant)
-            rows = await asyncio.to_thread(store.read, page.sql, limit=LINES_MAX)
+            most = (at + 1) * page.size + 1
+            rows = await asyncio.to_thread(store.read, page.sql, limit=most)
         except AouoError as error:
             log.warning("menu_page_failed", pack=pack.name, page=page.id, error=str(error))
-            return None
-        return [_filled(template, row) for row in rows]
+            return 0, None, False
+        at = min(at, max(0, len(rows) - 1) // page.size)  # some may be gone
+        shown = rows[at * page.size : (at + 1) * page.size]
+        return at, shown, len(rows) > (at + 1) * page.size
+
+
+def _said(button: ButtonSpec, said: Callable[[str], str]) -> ButtonSpec:
+    return ButtonSpec(said(button.label), button.data)
 
 
 def _filled(template: str, row: Mapping[str, object]) -> str:

@@ -72,7 +72,7 @@ def taps_of(
         "digest": partial(_show_kept, replies),
         "onboarding_skip": lambda job, tap: skip_onboarding(replies, job),
         "page": lambda job, tap: menus.open(job, tap.values[0]),
-        **dict.fromkeys(("command", "kept", "old"), partial(_explain, replies)),
+        **dict.fromkeys(("act", "command", "kept", "old"), partial(_explain, replies)),
     }
     if wrong := (FORMS.keys() - {"pack", "text"}) ^ taps.keys():
         raise ValueError(f"taps without a handler, or handlers without a tap: {sorted(wrong)}")

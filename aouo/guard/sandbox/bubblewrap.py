@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from aouo.guard.sandbox import walls
+from aouo.guard.sandbox.asking import GIVEN
 from aouo.guard.sandbox.levels import INSIDE, Bubblewrap, Landlock, Unconfined
 from aouo.guard.sandbox.order import Command, Function, Order, RunLimits
 from aouo.guard.sandbox.watching import Kill
@@ -201,7 +202,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 def told(
-    level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path, egress: int
+    level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path, egress: int, asks: int
 ) -> str:
     """Return the order as JSON for `inside.py`."""
     is_nested = not isinstance(level, Bubblewrap)
@@ -228,6 +229,8 @@ def told(
             "namespaces": namespaces,
             "parent": os.getpid(),
             "egress": egress,
+            "asks": asks,
+            "given": str(GIVEN),
             "limits": _limits(order.limits, processes=namespaces or not is_nested or lowered),
             "mounts": _mounts(order, folders) if mounts else None,
             "calls": calls,
@@ -255,6 +258,7 @@ def _rules(order: Order, own: list[Path], scratch: list[Path], version: int) -> 
         *system(),
         *map(Path, _ETC),
         *python_folders(),
+        GIVEN,
         *order.readable,
         *own,
         *map(Path, _DEVICES),

@@ -35,6 +35,9 @@ def main() -> None:
     _confine(order, walls)
     sys.path.remove(_HERE)
     run: dict[str, Any] = order["run"]
+    if order["asks"] >= 0:
+        os.environ["AOUO_ASK"] = str(order["asks"])
+        sys.path.append(order["given"])
     if "argv" in run:
         os.execve(run["program"], run["argv"], os.environ)
     _call(run)

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from aouo.facts.ids import ulid
 from aouo.guard.sandbox import bubblewrap, levels
+from aouo.guard.sandbox.asking import Answer, answering
 from aouo.guard.sandbox.bubblewrap import SEARCHED
 from aouo.guard.sandbox.order import Order, Ran
 from aouo.guard.sandbox.watching import Watch, closed
@@ -65,11 +66,12 @@ class Sandbox:
         order: Order,
         egress: _Egress | None = None,
         is_full: Callable[[], bool] = lambda: False,
+        answer: Answer | None = None,
     ) -> Ran:
         """Run an order to its end, or until it exceeds a limit; no process is left afterwards.
 
         If the order is `online`, `egress` serves its network. `is_full`, called now and then in a
-        thread, ends the run when it returns true.
+        thread, ends the run when it returns true. `answer` answers what the run asks meanwhile.
 
         Raises:
             NotConfined: the run was not started.
@@ -86,16 +88,19 @@ class Sandbox:
             )
             behind = order.online and not isinstance(level, levels.Unconfined)
             ours, theirs = socket.socketpair() if behind else (None, None)
+            line, asks = socket.socketpair() if answer else (None, None)
             told, kill = stack.enter_context(bubblewrap.pipe_of_inner())
             try:
-                process = await _start(level, order, scratch, groups, theirs, told)
+                process = await _start(level, order, scratch, groups, theirs, asks, told)
             finally:
                 os.close(told)
-                if theirs is not None:
-                    theirs.close()
+                for end in filter(None, (theirs, asks)):
+                    end.close()
             try:
                 if ours is not None:
                     await stack.enter_async_context(_served(ours, egress))
+                if line is not None and answer:
+                    await stack.enter_async_context(answering(line, answer))
                 return await Watch(process, order, scratch, is_full, kill).ran()
             finally:
                 await finish(closed(process, kill))
@@ -126,10 +131,12 @@ async def _start(
     scratch: Path,
     groups: Sequence[Path],
     egress: socket.socket | None,
+    asks: socket.socket | None,
     told: int,
 ) -> asyncio.subprocess.Process:
     words = [str(bubblewrap.python()), "-I", "-S", "-B", str(levels.INSIDE.resolve())]
-    words += [bubblewrap.told(level, order, scratch, egress.fileno() if egress else -1)]
+    egress_fd, asks_fd = (one.fileno() if one else -1 for one in (egress, asks))
+    words += [bubblewrap.told(level, order, scratch, egress_fd, asks_fd)]
     if isinstance(level, levels.Bubblewrap):
         words = [*bubblewrap.command(level, order, scratch, told), *words]
         scratch = Path(bubblewrap.SCRATCH[0])
@@ -145,7 +152,7 @@ async def _start(
         env=environ,
         stderr=asyncio.subprocess.PIPE,
         folder="/" if isinstance(level, levels.Bubblewrap) else order.folder,
-        handed_on=(told, *((egress.fileno(),) if egress else ())),
+        handed_on=(told, *(one.fileno() for one in (egress, asks) if one)),
     )
 
 

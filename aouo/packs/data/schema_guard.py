@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from aouo.facts.errors import PackError
 from aouo.packs.data import opening
 
-_Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
+_Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "act", "read"]
 _Judge: TypeAlias = Callable[[int, str | None, str | None, str | None, str | None], int]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
@@ -119,6 +119,7 @@ class Guard:
             "seed": (self._seed, _SCHEMA),
             "migration": (self._migration, _MIGRATION),
             "write": (self._write, _WRITE),
+            "act": (self._act, _WRITE),
             "read": (self._read, _READ),
         }[mode]
         self.refusal = ""
@@ -166,6 +167,8 @@ class Guard:
         ) -> int:
             if self._is_late():
                 return sqlite3.SQLITE_DENY
+            if inner and inner.startswith(OURS):
+                return sqlite3.SQLITE_OK  # a trigger of ours (`undo`); a pack can make none so
             if action == sqlite3.SQLITE_FUNCTION:
                 self._work_left -= _SLOW_WORK if _FUNCTIONS_SLOW.match((two or "").lower()) else 1
                 if self._work_left < 0:
@@ -227,6 +230,18 @@ class Guard:
     ) -> int:
         if inner is None and action != sqlite3.SQLITE_FUNCTION:
             return sqlite3.SQLITE_OK  # our own statement, not a trigger or view of the pack
+        return self._anywhere(action, one, two, database)
+
+    def _act(
+        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
+    ) -> int:
+        """A statement of an action, with the pack's triggers: rows, of the pack's tables only."""
+        if action == sqlite3.SQLITE_PRAGMA:
+            return self._pragma(one, idle=False)
+        if action not in _READS and action not in _CHANGES:
+            return self._deny("an action changes rows by INSERT, UPDATE and DELETE only")
+        if action in _CHANGES and (one or "").lower().startswith("sqlite_"):
+            return self._deny(f"the table {one} is SQLite's own")
         return self._anywhere(action, one, two, database)
 
     def _read(

@@ -245,6 +245,46 @@ def selected(sql: str, extends: Extends, query: str) -> tuple[str, ...] | None:
             raise schema_guard.SchemaRefused(said) from error
 
 
+_REPLACES = re.compile(r"\bREPLACE\s+INTO\b|\bOR\s+REPLACE\b", re.IGNORECASE)
+
+
+def acted(
+    sql: str, extends: Extends, statements: Sequence[str], query: str, names: Sequence[str]
+) -> tuple[str, ...] | None:
+    """Compile an action's statements for what a schema makes, with values of these names; return
+    the columns of its query, () = there is none, None = a mistake of the schema hides them.
+
+    Raises:
+        SchemaRefused: one does not run; `line` is its number from 1, 0 = the query.
+    """
+    values = dict.fromkeys(names)
+    with _tried(sql, extends) as (found, connection, guard):
+        number = 0
+        try:
+            for number, statement in enumerate(statements, start=1):
+                if _REPLACES.search(statement):
+                    raise schema_guard.SchemaRefused(
+                        "REPLACE deletes rows that nobody could put back: write "
+                        "INSERT … ON CONFLICT (…) DO UPDATE SET …",
+                        number,
+                    )
+                with guard.allow("act"):
+                    connection.execute(f"EXPLAIN {statement}", values).fetchall()
+            number = 0
+            if not query:
+                return ()
+            with guard.allow("read"):
+                cursor = connection.execute(query, values)
+                return tuple(str(column[0]) for column in cursor.description or ())
+        except schema_guard.TookTooLong as error:
+            raise schema_guard.SchemaRefused("took too long", number) from error
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            said = guard.refusal or str(error)
+            if found.follows(said):
+                return None
+            raise schema_guard.SchemaRefused(said, number) from error
+
+
 def run(connection: sqlite3.Connection, guard: schema_guard.Guard, statement: _Statement) -> None:
     """Run one statement of a schema.
 

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -21,16 +21,20 @@ from aouo.packs.data.migrations import Migration
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.persist import WRITES, PersistCall, answer_of, look
 from aouo.packs.data.reading import Found, ReadConnection
-from aouo.packs.data.rows import Answer, Cell, near
+from aouo.packs.data.rows import Answer, Cell, near, shown
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
+from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, quoted
+from aouo.packs.data.undo import Changes
 from aouo.packs.data.wish import Wish, bindings
 from aouo.packs.format.manifest import Manifest
 from aouo.plumbing import failpoint
 
 _ACTIONS = (*WRITES, "recent", "query", "summary")
 _LOOK_ROWS = 100
+_FOUND_ROWS = 20
 _KEPT_CALLS = 10_000  # a call is repeated after a crash, so only the newest can come again
+_OF_CALL = "(call_id = ?1 OR (call_id > ?1 || '.' AND call_id < ?1 || '/'))"
+"""A call and its parts: `call`, `call.1`, `call.2` …"""
 
 
 class PackStore:
@@ -83,8 +87,10 @@ class PackStore:
             )
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS _aouo_calls"
-                "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL) STRICT"
+                "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL, "
+                "undo TEXT NOT NULL DEFAULT '', undone_at TEXT NOT NULL DEFAULT '') STRICT"
             )
+            self._changes = Changes(self._connection, self._guard)
             self._reader = ReadConnection(path, monotonic=monotonic)
         except sqlite3.Error as error:
             self._connection.close()
@@ -132,16 +138,85 @@ class PackStore:
             call = PersistCall(
                 self._connection, self._manifest, self._guard, wish, session_key, now
             )
+            with _worded(call.explain):
+                return self._once(lambda: call.carry_out(chosen), call_id, now)
+
+    def act(
+        self,
+        statements: Sequence[str],
+        values: Mapping[str, Cell],
+        find: str = "",
+        *,
+        call_id: str,
+        now: str,
+    ) -> Answer:
+        """Carry out an action's statements as one call; `:name` in them is one of `values`.
+
+        Returns `{changed: how many rows, found: the first rows of `find`}`.
+
+        Raises:
+            ToolFailed: nothing was changed; says what the database said.
+        """
+
+        def carry_out() -> Answer:
+            changed = 0
+            for sql in statements:
+                with self._guard.allow("act"):
+                    changed += max(0, self._connection.execute(sql, values).rowcount)
+            found = self._first(find, values) if find else []
+            return {"changed": changed, "found": found}
+
+        with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
+            return self._once(carry_out, call_id, now)
+
+    def _first(self, sql: str, values: Mapping[str, Cell]) -> list[Answer]:
+        with self._guard.allow("read"):
+            cursor = self._connection.execute(sql, values)
+            rows = cursor.fetchmany(_FOUND_ROWS)
+            names = [str(item[0]) for item in cursor.description or ()]
+            cursor.close()
+        return [dict(zip(names, map(shown, row), strict=True)) for row in rows]
+
+    def undoable(self, call_id: str) -> bool:
+        """Whether this call changed rows that may be put back."""
+        with self._lock:
+            return any(undo and not undone for undo, undone in self._kept(call_id))
+
+    def _kept(self, call_id: str) -> list[tuple[str, str]]:
+        """Return what this call and its parts (`call_id.1` …) changed, and when that was put back,
+        the newest first."""
+        return self._connection.execute(
+            f"SELECT undo, undone_at FROM _aouo_calls WHERE {_OF_CALL} ORDER BY rowid DESC",
+            (call_id,),
+        ).fetchall()
+
+    def undo(self, call_id: str, now: str) -> bool:
+        """Put back what a call changed; False = that was done before. Twice is once.
+
+        Raises:
+            ToolFailed: it changed nothing that is known, or the rows were changed since.
+        """
+        with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
+            self._connection.execute("BEGIN IMMEDIATE")
             try:
-                return self._once(call, chosen, call_id, now)
-            except TookTooLong as error:
-                raise ToolFailed(
-                    "The statement ran too long; ask for less, or add WHERE."
-                ) from error
-            except (sqlite3.Error, sqlite3.Warning) as error:
-                raise ToolFailed(call.explain(error)) from error
-            except (OverflowError, UnicodeEncodeError) as error:
-                raise ToolFailed(f"A value cannot be stored: {error}.") from error
+                kept = [(undo, undone) for undo, undone in self._kept(call_id) if undo]
+                if not kept:
+                    raise ToolFailed("There is nothing of it that could be put back.")
+                fresh = [undo for undo, undone in kept if not undone]
+                for undo in fresh:
+                    self._changes.put_back(undo)
+                self._connection.execute(
+                    f"UPDATE _aouo_calls SET undone_at = ?2 WHERE undone_at = '' AND {_OF_CALL}",
+                    (call_id, now),
+                )
+                failpoint.reached("before a pack's commit")
+                self._connection.execute("COMMIT")
+                failpoint.reached("after a pack's commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        return bool(fresh)
 
     def read(
         self, sql: str, params: Sequence[Cell] | Mapping[str, Cell] = (), *, limit: int = 20
@@ -180,12 +255,18 @@ class PackStore:
         finally:
             reader.close()
 
+    def key_of(self, table: str) -> str:
+        """Return the column by which a row of a table is named, as SQL: its key, or its rowid."""
+        found = self._reader.tables().get(table, ())
+        key = [column.name for column in found if column.key]
+        return quoted(key[0]) if len(key) == 1 else "rowid"
+
     def describe(self) -> Answer:
         """Return the schema as SQL, and how many rows each table has."""
         rows = {table: self._reader.count(table) for table in self._reader.tables()}
         return {"schema": list(self._reader.definitions()), "rows": rows}
 
-    def _once(self, call: PersistCall, action: str, call_id: str, now: str) -> Answer:
+    def _once(self, carry_out: Callable[[], Answer], call_id: str, now: str) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             row = self._connection.execute(
@@ -194,10 +275,11 @@ class PackStore:
             if row is not None:
                 self._connection.execute("ROLLBACK")
                 return cast("Answer", json.loads(row[0]))
-            answer = call.carry_out(action)
+            answer = carry_out()
             written = json.dumps(answer, ensure_ascii=False)
-            record = "INSERT INTO _aouo_calls (call_id, result, at) VALUES (?, ?, ?)"
-            number = self._connection.execute(record, (call_id, written, now)).lastrowid or 0
+            record = "INSERT INTO _aouo_calls (call_id, result, at, undo) VALUES (?, ?, ?, ?)"
+            values = (call_id, written, now, self._changes.taken())
+            number = self._connection.execute(record, values).lastrowid or 0
             self._connection.execute(
                 "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)
             )
@@ -209,6 +291,19 @@ class PackStore:
                 self._connection.execute("ROLLBACK")
             raise
         return answer
+
+
+@contextlib.contextmanager
+def _worded(explain: Callable[[Exception], str]) -> Generator[None]:
+    """Translate what SQLite says for the model."""
+    try:
+        yield
+    except TookTooLong as error:
+        raise ToolFailed("The statement ran too long; ask for less, or add WHERE.") from error
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise ToolFailed(explain(error)) from error
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise ToolFailed(f"A value cannot be stored: {error}.") from error
 
 
 def rehearse(

@@ -1,32 +1,22 @@
-"""Reads what a pack answers without a model: menu, texts in other languages, examples.
+"""Reads what a pack answers without a model: its menu, and its texts in other languages.
 
 Flat: `{"Study": "Lernen"}`, keyed by the very text that menu.json, the manifest or a skill has.
-
-    examples:
-      - say: "note: call the bank"
-        tool: persist
-        arguments: {action: save, data: {text: call the bank}}
-        answer: "Saved as a note: “{text}”."
-
-A model that is too small to work from descriptions is held to them; others never see them.
-`answer`, which may be absent, tells a row that was written or found, by its columns in braces.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from aouo.packs.format import menu
 from aouo.packs.format.folder import NotInside, list_inside, read_inside
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.menu import Page
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
-from aouo.packs.format.texts import TextRefused, field_name, nearest_line, read_json, read_mapping
+from aouo.packs.format.texts import TextRefused, field_name, nearest_line, read_json
 
 FOLDER = "i18n"
 _LANGUAGES_MAX = 50
@@ -101,59 +91,15 @@ def _language_of(file_name: str) -> str:
     return name if file_name.endswith(".json") and _LANGUAGE.fullmatch(name) else ""
 
 
-EXAMPLES_FILE = "examples.yml"
-_KEYS = frozenset({"say", "tool", "arguments"})
-_ALL_KEYS = _KEYS | {"answer"}
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """What a person says, the one call that answers it, and how a row of it is told, "" = as it
-    is."""
-
-    say: str
-    tool: str
-    arguments: Mapping[str, object]
-    answer: str = ""
-
-
-def parse(text: str) -> tuple[tuple[Example, ...], tuple[Problem, ...]]:
-    """Read the file's text; what is wrong with an entry leaves out that entry only."""
-    try:
-        document = read_mapping(text)
-        for fault in document.faults:
-            raise fault
-    except TextRefused as error:
-        return (), (Problem(EXAMPLES_FILE, error.line, "", str(error)),)
-    listed = document.values.get("examples", [])
-    if not isinstance(listed, list):
-        line = document.line_of(("examples",))
-        return (), (Problem(EXAMPLES_FILE, line, "examples", "must be a list"),)
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for index, entry in enumerate(listed):
-        line = document.line_of(("examples", index))
-        if not isinstance(entry, dict) or not _KEYS <= entry.keys() <= _ALL_KEYS:
-            message = "needs say, tool and arguments, and takes answer besides"
-            problems.append(Problem(EXAMPLES_FILE, line, f"examples[{index}]", message))
-            continue
-        say, tool, arguments = entry["say"], entry["tool"], entry["arguments"]
-        answer = entry.get("answer", "")
-        texts = isinstance(say, str) and isinstance(tool, str) and isinstance(answer, str)
-        if texts and isinstance(arguments, dict):
-            known = cast("dict[str, object]", arguments)
-            found.append(Example(str(say), str(tool), known, str(answer)))
-        else:
-            message = "say, tool and answer are texts, arguments is a mapping"
-            problems.append(Problem(EXAMPLES_FILE, line, f"examples[{index}]", message))
-    return tuple(found), tuple(problems)
-
-
 _FIELD = re.compile(r"\{[^}]*\}")  # of a row's template
 
 
 def read_menu(
-    folder: Path, manifest: Manifest, skills: Collection[str], severity: Severity
+    folder: Path,
+    manifest: Manifest,
+    skills: Collection[str],
+    actions: Collection[str],
+    severity: Severity,
 ) -> tuple[tuple[Page, ...], Sequence[Problem]]:
     """Read the pages of the menu; `skills` are the names a button may have.
 
@@ -169,7 +115,9 @@ def read_menu(
         return (), found
     except NotInside as error:
         return (), [Problem(file, 0, "", str(error), severity)]
-    return menu.parse_menu(text, file=file, pack=manifest.name, skills=skills, severity=severity)
+    return menu.parse_menu(
+        text, file=file, pack=manifest.name, skills=skills, actions=actions, severity=severity
+    )
 
 
 def read_translations(

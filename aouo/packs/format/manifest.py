@@ -94,18 +94,22 @@ class PersistContract:
 
 @strict_keys
 class CronDefault:
-    """A schedule the pack proposes; `skill` is one of its own."""
+    """A schedule the pack proposes; it has a skill of its own, words to say, or an action to do."""
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
     """Its name, once in a pack."""
     schedule: _Line
     """Such as "every 2h", "0 8 * * *", "2026-12-01T09:00" or "30m"."""
-    skill: str
-    """The skill that runs."""
+    skill: str = ""
+    """The skill that runs: a model's turn."""
     enabled_by_default: bool = True
     """Whether it is on from the start."""
     prompt: _Text = ""
     """What the model is told besides the skill."""
+    say: _Text = ""
+    """Instead of a skill: these words come, and no model is asked."""
+    do: str = ""
+    """Instead of a skill: an action of the pack, which may find nothing to say."""
 
 
 @strict_keys
@@ -237,6 +241,37 @@ class Budget:
 
 
 @strict_keys
+class Setting:
+    """One thing that the owner may set for the pack; its tools read it."""
+
+    kind: Literal[
+        "text", "int", "number", "money", "date", "datetime", "duration", "recurrence", "choice"
+    ] = "text"
+    """What it takes."""
+    title: _Text = ""
+    """What it is, in plain words."""
+    help: _Text = ""
+    """What to put there."""
+    default: str | int | float = ""
+    """What counts until somebody sets it."""
+    choices: _Texts = ()
+    """Of a choice: what may be set."""
+
+
+@strict_keys
+class Secret:
+    """A key or password that the owner gives to the pack; no model and no file shows it."""
+
+    title: _Text = ""
+    """What it is, in plain words."""
+    help: _Text = ""
+    """Where to get it."""
+    hosts: _Texts = ()
+    """Hosts to which `aouo_pack.fetch` may send it, tools do not see it then; absent: tools that
+    name it get it."""
+
+
+@strict_keys
 class Manifest:
     """One pack as its author describes it."""
 
@@ -276,3 +311,25 @@ class Manifest:
     """Its memory files."""
     budget: Budget = field(default_factory=Budget)
     """Ceilings it sets for itself."""
+    settings: Annotated[Mapping[str, Setting], AfterValidator(_frozen)] = field(
+        default_factory=dict[str, Setting]
+    )
+    """What its owner may set: name → setting."""
+    secrets: Annotated[Mapping[str, Secret], AfterValidator(_frozen)] = field(
+        default_factory=dict[str, Secret]
+    )
+    """Keys and passwords that it needs: name → secret."""
+    icon: Annotated[str, Field(max_length=16)] = ""
+    """One emoji."""
+    tagline: Annotated[str, Field(max_length=120, pattern=r"^[^\n]*$")] = ""
+    """What it does for a person, in a line."""
+    author: Annotated[str, Field(max_length=200)] = ""
+    """Who made it."""
+    homepage: Annotated[str, Field(max_length=500, pattern=r"^(https://\S*)?$")] = ""
+    """An https address."""
+    license: Annotated[str, Field(max_length=100)] = ""
+    """Such as Apache-2.0."""
+    categories: _Texts = ()
+    """Such as money, health, learning."""
+    topic_icon: Annotated[str, Field(max_length=64)] = ""
+    """The emoji of its topic in a forum, where Telegram has it."""

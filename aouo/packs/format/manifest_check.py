@@ -185,8 +185,11 @@ def _check_schedules(
             schedule.check(job.schedule)
         except schedule.NotASchedule as error:
             yield (("cron_defaults", index, "schedule"), str(error), softly)
+        if sum(map(bool, (job.skill, job.say, job.do))) != 1:
+            yield (("cron_defaults", index), "needs one of skill, say and do")
+            continue
         own = job.skill.removeprefix(f"{manifest.name}:")
-        if own not in skills and sure("provided_skills"):
+        if own and own not in skills and sure("provided_skills"):
             hint = problems.did_you_mean(own, skills)
             message = f'"{job.skill}" is not in provided_skills{hint}'
             yield (("cron_defaults", index, "skill"), message)
@@ -212,6 +215,12 @@ def _check_tools(
             message = f'no platform is called "{platform[:40]}": use tg or cli'
             yield (("permissions", "platforms", index), message, softly)
     yield from _check_hosts(manifest.permissions.network, softly)
+    network = manifest.permissions.network
+    for name, secret in manifest.secrets.items():
+        for host in () if "*" in network else secret.hosts:
+            if host not in network:
+                message = f'"{host[:60]}" is not among permissions.network: name it there'
+                yield (("secrets", name, "hosts"), message, softly)
     names: list[str] = []
     for key, tools in (
         (("custom_tools",), manifest.custom_tools),

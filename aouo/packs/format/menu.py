@@ -11,6 +11,7 @@ The first page is what `menu` opens.
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from collections.abc import Collection, Mapping
@@ -37,8 +38,10 @@ LINES_MAX = 20
 """Rows of the database shown on a page."""
 
 _PAGE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,58}", re.ASCII)  # with `nav:` 64 bytes at most
-_PAGE_KEYS = ("id", "title", "text", "sql", "row", "empty", "rows")
-_BUTTON_KEYS = ("text", "callback")
+_COLUMN = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PAGE_KEYS = ("id", "title", "text", "sql", "row", "empty", "each", "size", "rows")
+_TEXTS = ("title", "text", "sql", "row", "empty")
+_BUTTON_KEYS = ("text", "callback", "with")
 _TEXT_MAX = 3000
 _LABEL_MAX = 64
 
@@ -47,7 +50,8 @@ _LABEL_MAX = 64
 class Page:
     """One message with buttons; `sql` is a SELECT whose rows are shown by the template `row`.
 
-    The data of a button has 1 to 64 bytes.
+    `each` are buttons below for each row, templates as well; `size` rows are shown at a time. The
+    data of a button has 1 to 64 bytes.
     """
 
     id: str
@@ -57,17 +61,25 @@ class Page:
     row: str = ""
     empty: str = ""
     rows: tuple[tuple[ButtonSpec, ...], ...] = ()
+    each: tuple[ButtonSpec, ...] = ()
+    size: int = LINES_MAX
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that `row` shows."""
-        return tuple(name for _, name, _, _ in string.Formatter().parse(self.row) if name)
+        told = (text for one in self.each for text in (one.label, one.data))
+        return tuple(name for text in (self.row, *told) for name in _COLUMN.findall(text))
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Everything on it that people read and a translation may name."""
-        labels = (button.label for row in self.rows for button in row)
+        labels = (button.label for row in (*self.rows, self.each) for button in row)
         return tuple(filter(None, (self.title, self.text, self.row, self.empty, *labels)))
+
+
+def columns_of(template: str) -> tuple[str, ...]:
+    """Return the names in braces of a sound template."""
+    return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
 
 
 def parse_menu(
@@ -76,17 +88,19 @@ def parse_menu(
     file: str = FILE,
     pack: str = "",
     skills: Collection[str] | None = None,
+    actions: Collection[str] = (),
     severity: Severity = "error",
 ) -> tuple[tuple[Page, ...], tuple[Problem, ...]]:
     """Read the pages of a menu; never raises. A button or page with a problem is left out.
 
-    `skills` are the bare names of the pack's skills, None = not known.
+    `skills` are the bare names of the pack's skills, None = not known; `actions` those of its
+    actions.
     """
     try:
         value, lines = read_json(text)
     except TextRefused as refused:
         return (), (Problem(file, refused.line, refused.field, refused.message, severity),)
-    reader = _MenuParser(lines, file, pack, skills, severity)
+    reader = _MenuParser(lines, file, pack, skills, actions, severity)
     return reader.menu(value), tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
 
@@ -99,6 +113,7 @@ class _MenuParser:
         file: str,
         pack: str,
         skills: Collection[str] | None,
+        actions: Collection[str],
         severity: Severity,
     ) -> None:
         self.problems: list[Problem] = []
@@ -106,6 +121,7 @@ class _MenuParser:
         self._file = file
         self._pack = pack
         self._skills = skills
+        self._actions = actions
         self._severity: Severity = severity
         self._ids: set[str] = set()
         self._all_ids: set[str] = set()
@@ -129,16 +145,23 @@ class _MenuParser:
             return None
         self._unknown(path, value, _PAGE_KEYS)
         page_id = named = self._page_id(path, value)
-        texts = {key: self._text(path, value, key) for key in _PAGE_KEYS[1:-1]}
+        texts = {key: self._text(path, value, key) for key in _TEXTS}
         if not any((texts["title"], texts["text"], texts["sql"])):
             self._add(path, f'the page "{page_id}" needs a title or a text')
             page_id = ""
         if not self._sound_listing((*path, "row"), texts):
             page_id = ""
         rows = self._rows((*path, "rows"), value.get("rows"), named)
+        each = self._rows((*path, "each"), [value.get("each") or []], named)
+        size = value.get("size", LINES_MAX)
+        if not isinstance(size, int) or not 1 <= size <= LINES_MAX:
+            self._add((*path, "size"), f"has to be 1 to {LINES_MAX} rows")
+            size = LINES_MAX
+        if each and not texts["sql"]:
+            self._add((*path, "each"), "needs sql, which gives the rows")
         if not page_id:
             return None
-        return Page(page_id, rows=rows, **texts)
+        return Page(page_id, rows=rows, each=each[0] if each else (), size=size, **texts)
 
     def _page_id(self, path: FieldPath, page: dict[str, PlainValue]) -> str:
         page_id, here = page.get("id"), (*path, "id")
@@ -196,6 +219,8 @@ class _MenuParser:
         self._unknown(path, value, _BUTTON_KEYS)
         label = self._text(path, value, "text")
         callback = self._text(path, value, "callback")
+        if given := value.get("with"):
+            callback = f"{callback}:{json.dumps(given, ensure_ascii=False)}"
         before = len(self.problems)
         if not label.strip() and isinstance(value.get("text", ""), str):
             self._add((*path, "text"), f'a button of the page "{page_id}" says nothing')
@@ -212,6 +237,10 @@ class _MenuParser:
         kind, colon, name = callback.partition(":")
         if not callback.strip():
             return "has no callback"
+        if kind == "do" and colon:
+            action = name.partition(":")[0]
+            near = did_you_mean(action, self._actions)
+            return "" if action in self._actions else f'there is no action "{action}"{near}'
         if not fits(callback):
             return f"the callback has {len(callback.encode())} bytes; Telegram takes 64"
         if kind == "nav" and colon:

@@ -6,7 +6,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -25,6 +25,8 @@ from aouo.packs.format.tool_types import (
 )
 
 _FOLDER = "tools"
+_SECRETS = re.compile(r"^Secrets: (.+)$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 _MAX_FILES = 50
 _MAX_NAME_CHARS = 64
 """Of `<pack>__<tool>`; every model's service takes names of that length."""
@@ -50,6 +52,8 @@ class PackTool:
     function: str = ""
     reads: bool = False
     whole: bool = True
+    secrets: tuple[str, ...] = ()
+    """The pack's secrets that it may ask for: a line `Secrets: name, name` of its docstring."""
 
 
 def tools_of(
@@ -163,8 +167,12 @@ class _ToolsParser:
             self.add(place, f"{name} has no docstring; its first paragraph is what the model reads")
         schema = self._schema(file, module, function, told)
         if len(self.problems) == before:
-            reads = READS in text
-            yield PackTool(name, description, schema, (file,), function.name, reads), place
+            reads, named = READS in text, _SECRETS.search(text)
+            secrets = tuple(_WORD.findall(named[1])) if named else ()
+            for missing in (one for one in secrets if one not in self._manifest.secrets):
+                self.add(place, f"{name} names the secret {missing}, which pack.yml does not")
+            made = PackTool(name, description, schema, (file,), function.name, reads)
+            yield replace(made, secrets=secrets), place
 
     def _schema(
         self, file: str, module: ast.Module, function: _Function, told: Mapping[str, str]

@@ -11,6 +11,7 @@ from aouo.facts.events import FORWARDED
 # Possessive, so that "<" with a page of spaces takes no quadratic time.
 _LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)
 _OPENED = re.compile(r'<untrusted source="([^"\n]*)" id="[0-9a-f]{12}">')
+_CLOSED = re.compile(r"\n</untrusted [0-9a-f]{12}>")
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/@+~ -]")
 
 
@@ -35,6 +36,11 @@ def source_in(text: str) -> str:
     """Return the source of marked text in a result, "" = nothing in it is marked."""
     opened = _OPENED.search(text)
     return (opened[1] or "somebody") if opened else ""
+
+
+def unmarked(text: str) -> str:
+    """Return a text for people to read, without the marks."""
+    return _CLOSED.sub("", _OPENED.sub("", text)).strip("\n") if _OPENED.search(text) else text
 
 
 def still_untrusted(part: str, whole: str) -> str:

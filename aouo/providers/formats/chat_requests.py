@@ -9,7 +9,7 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from aouo.facts import transcript
 from aouo.providers import thoughts
@@ -225,17 +225,9 @@ def chat_tool(spec: transcript.ToolSpec) -> dict[str, Any]:
     function = {
         "name": spec.name,
         "description": spec.description,
-        "parameters": _without_worked_examples(spec.parameters),
+        "parameters": spec.parameters,
     }
     return {"type": "function", "function": function}
-
-
-def _without_worked_examples(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without examples of a person's words, which only the tiny model needs."""
-    examples = cast("list[object]", schema.get("examples") or ())
-    if not any(isinstance(example, dict) and "user" in example for example in examples):
-        return schema
-    return {key: value for key, value in schema.items() if key != "examples"}
 
 
 BYTES_MAX, _PIECE_BYTES_MAX = 16_000_000, 100_000

@@ -177,8 +177,7 @@ def _object(call: transcript.ToolCall) -> dict[str, Any]:
 def _declaration(spec: transcript.ToolSpec) -> dict[str, Any]:
     declaration: dict[str, Any] = {"name": spec.name, "description": spec.description}
     if spec.parameters.get("properties"):
-        schema = {key: value for key, value in spec.parameters.items() if key != "examples"}
-        declaration["parametersJsonSchema"] = schema
+        declaration["parametersJsonSchema"] = spec.parameters
     return declaration
 
 

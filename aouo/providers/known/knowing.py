@@ -233,8 +233,6 @@ class KnownModel:
     answers.
     """
 
-    brief = False
-
     def __init__(
         self,
         inner: ServiceModel,

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aouo.agent.spending.money import (
-    _FREE,
     _IMAGE_TOKENS,
     Paid,
     Price,
@@ -54,13 +53,12 @@ def test_cached_input_has_its_own_price_and_thoughts_cost_as_output(
     assert cost_usd(DEAR, used) == pytest.approx(usd)
 
 
-def test_a_price_is_looked_up_by_model_then_at_its_provider_and_the_local_model_is_free() -> None:
+def test_a_price_is_looked_up_by_model_then_at_its_provider() -> None:
     prices = Prices({"a": DEAR}, {"mine": {"a": CHEAP, "b": CHEAP}})
 
     assert prices.of("mine", "a") == DEAR
     assert prices.of("mine", "b") == CHEAP
     assert prices.of("theirs", "b") is None
-    assert prices.of("local", "anything") == _FREE
 
 
 def test_the_owners_price_stands_above_the_catalogues() -> None:
@@ -69,7 +67,6 @@ def test_the_owners_price_stands_above_the_catalogues() -> None:
     assert prices.of("openai", "a") == DEAR
     assert prices.of("mine", "b") == DEAR
     assert prices.of("openai", "b") == CHEAP
-    assert prices.of("local", "b") == _FREE
 
 
 def test_a_large_request_pays_the_dearer_price_for_all_of_its_tokens() -> None:
@@ -148,7 +145,6 @@ def test_the_cheaper_model_is_the_cheapest_if_there_is_room_for_it() -> None:
 
     assert cheapest_that_fits(candidates, prices, most, 0.2) == ("fake", "cheap")
     assert cheapest_that_fits(candidates, prices, most, 0.1) is None
-    assert cheapest_that_fits([("local", "x")], prices, most, 0.0) == ("local", "x")
 
 
 MESSAGES: st.SearchStrategy[Message] = st.one_of(
@@ -222,7 +218,7 @@ def test_money_never_passes_its_cap_and_only_a_lone_call_passes_one_of_tokens(
 def test_what_has_no_price_is_named_with_the_key_that_sets_it() -> None:
     paid = [
         Paid("tokens", "own", "mine"),
-        Paid("tokens", "local", "SmolLM2"),
+        Paid("minute", "local", "whisper-tiny"),
         Paid("minute", "groq", "whisper"),
         Paid("million_characters", "openai", "tts-1"),
         Paid("call", "", "web_search"),
@@ -235,4 +231,4 @@ def test_what_has_no_price_is_named_with_the_key_that_sets_it() -> None:
         "budgets.prices_per_call.web_search",
     ]
     assert paid[2].price(prices) == (0.0, "you")
-    assert paid[1].price(prices) == (_FREE, "it runs here")
+    assert paid[1].price(prices) == (0.0, "it runs here")

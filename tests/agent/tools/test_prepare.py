@@ -16,7 +16,7 @@ from aouo.agent.tools.msg import _SPEAKING_S, tts
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, prepare, tool
 from aouo.facts.errors import ToolFailed
 from aouo.facts.transcript import ToolCall
-from aouo.guard.action import Action, Blocked
+from aouo.guard.prepared import Blocked, PreparedCall
 from aouo.providers.speech.audio import Audio
 from aouo.providers.speech.services import Spend, unspent
 from tests.agent.tools.calling import call
@@ -43,7 +43,7 @@ def wishing(**how: Any) -> Tool:
     return tool("wish", "Wishes.", Wish, never, **how)
 
 
-def prepared(arguments: str, found: Tool | Blocked, *, off_record: bool = False) -> Action:
+def prepared(arguments: str, found: Tool | Blocked, *, off_record: bool = False) -> PreparedCall:
     return prepare(
         ToolCall("c", "wish" if isinstance(found, Tool) else "diary_of_ada", arguments),
         found,

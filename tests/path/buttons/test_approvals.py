@@ -16,7 +16,7 @@ from aouo.agent.tools.registry import Arguments, ToolContext, tool
 from aouo.emulator import ChatMessage
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text
-from aouo.guard.action import UNATTENDED
+from aouo.guard.prepared import UNATTENDED
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import alone, answers, eventually, said, settled

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.providers.known.knowing import KnownModel
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, said, settled
@@ -332,33 +331,3 @@ async def test_the_picker_and_use_speak_the_persons_language(world: World) -> No
 
 async def _has(world: World, text: str) -> bool:
     return any(text in answer for answer in await answers(world))
-
-
-async def test_a_model_that_reads_no_skills_is_not_asked_to_follow_one(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By command or by button: it would make something up. Plain words go on being answered."""
-    monkeypatch.setattr(KnownModel, "brief", True)
-    skill = world.home.packs / "lexicon" / "skills" / "add" / "SKILL.md"
-    skill.write_text("---\nname: add\ndescription: Adds\ncommand: true\n---\n\nAdd a word.\n")
-    told = (
-        "“add” is a workflow of this pack, and the small model on this machine cannot follow "
-        "those. The owner sets another one: provider.backend in config.json, and its key, such "
-        "as openai.api_key."
-    )
-    async with world.running() as bot:
-        command = await bot.ask("/add Baum")
-        menu = await bot.ask("/menu")
-        await bot.people.tap(ADA, ADA, menu.id, "skill:add")
-        await eventually(lambda: _twice(world, told))
-        await settled(bot)
-        answer = await bot.ask("hello")
-        turns = await bot.rows("SELECT skill FROM turns")
-
-    assert (command.text, answer.text) == (told, "hello")
-    assert turns == [{"skill": ""}]
-    assert len(world.model.requests) == 1
-
-
-async def _twice(world: World, text: str) -> bool:
-    return (await answers(world)).count(text) == 2

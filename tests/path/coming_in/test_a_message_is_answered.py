@@ -71,7 +71,7 @@ async def test_a_tool_call_takes_effect_and_its_result_reaches_the_model(world: 
     world.model.call("persist", {"action": "save", "data": {"text": "buy milk"}})
     world.model.say("Saved.")
     async with world.running() as bot:
-        answer = await bot.ask("note: buy milk")
+        answer = await bot.ask("keep buy milk")
         audit = await bot.rows("SELECT stage, tool FROM audit ORDER BY id")
         usage = await bot.rows("SELECT scope FROM usage_events ORDER BY id")
 
@@ -104,11 +104,11 @@ async def test_what_one_person_keeps_another_does_not_read(world: World) -> None
     world.model.call("memory", {"target": "user", "action": "append", "content": "is called Ada"})
     world.model.say("Noted.")
     async with world.running() as bot:
-        await bot.ask("note: Ada's secret")
+        await bot.ask("keep Ada's secret")
         await bot.ask("my name is Ada")
         world.model.call("persist", {"action": "recent"})
         world.model.say("Nothing.")
-        await bot.ask("what are my notes?", user=BEN)
+        await bot.ask("anything of mine?", user=BEN)
 
     seen_by_ben = json.dumps(world.model.requests[-2:])
     assert "secret" not in seen_by_ben

@@ -503,13 +503,13 @@ async def test_failed_turns_leave_words_and_effects_in_history(world: World) -> 
     for _ in range(8):
         world.model.fail(401)
     async with world.running() as bot:
-        await bot.people.say(ADA, ADA, "note: milk")
+        await bot.people.say(ADA, ADA, "keep milk")
         await bot.people.next_message(ADA, contains="refuses our key")
         await settled(bot)
         rows = await bot.rows("SELECT role, text FROM messages WHERE visible = 1 ORDER BY id")
 
     assert [(row["role"], row["text"]) for row in rows] == [
-        ("user", "note: milk"),
+        ("user", "keep milk"),
         (
             "assistant",
             "[This turn failed (ProviderAuth). "

@@ -223,7 +223,7 @@ async def test_a_tap_that_is_answered_as_words_are_is_shown_as_what_was_said(wor
         menu = await window.until("No words yet")
         await chat.tap(menu, "Newest words")
         await chat.tap(await window.until("Newest words"), "Back")
-        await chat.tap(await window.until("Words\n"), "Study")
+        await chat.tap(await window.until("Words\n"), "My progress")
         await window.until("Let us study.")
         await idle(chat)
         said = await chat.texts()
@@ -231,7 +231,7 @@ async def test_a_tap_that_is_answered_as_words_are_is_shown_as_what_was_said(wor
     assert said == [
         ("person", "/menu"),
         ("bot", "Words\n\nNo words yet. Send me one."),
-        ("person", "Study"),
+        ("person", "My progress"),
         ("bot", "Let us study."),
     ]
     assert window.texts == said
@@ -244,13 +244,13 @@ async def test_off_the_record_a_tap_leaves_nothing_of_what_was_chosen(world: Wor
         await chat.say("/otr")
         await window.until("Off the record from now on")
         await chat.say("/menu")
-        await chat.tap(await window.until("No words yet"), "Study")
+        await chat.tap(await window.until("No words yet"), "My progress")
         await window.until("a quiet answer")
         await idle(chat)
         said = await chat.texts()
         stored = await chat.page.bot.rows("SELECT body FROM web_messages")
 
-    assert said[-2:] == [("person", "Study"), ("bot", "a quiet answer")]
+    assert said[-2:] == [("person", "My progress"), ("bot", "a quiet answer")]
     assert stored[-2:] == [{"body": ""}] * 2
 
 

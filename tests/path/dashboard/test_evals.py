@@ -16,7 +16,7 @@ from tests.path.world import ROOT, World
 KEPT = """\
 name: a note is kept
 steps:
-  - say: "note: milk"
+  - say: "keep milk"
     model:
       - call: persist
         arguments: {action: save, data: {text: milk}}

@@ -39,6 +39,29 @@ async def of(shown: Dashboard, schedule: str, more: str = "") -> dict[str, Any]:
     return facts
 
 
+async def test_one_of_each_kind_is_made_on_the_page(world: World) -> None:
+    world.install("notes")
+    async with dashboard(world) as shown:
+        wishes = (("say", "Tea!"), ("do", "count"), ("ask", "Sum my day up"))
+        for kind, what in wishes:
+            wish = {"pack": "notes", "when": "every day at 9:00", "what": what, "kind": kind}
+            status, told = await shown.send("POST", "/api/schedules", wish)
+            assert status == 200, told
+        refused, why = await shown.send(
+            "POST",
+            "/api/schedules",
+            {"pack": "notes", "when": "at noonish", "what": "x", "kind": "say"},
+        )
+        rows = await shown.bot.rows("SELECT say, act, prompt FROM schedules")
+
+    assert {(row["say"], row["act"], row["prompt"]) for row in rows} == {
+        ("Tea!", "", ""),
+        ("", "count", ""),
+        ("", "", "Sum my day up"),
+    }
+    assert refused == 409, why
+
+
 async def test_schedules_are_those_that_the_terminal_lists(world: World) -> None:
     async with dashboard(world) as shown:
         await made(shown.bot)

@@ -319,7 +319,7 @@ ROWS = {
         )
     ),
     "a turn with an effectful tool": Row(
-        Effectful(said=("note: buy milk",), answers=("Saved.",), notes=1, edits=1)
+        Effectful(said=("keep buy milk",), answers=("Saved.",), notes=1, edits=1)
     ),
     "a turn with calls beside and behind each other": Row(
         TwoCalls(

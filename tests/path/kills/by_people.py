@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from aouo.emulator import ADA, BEN, ChatMessage
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
 from aouo.facts.ports import Rendered
-from aouo.store import jobs, web_messages
+from aouo.store import jobs, schedules, web_messages
 from aouo.store.database import Tx, connect
 from aouo.store.rendered import load
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.killing import IN_DOUBT, RESUMED, START_UP, Row, Scenario
 from tests.path.lives import Place
+from tests.path.schedules.scheduled import reminder
 
 ALLOWED = {"state": "answered", "answer": "allow", "used": 1}
 WAITS = "This waits for the yes of this bot's owner. I have asked them."
@@ -279,7 +282,107 @@ class OnThePage(Scenario):
         ]
 
 
+class Asked(Scenario):
+    """An action needs a value; it is asked for, and said."""
+
+    async def person(self, here: Place) -> None:
+        await here.emulator.client.say(ADA, ADA, "/note")
+        await here.until_said("What shall I keep?")
+        await here.emulator.client.say(ADA, ADA, "buy tea")
+
+    def history(self) -> list[tuple[str, str]]:
+        return [("user", "/note"), ("assistant", self.answers[0])]
+
+
+class Undone(Scenario):
+    """A phrase acts, and a tap puts it back."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        shown = await here.until_said(NOTED)
+        await here.tap(shown, shown.buttons[0].data)
+
+    async def problems(self, here: Place) -> list[str]:
+        rows = here.rows("SELECT text FROM entries", here.home.pack_database("notes", "tg_1001"))
+        turns = [row["status"] for row in here.rows("SELECT status FROM turns")]
+        found = [one.text for one in await here.said() if one.text != RESUMED]
+        shown = [text for text in found if not text.startswith(IN_DOUBT[:20])]
+        return [
+            *_unlike("notes", rows, []),
+            *_unlike("turns", turns, ["ack", "ack"]),
+            *_unlike("shown", sorted({NOTED, PUT_BACK, *shown} - {NOTED, PUT_BACK}), []),
+        ]
+
+
+class HandedOver(Scenario):
+    """A phrase acts, and a tap has the model answer its words instead."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        shown = await here.until_said(NOTED)
+        await here.tap(shown, shown.buttons[1].data)
+
+    async def problems(self, here: Place) -> list[str]:
+        rows = here.rows("SELECT text FROM entries", here.home.pack_database("notes", "tg_1001"))
+        shown = [one.text for one in await here.said()]
+        answered = sum(text.startswith(self.answers[0]) for text in shown)
+        return [*_unlike("notes", rows, []), *_unlike("answers", answered, 1)]
+
+
+class Snoozed(Scenario):
+    """A reminder comes, and is put off by a tap: it comes again once."""
+
+    def prepare(self, here: Place) -> None:
+        due = reminder(datetime.now(UTC), 0)  # noqa: TID251 - as the processes do
+        with closing(connect(here.home.database)) as connection:
+            schedules.add(Tx(connection), replace(due, say="Tea!", prompt=""), due.since)
+
+    async def person(self, here: Place) -> None:
+        shown = await here.until_said("Tea!")
+        data = next(one.data for one in shown.buttons if one.text == "10 minutes")
+        await here.tap(shown, data)
+
+    async def live(self, here: Place) -> None:
+        async def look() -> bool:
+            with here.reading() as rows:
+                again = rows("SELECT 1 FROM schedules WHERE say = 'Tea!' AND enabled = 1")
+                return here.life.gone.is_set() or bool(again)
+
+        await here.settle(["Tea!"])
+        await here.until(look)
+        await here.settle([])
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        rows = here.rows("SELECT say, enabled FROM schedules ORDER BY enabled")
+        shown = [one.text.partition("\n")[0] for one in await here.said()]
+        said = [text for text in shown if not text.startswith(IN_DOUBT[:20])]
+        wanted = [{"say": "Tea!", "enabled": 0}, {"say": "Tea!", "enabled": 1}]
+        return [*_unlike("schedules", rows, wanted), *_unlike("said", said, ["Tea!"])]
+
+
+PUT_BACK = "Put back as it was."
+NOTED = "Saved: “buy tea”. 1 note now."
 ROWS = {
+    "a phrase that acts": Row(
+        Scenario(said=("note: buy tea",), answers=(NOTED,), notes=1), at=range(1 + START_UP, 40)
+    ),
+    "a form of an action": Row(
+        Asked(
+            answers=(NOTED,),
+            notes=1,
+            aside=("What shall I keep?", "What shall I keep?\n→ buy tea"),
+        ),
+        at=range(1 + START_UP, 56, 2),
+    ),
+    "an action that is put back": Row(
+        Undone(said=("note: buy tea",), answers=(PUT_BACK,)), at=range(1 + START_UP, 64, 3)
+    ),
+    "a phrase that is handed to the model": Row(
+        HandedOver(said=("note: buy tea",), answers=("Noted by me.",)),
+        at=range(1 + START_UP, 84, 4),
+    ),
+    "a reminder that is put off": Row(Snoozed(), at=range(1 + START_UP, 50, 3)),
     "an approval": Row(approved, at=range(1 + START_UP, 60, 6)),
     "an approval that the owner gives elsewhere": Row(
         approved_elsewhere, at=range(1 + START_UP, 60, 6)

@@ -61,7 +61,7 @@ def model() -> Model:
 def talk(world: World, model: Model) -> World:
     world.install("notes")
     world.model.script = model
-    world.config = {"advanced": {"context_window": 5600}, "provider": PROVIDER}
+    world.config = {"advanced": {"context_window": 5800}, "provider": PROVIDER}
     return world
 
 
@@ -233,7 +233,7 @@ async def test_what_a_summary_costs_leaves_the_limit_of_its_session_as_it_was(
 ) -> None:
     """Else a conversation would be renewed because it was summarised."""
     model.summary_tokens = 10_000
-    talk.config["advanced"] = {"context_window": 5600, "session_tokens_max": 10_000}
+    talk.config["advanced"] = {"context_window": 5800, "session_tokens_max": 10_000}
     async with talk.running() as bot:
         await fill(talk, bot, model, 5)
         await say(talk, bot, model, "And now?")

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.providers.known.knowing import KnownModel
 from aouo.store.routes import SESSIONS_MAX, TURNS_MAX
 from tests.fakes.model_server import Body, CallPart
 from tests.path.looking import answers, eventually, said, settled
@@ -206,18 +205,16 @@ async def test_off_the_record_it_waits(world: World) -> None:
         assert await skills(bot) == ["", OWN]
 
 
-async def test_a_model_that_reads_no_skills_begins_none(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its prompt is the short one, so nothing is started that it could not end."""
-    monkeypatch.setattr(KnownModel, "brief", True)
+async def test_without_a_model_none_is_begun(world: World) -> None:
+    """Nothing is started that nobody could end."""
+    world.config = {"provider": {"backend": "none"}}
     async with world.running() as bot:
         answer = await bot.ask("hi")
 
         assert await records(bot) == []
         assert await skills(bot) == [""]
 
-    assert labels(answer) == []
+    assert "Skip introduction" not in labels(answer)
 
 
 async def test_one_that_was_asked_for_by_name_ends_too(world: World) -> None:

@@ -58,7 +58,7 @@ async def test_thoughts_survive_a_kill_in_their_turn_and_go_back_before_their_ca
     ):
         here.model.refused["/chat/completions"] = RESPONSES_ONLY
         async with here.alive() as life:
-            await here.emulator.client.say(ADA, ADA, "note: buy milk")
+            await here.emulator.client.say(ADA, ADA, "keep buy milk")
             await here.until_stalled()
             life.stop(signal.SIGKILL)
             await life.gone.wait()

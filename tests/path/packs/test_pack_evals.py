@@ -37,7 +37,7 @@ name: a note is kept
 start: {entries: [{text: older, created_at: "2026-01-01"}]}
 memory: {USER.md: "- Is called Eve."}
 steps:
-  - say: "note: call the bank"
+  - say: "keep call the bank"
     model:
       - {say: "One moment.", call: persist, arguments: {action: save, data: {text: call the bank}}}
       - say: "Kept **it**."
@@ -119,7 +119,7 @@ async def test_what_fails_ends_the_eval_and_is_told_with_what_there_was(notes: P
         notes,
         """
 steps:
-  - say: "note: a"
+  - say: "keep a"
     model: [{call: persist, arguments: {action: save, data: {text: a}}}, {say: Kept.}]
     expect: {reply: Saved, rows: [{table: entries, where: {text: b}}]}
   - say: never

@@ -172,13 +172,13 @@ async def test_a_sound_pack_answers_beside_all_broken_ones_and_nothing_outside_c
         async with world.running() as bot:
             await bot.people.say(ADA, ADA, "/use notes")
             await bot.people.next_message(ADA, contains="answers here now")
-            await bot.people.say(ADA, ADA, "note: call the bank")
+            await bot.people.say(ADA, ADA, "keep call the bank")
             await bot.people.next_message(ADA, contains="Kept.")
             library = bot.app.generations.library
 
     refused = {name for name, expected in broken.ALL.items() if not expected.loads}
     said = {line["pack"]: line["problems"] for line in logs if line["event"] == "pack_broken"}
-    assert prompts(world)[-1] == "note: call the bank"
+    assert prompts(world)[-1] == "keep call the bank"
     assert set(library.broken) == set(said) == refused
     for name in refused:
         expected = broken.ALL[name]

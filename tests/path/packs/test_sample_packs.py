@@ -101,10 +101,10 @@ async def test_a_german_person_reads_german_menus_with_their_own_rows(
         "Tage in Folge: 1",
         "Wörter: 2, davon sicher: 0",
     ]
-    assert labels[:3] == ["Lernen", "Wörter hinzufügen", "Neueste Wörter"]
+    assert labels[:3] == ["Lernen", "Wort hinzufügen", "Neueste Wörter"]
     assert newest[1:] == ["laufen: meaning of laufen", "Baum: meaning of Baum"]
     assert english[-1] == "No words yet. Send me one."
-    assert words[:3] == ["Study", "Add words", "Newest words"]
+    assert words[:3] == ["Study", "Add a word", "Newest words"]
     assert none[1:] == ["No words yet. Send me one."]
     assert more_asked == 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aouo.agent.tools.cron import _id_of
+from aouo.agent.tools.cron import id_of
 from aouo.emulator import HOUSEHOLD
 from aouo.facts.address import ConversationAddress
 from aouo.schedules.proposals import Place
@@ -67,7 +67,7 @@ async def test_remind_me_in_one_minute(world: World, clock: FastClock) -> None:
     person = calls_once("cron", then="At a quarter past, I will.", **tea)
     world.model.script = answering(lambda body: "The tea is ready!", person)
     async with world.running() as bot:
-        answer = await bot.ask("Remind me of the tea in one minute")
+        answer = await bot.ask("The tea, in one minute, please")
         clock.jump(60)
         await said(world, "The tea is ready!\n\n— ⏰ Say that the tea is ready")
         await settled(bot)
@@ -258,7 +258,7 @@ async def test_a_call_that_runs_twice_makes_one_schedule(world: World) -> None:
                 bot.app.shared.clock.now(),
                 pack="",
                 origin="model",
-                schedule_id=_id_of(call["turn_id"], call["id"]),
+                schedule_id=id_of(call["turn_id"], call["id"]),
             )
         )
         rows = await bot.rows("SELECT id, since FROM schedules")

@@ -47,6 +47,20 @@ def facts(result: Result) -> dict[str, Any]:
     return json.loads(result.stdout)
 
 
+async def test_one_that_says_its_words_is_made_and_comes(world: World, cli: Cli) -> None:
+    await cli("list")
+    async with world.running() as bot:
+        with world.home.lock():
+            await cli("add", "--say", "every day at 7", "Tea!")
+            (row,) = await bot.rows("SELECT id, say, prompt FROM schedules")
+            await cli("run", row["id"])
+            await said(world, "Tea!")
+            await settled(bot)
+
+    assert (row["say"], row["prompt"]) == ("Tea!", "")
+    assert world.model.requests == []
+
+
 async def test_one_is_made_run_and_removed_through_the_running_bot(world: World, cli: Cli) -> None:
     world.model.say("It rains.")
     await cli("list")  # imports what it needs before another thread does

@@ -90,6 +90,30 @@ async def test_a_reminder_comes_when_it_is_due_and_can_be_answered(
     assert states == ["done"]
 
 
+async def test_without_an_answer_in_a_minute_its_words_come_and_the_answer_follows(
+    world: World, clock: FastClock
+) -> None:
+    """Once, and no answer is lost. Source: issue 27, "Schedules"."""
+    over, begun = slow_tool(world)
+    world.model.call("skill_wait", {})
+    world.model.say("Water the plants!")
+    async with world.running() as bot:
+        await made(bot)
+        clock.jump(61)
+        async with asyncio.timeout(30):
+            await begun.wait()
+        clock.jump(61)
+        late = await bot.people.next_message(ADA, contains="has not answered this yet")
+        clock.jump(300)
+        over.set()
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+        await settled(bot)
+        told = [text for text in await answers(world) if "has not answered" in text]
+
+    assert late.from_bot
+    assert len(told) == 1
+
+
 async def test_its_session_is_for_one_run_and_no_route_keeps_it(
     world: World, clock: FastClock
 ) -> None:

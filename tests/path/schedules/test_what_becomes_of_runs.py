@@ -10,7 +10,6 @@ from structlog.testing import capture_logs
 from aouo.emulator import FAMILY, HOUSEHOLD, NOTES
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import iso
-from aouo.providers.known.knowing import KnownModel
 from aouo.store import jobs, schedules
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
@@ -263,21 +262,3 @@ async def test_one_that_was_stopped_as_the_process_ended_is_stopped_in_its_histo
 
     assert states == ["stopped"]
     assert dict(row) == {"enabled": 0, "paused": "over"}
-
-
-async def test_one_of_a_skill_that_the_model_cannot_read_fails_like_any_other(
-    world: World, clock: FastClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(KnownModel, "brief", True)
-    world.install("notes")
-    async with world.running() as bot:
-        await made(bot, text="* * * * *", pack="notes", skill="notes:review")
-        clock.jump(61)
-        await eventually(lambda: bot.rows("SELECT 1 FROM schedule_runs WHERE state = 'failed'"))
-        clock.jump(61)
-        await eventually(lambda: two_failed(bot))
-        await settled(bot)
-        shown = [text for text in await answers(world) if "review" in text]
-
-    assert len(shown) == 1
-    assert shown[0].startswith("This did not work: ")

@@ -177,21 +177,6 @@ async def test_the_stable_prefix_comes_first_and_the_context_stands_before_the_n
     ]
 
 
-async def test_worked_examples_are_for_the_tiny_model_and_cost_no_other_one_tokens(
-    server: ModelServer, model: CompatibleModel
-) -> None:
-    ours = [{"user": "add milk", "arguments": {"row": "milk"}}]
-    plain: list[dict[str, object]] = [{"row": "milk"}]
-    tools = (
-        ToolSpec("ours", "", ADD.parameters | {"examples": ours}),
-        ToolSpec("plain", "", ADD.parameters | {"examples": plain}),
-    )
-    await finished(model, ModelRequest("", (UserSaid("Hello"),), tools))
-
-    sent = [tool["function"]["parameters"] for tool in server.requests[0]["tools"]]
-    assert sent == [ADD.parameters, ADD.parameters | {"examples": plain}]
-
-
 async def test_a_tool_call_arrives_whole_with_its_arguments_as_they_came(
     server: ModelServer, model: CompatibleModel
 ) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aouo.agent.spending.money import _FREE, Price
+from aouo.agent.spending.money import Price
 from aouo.app.services import _DEFAULT_MODELS, budget_of
 from aouo.config.settings import Settings
 from aouo.providers.known.windows import listed_rates, listed_window
@@ -76,7 +76,6 @@ async def test_a_budget_has_prices_without_the_owner_and_the_owners_count_more()
     assert prices.of("openai", "gpt-4o") == Price(9, 9, 9)
     assert prices.of("mine", "gpt-4o-mini") is None
     assert prices.of("unheard", "gpt-4o-mini") is None
-    assert prices.of("local", "gpt-4o-mini") == _FREE
 
 
 def test_the_catalogue_is_imported_by_the_first_who_asks_for_a_public_service() -> None:

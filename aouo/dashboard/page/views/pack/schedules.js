@@ -7,6 +7,7 @@ import { card, key, line, person, redrawn, table } from "/page/parts.js";
 
 const PAGE = 100;
 const RUNS = { few: 10, all: 500 };
+const KINDS = [["say", "says these words"], ["do", "does this action of the pack"], ["ask", "asks the model"]];
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const whereabouts = ({ platform, chat_id: chat, thread_id: topic }, whose) => (platform !== "web"
@@ -119,10 +120,10 @@ export async function show(root, place) {
       el("h4", {}, row.paused ? "When it would come, switched on" : "When it comes"),
       table("Next times", [[`In ${more.zone}`, (time) => time.said], [`Here (${HERE})`, (time) => moment(time.at)]],
         more.next, "It does not come again."),
-      el("h4", {}, "What is asked then"),
+      el("h4", {}, row.say ? "What is said then" : row.act ? "What is done then" : "What is asked then"),
       el("p", { class: "muted" }, [more.asks.pack ? `pack ${more.asks.pack}` : "the pack at hand",
         ...(more.asks.skill ? [`skill ${more.asks.skill}`] : []), ...limits].join(" · ")),
-      el("pre", {}, [...more.asks.about, more.asks.prompt].join("\n")),
+      el("pre", {}, row.say || row.act || [...more.asks.about, more.asks.prompt].join("\n")),
       el("h4", {}, "History"),
       table("Runs", [
         ["Due here", (run) => moment(run.due_at)], ["Outcome", outcome], ["Why", (run) => run.why],
@@ -141,6 +142,7 @@ export async function show(root, place) {
       ...(place.pack ? [] : [line(el("h2", {}, "Schedules"))]),
       ...(facts.off ? [el("p", { class: "problem" }, facts.off)] : []),
       ...(facts.heartbeat ? [card("Heartbeat", el("p", {}, facts.heartbeat))] : []),
+      ...(place.pack ? [fresh(), ...(told.get("") ? [el("p", {}, told.get(""))] : [])] : []),
       ...facts.schedules.map((row) => schedule(row, facts.people)),
       ...(facts.schedules.length ? [] : [el("p", { class: "empty" },
         "There are no schedules. Say in the chat what you want when, or use `aouo cron add`.")]),
@@ -154,6 +156,21 @@ export async function show(root, place) {
   const watch = (one) => el("p", {}, `${one.id}${place.pack ? "" : ` of ${one.pack}`}, at ${one.looks_at}, every ${one.every}: `,
     el("span", { class: one.failures ? "problem" : null }, one.state),
     ...(one.next_look ? [el("span", { class: "muted" }, ` · next look ${moment(one.next_look)} here`)] : []));
+
+  const fresh = () => el("form", { class: "filters", "aria-label": "New schedule", onsubmit: (event) => {
+    event.preventDefault();
+    const form = event.target;
+    change("", async () => {
+      await post("/api/schedules", { pack: place.pack, ...Object.fromEntries(new FormData(form)) });
+      form.reset();
+      return "Made; it comes into this pack's chat on this page.";
+    });
+  } }, field("When", el("input", { name: "when", required: "", maxlength: 300, placeholder: "every day at 9:00" })),
+  field("It", el("select", { name: "kind" }, ...KINDS.map(([value, said]) => el("option", { value }, said)))),
+  field("What", el("input", { name: "what", required: "", maxlength: 2000 })),
+  el("button", { type: "submit", class: "main" }, "Add"));
+
+  const field = (said, input) => el("label", {}, el("span", {}, said), input);
 
   function turn(by) {
     skip = Math.max(0, skip + by);

@@ -1,0 +1,253 @@
+"""Runs turns that ask no model: an action reached by a tap, a phrase, a command, and `/undo`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeAlias
+
+from aouo.agent.context import Ack, Ending, Nack, TurnContext
+from aouo.agent.loop import act as acted
+from aouo.agent.tools import actions as tools
+from aouo.agent.tools.actions import Doing
+from aouo.agent.tools.cron import id_of
+from aouo.facts.errors import PlatformRefused, RouteRequiredError, ToolFailed
+from aouo.facts.events import Button, Inbound, Text, Triggered
+from aouo.facts.ports import NO_MODEL, ButtonSpec, stamp
+from aouo.facts.schedule import ZoneOf
+from aouo.facts.taps import encode
+from aouo.facts.transcript import AssistantSaid, ToolReturned
+from aouo.facts.work import Act, Job
+from aouo.flow.answering.commit import Commit
+from aouo.flow.answering.forms import Form
+from aouo.flow.answering.turns import Turn, Turns
+from aouo.flow.generations import Generations
+from aouo.flow.handlers.menus import Menus
+from aouo.flow.replies import Replies
+from aouo.outbound.pages import Filled
+from aouo.packs.actions import slots
+from aouo.packs.actions.declared import Action
+from aouo.packs.actions.slots import Here
+from aouo.packs.load import Pack
+from aouo.plumbing.web.envelope import unmarked
+from aouo.queue.decide import RunTurn
+from aouo.queue.running import Running, StopReason
+from aouo.schedules.ticking import SILENT
+from aouo.store import schedules, turns
+from aouo.store.database import Tx
+from aouo.words import schedules as words
+from aouo.words.catalogue import message, say, text
+
+_Rows: TypeAlias = Sequence[Sequence[ButtonSpec]]
+_Ask: TypeAlias = Callable[[Job, RunTurn], Awaitable[None]]
+_ASK = "ask"
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Acting:
+    """Does what people reach without a model, each once: its tap or message is its key."""
+
+    generations: Generations
+    running: Running
+    replies: Replies
+    turns: Turns
+    commit: Commit
+    menus: Menus
+    doing: Doing
+    zone_of: ZoneOf
+    nearest: Callable[[Inbound, str], _Rows]
+    """Phrases that these words could have been, as buttons."""
+
+    async def run(self, job: Job, wanted: RunTurn) -> None:
+        """Run the job's turn and end it; a shutdown gives the job back, to be taken up.
+
+        Raises:
+            StopAsked: /stop came before it began.
+        """
+        begun_s = time.perf_counter()
+        try:
+            async with self.generations.turn(wanted.pack, job.id) as generation:
+                turn = await self.turns.begin(job, wanted, generation, generation.model)
+                limit_s = generation.advanced.turn_timeout_s
+                try:
+                    ended = await self.running.run(
+                        job.id, limit_s, lambda: self._ended(turn, wanted)
+                    )
+                    if ended is StopReason.SHUTDOWN:
+                        await self.replies.give_back(job, turn.ctx.spent)
+                        return
+                except asyncio.CancelledError:
+                    await self.replies.give_back(job, turn.ctx.spent)
+                    raise
+                await self.commit.end(turn, ended, Filled(), begun_s)
+        except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
+            if job.isolated:
+                said = text("runs.without-pack", pack=error.requested)
+                await self.commit.bringing.give_up(job, said)
+            else:
+                await self.replies.park(job, error.requested)
+
+    async def undo(self, job: Job, rest: str, ask: _Ask) -> None:
+        """Put back what a call of this conversation changed, "" = its newest that can be; with
+        `ask` behind it, the model answers the words that had made it."""
+        address = job.inbound.address
+        call_id, _, then = rest.partition(" ")
+        if begun := await self.replies.database.read(lambda tx: _begun(tx, job.id)):
+            await self.run(job, begun)
+            return
+        found = await self.replies.database.read(
+            lambda tx: turns.effects_of(tx, address, job.inbound.person.id, call_id)
+        )
+        if then == _ASK and found:
+            await self._hand_over(job, *found[0], ask)
+            return
+        for pack, call in found:
+            if self.replies.library().get(pack) and await self._undoable(pack, job, call):
+                said = f"/undo {call}" if call_id else "/undo"
+                await self.run(job, RunTurn(pack, said, act=Act(tools.UNDO, {"call": call})))
+                return
+        await self.replies.answer(job, say("actions.no-undo"))
+
+    async def _hand_over(self, job: Job, pack: str, call_id: str, ask: _Ask) -> None:
+        """Let the model answer the words that a phrase took, once its effect is put back."""
+        tenant = await self.menus.tenant(job.inbound)
+        store = await asyncio.to_thread(self.doing.open_store, pack, tenant)
+        try:
+            await asyncio.to_thread(store.undo, call_id, stamp(self.doing.clock))
+        except ToolFailed as error:
+            await self.replies.answer(job, message(str(error)))
+        else:
+            await ask(job, RunTurn(pack, "", again=True))
+
+    async def _undoable(self, pack: str, job: Job, call_id: str) -> bool:
+        tenant = await self.menus.tenant(job.inbound)
+        store = await asyncio.to_thread(self.doing.open_store, pack, tenant)
+        return await asyncio.to_thread(store.undoable, call_id)
+
+    async def _ended(self, turn: Turn, wanted: RunTurn) -> Ending:
+        try:
+            return await self._acked(turn, wanted)
+        except Exception as error:  # noqa: BLE001 - a turn that fails has an ending too
+            return Nack(error)
+
+    async def _acked(self, turn: Turn, wanted: RunTurn) -> Ack:
+        ctx, act = turn.ctx, wanted.act
+        if act is None:
+            return self._without_model(turn, wanted)
+        here = ctx.facts.address.platform
+        if ctx.pack.platforms and here not in ctx.pack.platforms:
+            raise PlatformRefused(ctx.pack.display_name, here, ctx.pack.platforms)
+        pack = turn.generation.library.get(ctx.facts.pack)
+        action = _declared(pack, act)
+        ctx.said = await turn.calls.journal.said(ctx.facts.id)
+        made = any(isinstance(one, AssistantSaid) for one in ctx.said)  # before a crash
+        if pack and action and not made and not turn.job.isolated:
+            try:
+                act = await Form(self.doing, turn, pack, action).filled(act)
+            except ToolFailed as error:
+                return _plain(str(error) if error.args[0] else text("actions.called-off"))
+        result = await acted(ctx, turn.calls, act)
+        if result.failed:
+            return _plain(text("actions.failed", why=result.text))
+        if not result.text:  # a picture says it all
+            return Ack("")
+        if act.tool == "cron":
+            return await self._reminder(ctx, result)
+        undo = await self._undo_rows(turn, result.call_id, act)
+        if pack and action and action.page:
+            return await self._on_page(turn, pack, action, result.text, undo)
+        return replace(_plain(result.text, undo), in_place=self._place(turn, act))
+
+    def _without_model(self, turn: Turn, wanted: RunTurn) -> Ack:
+        """Say that a model is needed, with what these words could mean without one."""
+        inbound, pack = turn.job.inbound, turn.generation.library.get(wanted.pack)
+        if isinstance(inbound.content, Triggered):
+            said = inbound.content.prompt or inbound.content.name
+            told = turn.ctx.facts.origin in ("cron", "watch")
+            return _plain(text("runs.no-model", said=said)) if told else Ack(SILENT)
+        told = [text("actions.no-model")]
+        if self.generations.now.owner.is_owner(inbound):
+            told.append(text("actions.connect"))
+        rows = [*self.nearest(inbound, wanted.pack)]
+        if pack and pack.menu:
+            name = pack.said(inbound.person.language, pack.manifest.display_name)
+            rows.append((ButtonSpec(text("actions.button-menu", pack=name), encode("page", "")),))
+        return _plain("\n\n".join(told), rows)
+
+    async def _reminder(self, ctx: TurnContext, result: ToolReturned) -> Ack:
+        """Say back what the schedule that was made is, with what can be done with it."""
+        made = id_of(ctx.facts.id, result.call_id)
+        row = await self.replies.database.read(lambda tx: schedules.get(tx, made))
+        if row is None or not row.next_due:
+            return _plain(result.text)
+        off, now = not self.generations.now.cron.enabled, self.doing.clock.now()
+        here = Here(now, self.zone_of(row.zone))
+        when = slots.say("datetime", datetime.fromisoformat(row.next_due), here)
+        shown = words.reminder_made(row, when, now, self.zone_of, off=off)
+        return Ack(shown.text, drawn=(shown,))
+
+    def _place(self, turn: Turn, act: Act) -> int:
+        """Return the message that the answer takes the place of: of an undo, the one tapped."""
+        tapped = isinstance(turn.job.inbound.content, Button) and act.tool == tools.UNDO
+        return turn.job.inbound.message_id if tapped else 0
+
+    async def _undo_rows(
+        self, turn: Turn, call_id: str, act: Act
+    ) -> tuple[tuple[ButtonSpec, ...], ...]:
+        """Return what can be done about an answer: put it back, hand its words to the model."""
+        ctx, job = turn.ctx, turn.job
+        if act.tool == tools.UNDO:
+            return ()
+        row: list[ButtonSpec] = []
+        again = "retry"
+        if await self._undoable(ctx.facts.pack, job, call_id):
+            undo, again = f"undo {call_id}", f"undo {call_id} {_ASK}"
+            row.append(ButtonSpec(text("actions.button-undo"), encode("command", undo)))
+        by_phrase = isinstance(job.inbound.content, Text) and ctx.model.provider != NO_MODEL
+        only = self.replies.library().names == (ctx.facts.pack,)
+        if by_phrase and (only or job.active_pack == ctx.facts.pack):
+            row.append(ButtonSpec(text("actions.button-ask"), encode("command", again)))
+        return (tuple(row),) if row else ()
+
+    async def _on_page(
+        self,
+        turn: Turn,
+        pack: Pack,
+        action: Action,
+        answer: str,
+        undo: _Rows,
+    ) -> Ack:
+        """Return the page that the action leads to; a tap on a page turns that message into it."""
+        inbound = turn.job.inbound
+        tapped = isinstance(inbound.content, Button) and inbound.message_id > 0
+        language, tenant = inbound.person.language, turn.ctx.facts.tenant
+        told = bool(action.answer or action.toast or action.sql)
+        above = unmarked(answer) if told else ""
+        page = await self.menus.drawn(pack, action.page, tenant, language, above=above)
+        page = replace(page, buttons=(*page.buttons, *(tuple(row) for row in undo)))
+        place = inbound.message_id if tapped else 0
+        return Ack(answer, drawn=(page,), in_place=place)
+
+
+def _begun(tx: Tx, job_id: int) -> RunTurn | None:
+    """Return what this job had begun to put back when the process ended: by now it may be done."""
+    turn = turns.open_of(tx, job_id)
+    said = turns.said(tx, turn.id) if turn else []
+    calls = next((one.calls for one in said if isinstance(one, AssistantSaid)), ())
+    if not (turn and calls):
+        return None
+    act = Act(calls[0].name, json.loads(calls[0].arguments))
+    return RunTurn(turn.pack, turns.words(tx, turn.id), act=act)
+
+
+def _declared(pack: Pack | None, act: Act) -> Action | None:
+    name = act.tool.removeprefix(f"{pack.name}__") if pack else ""
+    return pack.declared.actions.get(name) if pack else None
+
+
+def _plain(shown: str, rows: _Rows = ()) -> Ack:
+    return Ack(shown, drawn=(message(unmarked(shown), *rows),))

@@ -1,0 +1,193 @@
+"""Says what a text does without a model: by a phrase of a pack, or the runtime's own reminders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+
+from aouo.facts.events import Inbound, Text
+from aouo.facts.ports import ButtonSpec, Clock
+from aouo.facts.taps import encode
+from aouo.facts.work import Act
+from aouo.packs.actions import slots
+from aouo.packs.actions.phrases import Match, Phrase, Phrases
+from aouo.packs.actions.slots import Here
+from aouo.packs.library import Library
+from aouo.packs.settings import PersonZones
+from aouo.plumbing.zones import zone_of
+from aouo.queue.lexer import Phrased
+from aouo.words.catalogue import text
+
+_OURS = "~"
+_WHEN = {"text": "text", "when": "datetime"}
+_SPAN = {"span": "duration"}
+_EVERY = {"text": "text", "when": "recurrence"}
+_REMINDERS: Mapping[str, Sequence[str]] = {
+    "en": (
+        "[please] remind me {when} to {text}",
+        "[please] remind me to {text} {when}",
+        "[please] remind me {when} (that|about|of|:) {text}",
+        "[please] remind me (about|of) {text} {when}",
+        "set a reminder [for] {when} (to|:|for) {text}",
+        "set a reminder to {text} {when}",
+        "don't let me forget [to|about] {text} {when}",
+        "{when}: {text}",
+    ),
+    "de": (
+        "[bitte] (erinnere|erinner) mich {when} (an|:|dass) {text}",
+        "[bitte] (erinnere|erinner) mich {when} daran[,] {text}",
+        "[bitte] (erinnere|erinner) mich an {text} {when}",
+        "[bitte] (erinnere|erinner) mich daran[,] {text} {when}",
+        "{when}: {text}",
+    ),
+}
+_ALARMS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "en": (
+        ("wake me [up] {when}", "Wake up"),
+        ("set [an] alarm [for] {when}", "Alarm"),
+        ("[set] [a] timer (for|of) {span}", "Time is up"),
+    ),
+    "de": (
+        ("weck mich {when}", "Aufwachen"),
+        ("[stell] [einen] wecker (auf|für) {when}", "Wecker"),
+        ("[stell] [einen] timer (auf|für) {span}", "Die Zeit ist um"),
+    ),
+}
+
+
+def _ours() -> list[Phrase]:
+    return [
+        Phrase(_OURS, action, pattern, language, kinds=kinds)
+        for language, patterns in _REMINDERS.items()
+        for pattern in patterns
+        for action, kinds in (("once", _WHEN), ("again", _EVERY))
+    ] + [
+        Phrase(_OURS, "once", pattern, language, {"text": said}, {**_WHEN, **_SPAN})
+        for language, patterns in _ALARMS.items()
+        for pattern, said in patterns
+    ]
+
+
+@dataclass(slots=True, eq=False)
+class Phrasing:
+    """Knows the phrases of what is installed now; they are compiled when they are first needed."""
+
+    clock: Clock
+    zone: Callable[[], tzinfo]
+    zones: PersonZones
+    library: Callable[[], Library]
+    muted: Callable[[], Collection[str]]
+    """Packs whose phrases do nothing, `*` = none does."""
+    _known: tuple[Library, Phrases] | None = field(init=False, default=None)
+
+    def __call__(self, inbound: Inbound, active_pack: str) -> Phrased | None:
+        """Return what this text does, None = it is no phrase.
+
+        In a private chat the phrases of all packs count, elsewhere those of the pack at hand.
+        """
+        content, library = inbound.content, self.library()
+        if not isinstance(content, Text) or "*" in self.muted():
+            return None
+        here, packs = self._here(inbound), self._packs(inbound, active_pack)
+        found = self._phrases(library).match(content.text, here, (*packs, _OURS))
+        if not found:
+            return None
+        best = found[0]
+        tied = [one for one in found if one.rank == best.rank]
+        own = [one for one in tied if one.phrase.pack == active_pack]
+        if best.misread:
+            return Phrased(back=text(best.misread.why, **best.misread.parts))
+        if len(tied) > 1 and len(own) != 1:
+            return Phrased(back=text("actions.which"), options=self._options(tied, library, here))
+        chosen = own[0] if own else best
+        if chosen.phrase.pack == _OURS:
+            act = _reminder(chosen, here, self.zones.of(inbound.person.id))
+            return Phrased(_may_remind(library, active_pack), act=act)
+        tool = f"{chosen.phrase.pack}__{chosen.phrase.action}"
+        return Phrased(chosen.phrase.pack, Act(tool, _arguments(chosen)))
+
+    def nearest(self, inbound: Inbound, active_pack: str) -> tuple[tuple[ButtonSpec, ...], ...]:
+        """Return what these words could have meant, each a button with the words in it."""
+        content, library, here = inbound.content, self.library(), self._here(inbound)
+        if not isinstance(content, Text):
+            return ()
+        others = (name for name in self._packs(inbound, active_pack) if name != active_pack)
+        packs, phrases = [*filter(None, (active_pack,)), *others], self._phrases(library)
+
+        def keeps(phrase: Phrase) -> bool:
+            """Whether words that are no question could be for this: it keeps something."""
+            pack = library.get(phrase.pack)
+            return pack is not None and pack.declared.actions[phrase.action].writes
+
+        return tuple(
+            (ButtonSpec(said[:60], _tap(one)),)
+            for _, said in phrases.nearest(content.text, here, packs, fits=keeps)
+            for one in phrases.match(said, here, packs)[:1]
+        )
+
+    def _here(self, inbound: Inbound) -> Here:
+        named = self.zones.of(inbound.person.id)
+        zone = zone_of(named) if named else self.zone()
+        return Here(self.clock.now(), zone, inbound.person.language or "en")
+
+    def _packs(self, inbound: Inbound, active_pack: str) -> tuple[str, ...]:
+        apart = inbound.chat_kind == "private" and not inbound.address.thread_id
+        packs, muted = self.library().names if apart else (active_pack,), self.muted()
+        return () if "*" in muted else tuple(one for one in packs if one and one not in muted)
+
+    def _phrases(self, library: Library) -> Phrases:
+        if self._known is None or self._known[0] is not library:
+            of_packs = [phrase for pack in library.packs.values() for phrase in pack.phrases]
+            self._known = (library, Phrases([*of_packs, *_ours()]))
+        return self._known[1]
+
+    def _options(
+        self, tied: Sequence[Match], library: Library, here: Here
+    ) -> tuple[tuple[ButtonSpec, ...], ...]:
+        """Return a button for each phrase of one rank, with the person's own words in it."""
+        rows: list[tuple[ButtonSpec, ...]] = []
+        for one in tied:
+            pack = library.get(one.phrase.pack)
+            if pack is None:
+                continue
+            name = pack.said(here.language, pack.manifest.display_name)
+            title = pack.declared.actions[one.phrase.action].title
+            label = f"{name}: {pack.said(here.language, title)}"
+            rows.append((ButtonSpec(label[:60], _tap(one)),))
+        return tuple(rows)
+
+
+def _tap(match: Match) -> str:
+    given = json.dumps(_arguments(match), ensure_ascii=False)
+    return encode("act", f"{match.phrase.pack}.{match.phrase.action}:{given}")
+
+
+def _arguments(match: Match) -> dict[str, object]:
+    """Return the arguments as a call has them; an amount as it was said, with its currency."""
+    kinds = match.phrase.kinds
+    values = {
+        name: match.texts[name]
+        if kinds.get(name) == "money"
+        else slots.stored(kinds.get(name, "text"), value)
+        for name, value in match.values.items()
+    }
+    return {**match.phrase.given, **values}
+
+
+def _reminder(match: Match, here: Here, zone: str) -> Act:
+    span = match.values.get("span")
+    when = here.now + span if isinstance(span, timedelta) else match.values["when"]
+    schedule = when.astimezone(here.zone).isoformat() if isinstance(when, datetime) else str(when)
+    said = match.texts.get("text") or str(match.phrase.given["text"])
+    said = said[:1].upper() + said[1:]
+    named = {"timezone": zone} if zone else {}
+    return Act("cron", {"action": "create", "schedule": schedule, "say": said, **named})
+
+
+def _may_remind(library: Library, active_pack: str) -> str:
+    """Return the pack that a reminder belongs to: that at hand, if it may have schedules."""
+    pack = library.get(active_pack)
+    allowed = pack is not None and pack.manifest.permissions.cron
+    return active_pack if pack and allowed and "cron" in pack.manifest.permissions.tools else ""

@@ -1,0 +1,78 @@
+"""Answers what a run in the sandbox asks over the one descriptor that it inherits.
+
+A question and its answer are each four bytes of length, the larger first, then JSON:
+`{ask, given}`; `{value}` or `{error}`. Whatever a hostile run sends, it gets errors, or its end of
+the line is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from aouo.facts.errors import ToolFailed
+
+Answer: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[object]]
+"""Answers one question; `ToolFailed` says why not."""
+GIVEN = Path(__file__).parent.resolve() / "given"
+"""The folder with the module that a tool imports."""
+_ASKED_BYTES, _ANSWER_BYTES = 1_000_000, 4_000_000
+_MOST = 5_000
+
+
+@asynccontextmanager
+async def answering(ours: socket.socket, answer: Answer) -> AsyncGenerator[None]:
+    """Answer questions, one by one, during the block."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(_serve(ours, answer))
+            try:
+                yield
+            finally:
+                task.cancel()
+    finally:
+        ours.close()
+
+
+async def _serve(ours: socket.socket, answer: Answer) -> None:
+    ours.setblocking(False)
+    reader, writer = await asyncio.open_unix_connection(sock=ours, limit=_ASKED_BYTES)
+    try:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            for _ in range(_MOST):
+                size = int.from_bytes(await reader.readexactly(4), "big")
+                if size > _ASKED_BYTES:
+                    return
+                told = await _answered(await reader.readexactly(size), answer)
+                writer.write(len(told).to_bytes(4, "big") + told)
+                await writer.drain()
+    finally:
+        writer.transport.abort()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def _answered(asked: bytes, answer: Answer) -> bytes:
+    try:
+        wish: Any = json.loads(asked)
+        what, given = wish["ask"], wish["given"]
+        if not isinstance(what, str) or not isinstance(given, dict):
+            raise TypeError
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return _dumped({"error": "That is no question: see aouo_pack."})
+    try:
+        return _dumped({"value": await answer(what, cast("dict[str, Any]", given))})
+    except ToolFailed as error:
+        return _dumped({"error": str(error)})
+
+
+def _dumped(answer: Mapping[str, object]) -> bytes:
+    told = json.dumps(answer, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    if len(told) <= _ANSWER_BYTES:
+        return told
+    return _dumped({"error": f"The answer has more than {_ANSWER_BYTES:,} bytes: ask for less."})

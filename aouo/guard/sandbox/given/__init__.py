@@ -1,0 +1,1 @@
+"""What a tool inside the sandbox may import of ours."""

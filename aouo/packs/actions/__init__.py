@@ -1,0 +1,1 @@
+"""What a pack can do: its actions, and the phrases that reach them."""

