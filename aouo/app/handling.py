@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import tzinfo
 from functools import partial
 
 from aouo.agent.tools.actions import Doing
+from aouo.agent.tools.reminders import Reminders
 from aouo.app.status import bot_state
 from aouo.app.tools import Shared
 from aouo.facts import events
@@ -121,11 +123,17 @@ def flow_of(
         now=lambda: generations.now,
         zone=partial(zone_of, ""),
     )
+
+    def zone(person: str) -> tzinfo:
+        return zone_of(shared.zones.of(person))
+
+    fill = Reminders(database, clock, zone, shared.stores.open)
     menus = Menus(
         database=database,
         clock=clock,
         replies=replies,
         open_store=shared.stores.open,
+        fill=fill,
     )
     commit = Commit(
         database=database,
@@ -145,12 +153,7 @@ def flow_of(
         turns=turns,
         commit=commit,
         menus=menus,
-        doing=Doing(
-            clock,
-            lambda person: zone_of(shared.zones.of(person)),
-            shared.stores.open,
-            shared.stores.folder,
-        ),
+        doing=Doing(clock, zone, shared.stores.open, shared.stores.folder, fill),
         zone_of=zone_of,
         nearest=replies.phrasing.nearest,
     )

@@ -20,7 +20,7 @@ from aouo.facts.events import Person
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import Clock, stamp
 from aouo.packs.actions import slots
-from aouo.packs.actions.declared import Action, Argument, Chart
+from aouo.packs.actions.declared import OUR_TOOLS, Action, Argument, Chart
 from aouo.packs.data.rows import Cell
 from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.storage import PackStore
@@ -39,6 +39,7 @@ _HINTS: Mapping[str, str] = {
     "datetime": "a time, such as 2026-03-01T09:00",
     "duration": "minutes, or such as 2h",
     "recurrence": "such as every Monday at 9:00",
+    "when": "a time, or such as every Monday at 9:00",
 }
 _LABELS_MAX = 500
 _PICTURED_ROWS = 400
@@ -52,10 +53,13 @@ class Doing:
     zone: Callable[[str], tzinfo]
     open_store: Callable[[str, str], PackStore]
     folder_of: Callable[[str, str], Path]
+    fill: Callable[[Pack, str, Person], Awaitable[None]]
+    """Lets a pack's table of reminders hold those of a tenant."""
 
 
 def action_tools(library: Library, doing: Doing, others: Mapping[str, Tool]) -> list[Tool]:
-    """Make a tool of each action; `others` are the packs' own tools, which actions may use."""
+    """Make a tool of each action; `others` are the packs' own tools and some of ours, which actions
+    may use."""
     return [
         _tool(pack, name, action, doing, others)
         for pack in library.packs.values()
@@ -64,13 +68,15 @@ def action_tools(library: Library, doing: Doing, others: Mapping[str, Tool]) -> 
 
 
 def _tool(pack: Pack, name: str, action: Action, doing: Doing, others: Mapping[str, Tool]) -> Tool:
-    other = others.get(f"{pack.name}__{action.tool}") if action.tool else None
-    ours: dict[str, Any] = {"raw_schema": _schema(action), "__module__": __name__}
+    ours = action.tool in OUR_TOOLS
+    named = action.tool if ours else f"{pack.name}__{action.tool}"
+    other = others.get(named) if action.tool else None
+    body: dict[str, Any] = {"raw_schema": _schema(action), "__module__": __name__}
     changes = action.writes or bool(other and other.mutates)
     return Tool(
         name=f"{pack.name}__{name}",
         description=action.title,
-        arguments=type("ActionArguments", (RawArguments,), ours),
+        arguments=type("ActionArguments", (RawArguments,), body),
         handler=_handler(pack, action, doing, other),
         group=GROUP if action.model and (action.answer or action.row) else UNDO,
         idempotent=other.idempotent if other else True,
@@ -102,14 +108,17 @@ def _handler(
 ) -> Callable[[RawArguments, ToolContext, str], Awaitable[str]]:
     async def run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given = dict(wish.model_extra or {})
-        here = here_of(doing, context.facts.person)
+        here, tenant = here_of(doing, context.facts.person), context.facts.tenant
+        await doing.fill(pack, tenant, context.facts.person)
 
-        def effect() -> tuple[dict[str, object], dict[str, Cell], bool]:
-            store = doing.open_store(pack.name, context.facts.tenant) if _needs(action) else None
+        def bind() -> tuple[PackStore | None, dict[str, object], dict[str, Cell]]:
+            store = doing.open_store(pack.name, tenant) if _needs(action) else None
             values, shown = bound(action, given, here, store)
-            stored: dict[str, Cell] = {**values, **_given(context, doing.clock.now(), here)}
+            return store, shown, {**values, **_given(context, doing.clock.now(), here)}
+
+        def effect() -> tuple[dict[str, object], bool]:
             if store is None or not action.statements:
-                return shown, stored, True
+                return shown, True
             used = {key: value for key, value in stored.items() if _is_used(action, key)}
             now = stamp(doing.clock)
             found = store.act(action.sql, used, action.find, call_id=call_id, now=now)
@@ -120,11 +129,18 @@ def _handler(
             parts = (lines[0] if lines else parts) | {
                 "rows": "\n".join(filled(template, line) for line in lines) if template else ""
             }
-            none = action.writes and not found["changed"]
-            return parts, stored, not (none or (bool(action.find) and not rows))
+            none = bool(action.sql) and not found["changed"]
+            return parts, not (none or (bool(action.find) and not rows))
 
-        parts, stored, some = await asyncio.to_thread(effect)
-        if other and some:
+        store, shown, stored = await asyncio.to_thread(bind)
+        if other and action.tool in OUR_TOOLS:
+            wanted = {name: filled(said, stored) for name, said in action.given.items()}
+            if action.tool == "cron":
+                wanted = {"timezone": str(getattr(here.zone, "key", "")), **wanted}
+            shown["result"] = await other.handler(other.parse(wanted), context, call_id)
+            await doing.fill(pack, tenant, context.facts.person)
+        parts, some = await asyncio.to_thread(effect)
+        if other and some and action.tool not in OUR_TOOLS:
             own = {name: stored[name] for name in action.arguments if stored.get(name) is not None}
             parts["result"] = await other.handler(other.parse(own), context, call_id)
             some = action.writes or unmarked(str(parts["result"])) != EMPTY
@@ -216,6 +232,8 @@ def bound(
             values[name], shown[name] = row_of(store, takes, raw)
         else:
             values[name], shown[name] = _read(name, takes, raw, here)
+            if takes.kind == "money":
+                values[f"{name}_currency"] = str(shown[name]).partition(" ")[2]
     return values, shown
 
 

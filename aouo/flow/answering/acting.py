@@ -224,10 +224,10 @@ class Acting:
         """Return the page that the action leads to; a tap on a page turns that message into it."""
         inbound = turn.job.inbound
         tapped = isinstance(inbound.content, Button) and inbound.message_id > 0
-        language, tenant = inbound.person.language, turn.ctx.facts.tenant
+        tenant = turn.ctx.facts.tenant
         told = bool(action.answer or action.toast or action.sql)
         above = unmarked(answer) if told else ""
-        page = await self.menus.drawn(pack, action.page, tenant, language, above=above)
+        page = await self.menus.drawn(pack, action.page, tenant, inbound.person, above=above)
         page = replace(page, buttons=(*page.buttons, *(tuple(row) for row in undo)))
         place = inbound.message_id if tapped else 0
         return Ack(answer, drawn=(page,), in_place=place)

@@ -449,6 +449,14 @@ def _recurrence(text: str, here: Here) -> str:
     raise Misread("no-recurrence", text=text)
 
 
+def _when(text: str, here: Here) -> Value:
+    """Read a moment, or how something comes again and again."""
+    try:
+        return _recurrence(text, here)
+    except Misread:
+        return _datetime(text, here)
+
+
 def _is_german(here: Here) -> bool:
     return here.language.casefold().startswith("de")
 
@@ -479,4 +487,5 @@ _READERS: Mapping[str, Callable[[str, Here], Value]] = {
     "datetime": _datetime,
     "duration": _duration,
     "recurrence": _recurrence,
+    "when": _when,
 }

@@ -229,6 +229,31 @@ class PackStore:
         values = dict(params) if isinstance(params, Mapping) else tuple(params)
         return list(self._reader.rows(sql.strip().rstrip(";"), values, limit=limit).rows)
 
+    def mirror(self, table: str, rows: Sequence[Mapping[str, Cell]]) -> None:
+        """Let a table hold these rows and no others; it is no change that could be undone.
+
+        Raises:
+            ToolFailed: the table has not their columns.
+        """
+        kept = self.read(f"SELECT * FROM {quoted(table)}", limit=len(rows) + 1)
+        if [{**one} for one in rows] == kept:
+            return
+        with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                with self._guard.allow("act"):
+                    self._connection.execute(f"DELETE FROM {quoted(table)}")
+                    for row in rows:
+                        names = ", ".join(map(quoted, row))
+                        marks = ", ".join("?" * len(row))
+                        sql = f"INSERT INTO {quoted(table)} ({names}) VALUES ({marks})"
+                        self._connection.execute(sql, tuple(row.values()))
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                self._changes.taken()
+
     def look(self, sql: str, params: object = None) -> Answer:
         """Carry out one call of the `db` tool with `sql`: at most `_LOOK_ROWS` rows.
 
