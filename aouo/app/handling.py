@@ -56,6 +56,7 @@ from aouo.queue import decide as to
 from aouo.queue.running import Running, Waiting
 from aouo.schedules.heartbeat import settle_heartbeat
 from aouo.schedules.journaling import settle_consolidation, settle_journal
+from aouo.schedules.service import Schedules
 from aouo.schedules.ticking import settle_command, settle_schedule
 from aouo.schedules.watched import settle_watch
 from aouo.store.database import Tx
@@ -74,13 +75,14 @@ def flow_of(
     packs: Packs,
     commands: Commands,
     post_actions: PostActions,
-    zone_of: ZoneOf,
+    schedules: Schedules,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
     uploads: Uploads,
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = shared.clock, shared.database, Waiting()
+    zone_of = schedules.zone_of
     fetches: dict[str, Fetch] = {"web": uploads.fetch}
     if shared.telegram:
         fetches["tg"] = shared.telegram.fetch
@@ -127,13 +129,13 @@ def flow_of(
     def zone(person: str) -> tzinfo:
         return zone_of(shared.zones.of(person))
 
-    fill = Reminders(database, clock, zone, shared.stores.open)
+    reminders = Reminders(database, clock, zone, shared.stores.open, schedules)
     menus = Menus(
         database=database,
         clock=clock,
         replies=replies,
         open_store=shared.stores.open,
-        fill=fill,
+        reminders=reminders,
     )
     commit = Commit(
         database=database,
@@ -153,7 +155,7 @@ def flow_of(
         turns=turns,
         commit=commit,
         menus=menus,
-        doing=Doing(clock, zone, shared.stores.open, shared.stores.folder, fill),
+        doing=Doing(clock, zone, shared.stores.open, shared.stores.folder, reminders),
         zone_of=zone_of,
         nearest=replies.phrasing.nearest,
     )

@@ -28,7 +28,7 @@ from aouo.agent.tools.msg import msg, tts
 from aouo.agent.tools.pack_tools import Workshop, pack_tools
 from aouo.agent.tools.persist import db, persist
 from aouo.agent.tools.registry import Registry, Tool
-from aouo.agent.tools.reminders import Reminders, reminders
+from aouo.agent.tools.reminders import Reminders
 from aouo.agent.tools.results import keep, result_read
 from aouo.agent.tools.web import fetch, web_search
 from aouo.config.sections import Security, Tools
@@ -210,7 +210,7 @@ def guarded_tools(
     schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
         zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
     )
-    reminding, by_cron = reminders(database, clock, schedules), cron(database, clock, schedules)
+    by_cron = cron(database, clock, schedules)
     ours: list[Tool] = [
         *_without_paths(shared),
         by_cron,
@@ -226,12 +226,12 @@ def guarded_tools(
         *shared.more_tools,
     ]
 
-    fill = Reminders(database, clock, zone, stores.open)
-    doing = Doing(clock, zone, stores.open, stores.folder, fill)
+    reminders = Reminders(database, clock, zone, stores.open, schedules)
+    doing = Doing(clock, zone, stores.open, stores.folder, reminders)
 
     def registry_of(packs: Library) -> Registry:
         brought = {item.name: item for item in pack_tools(packs, shop)}
-        acting = action_tools(packs, doing, {**brought, "cron": by_cron, "reminders": reminding})
+        acting = action_tools(packs, doing, {**brought, "cron": by_cron})
         return Registry([*ours, undo(doing), *brought.values(), *acting], servers)
 
     return guard, registry_of, looking

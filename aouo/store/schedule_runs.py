@@ -55,6 +55,15 @@ def unanswered(tx: Tx, schedule_id: str) -> str:
     return str(row["due_at"]) if row and not row["why"] else ""
 
 
+def reopen(tx: Tx, schedule_id: str) -> None:
+    """Take back what a person did about a reminder the last time it came."""
+    tx.run(
+        "UPDATE schedule_runs SET why = '' WHERE schedule_id = ?1 AND state = 'done' AND due_at = "
+        "(SELECT max(due_at) FROM schedule_runs WHERE schedule_id = ?1 AND state = 'done')",
+        schedule_id,
+    )
+
+
 def is_to_retry(tx: Tx, schedule_id: str) -> bool:
     """Whether a failed run of this schedule is to be tried again."""
     return tx.finds(

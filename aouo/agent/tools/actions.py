@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import string
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,14 +13,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from aouo.agent.tools.asks import drawn, show
+from aouo.agent.tools.cron import id_of
 from aouo.agent.tools.mcp import RawArguments
 from aouo.agent.tools.pack_tools import EMPTY
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.agent.tools.reminders import Plan, Reminders
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Person
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import Clock, stamp
-from aouo.packs.actions import slots
+from aouo.packs.actions import phrases, slots
 from aouo.packs.actions.declared import OUR_TOOLS, Action, Argument, Chart
 from aouo.packs.data.rows import Cell
 from aouo.packs.data.schema_guard import quoted
@@ -53,8 +56,7 @@ class Doing:
     zone: Callable[[str], tzinfo]
     open_store: Callable[[str, str], PackStore]
     folder_of: Callable[[str, str], Path]
-    fill: Callable[[Pack, str, Person], Awaitable[None]]
-    """Lets a pack's table of reminders hold those of a tenant."""
+    reminders: Reminders
 
 
 def action_tools(library: Library, doing: Doing, others: Mapping[str, Tool]) -> list[Tool]:
@@ -109,7 +111,7 @@ def _handler(
     async def run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given = dict(wish.model_extra or {})
         here, tenant = here_of(doing, context.facts.person), context.facts.tenant
-        await doing.fill(pack, tenant, context.facts.person)
+        await doing.reminders.fill(pack, tenant, context.facts.person)
 
         def bind() -> tuple[PackStore | None, dict[str, object], dict[str, Cell]]:
             store = doing.open_store(pack.name, tenant) if _needs(action) else None
@@ -133,12 +135,21 @@ def _handler(
             return parts, not (none or (bool(action.find) and not rows))
 
         store, shown, stored = await asyncio.to_thread(bind)
-        if other and action.tool in OUR_TOOLS:
+        if action.tool in OUR_TOOLS:
             wanted = {name: filled(said, stored) for name, said in action.given.items()}
-            if action.tool == "cron":
-                wanted = {"timezone": str(getattr(here.zone, "key", "")), **wanted}
-            shown["result"] = await other.handler(other.parse(wanted), context, call_id)
-            await doing.fill(pack, tenant, context.facts.person)
+            new_id = id_of(context.facts.id, call_id)
+            plan: Plan = {"say": "", "of": "", "steps": f"+{new_id}"}
+            if not other:
+                plan = await doing.reminders.planned(wanted, context.facts, new_id)
+            own, now = doing.open_store(pack.name, tenant), stamp(doing.clock)
+            plan = await asyncio.to_thread(own.note, call_id, plan, now)
+            if other:
+                wanted = {"timezone": str(getattr(here.zone, "key", None) or ""), **wanted}
+                await other.handler(other.parse(wanted), context, call_id)
+            else:
+                await doing.reminders.carry_out(plan, wanted)
+            shown["result"] = plan["say"]
+            await doing.reminders.fill(pack, tenant, context.facts.person)
         parts, some = await asyncio.to_thread(effect)
         if other and some and action.tool not in OUR_TOOLS:
             own = {name: stored[name] for name in action.arguments if stored.get(name) is not None}
@@ -262,7 +273,8 @@ def _check_range(name: str, takes: Argument, value: float) -> None:
 
 
 def row_of(store: PackStore, takes: Argument, raw: object) -> tuple[Cell, str]:
-    """Return the key of the row that `raw` names, by its key or its label, and its label.
+    """Return the key of the row that `raw` names, and its label: by its key, its label, or words
+    that only one label has.
 
     Raises:
         ToolFailed: there is none, or several; names some.
@@ -272,12 +284,23 @@ def row_of(store: PackStore, takes: Argument, raw: object) -> tuple[Cell, str]:
     for key, label in rows:
         if str(key) == str(raw):
             return key, label
-    found = [(key, label) for key, label in rows if label.casefold() == wanted]
+    words = _telling(wanted)
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda label: label == wanted,
+        lambda label: wanted in label,
+        lambda label: bool(words) and words <= _telling(label),
+    )
+    named = ([one for one in rows if fits(one[1].casefold())] for fits in tests)
+    found: list[tuple[Cell, str]] = next(filter(None, named), rows[:0])
     if len(found) == 1:
         return found[0]
     some = ", ".join(label for _, label in (found or rows)[:10])
     name = "actions.which-row" if some else "actions.no-rows"
     raise ToolFailed(text(name, wanted=str(raw)[:80], some=some))
+
+
+def _telling(words: str) -> set[str]:
+    return set(re.findall(r"\w+", words)) - phrases.COMMON
 
 
 def labels(store: PackStore, takes: Argument) -> list[tuple[Cell, str]]:
@@ -332,11 +355,12 @@ def undo(doing: Doing) -> Tool:
     async def run(wish: _Undo, context: ToolContext, call_id: str) -> str:
         del call_id
 
-        def put_back() -> None:
-            store = doing.open_store(context.facts.pack, context.facts.tenant)
-            store.undo(wish.call, stamp(doing.clock))
+        def store() -> PackStore:
+            return doing.open_store(context.facts.pack, context.facts.tenant)
 
-        await asyncio.to_thread(put_back)
+        if elsewhere := await asyncio.to_thread(lambda: store().noted(wish.call)):
+            await doing.reminders.put_back(elsewhere)
+        await asyncio.to_thread(lambda: store().undo(wish.call, stamp(doing.clock)))
         return text("actions.undone")
 
     return tool(UNDO, "Put back what a call changed.", _Undo, run, group=UNDO, mutates=True)

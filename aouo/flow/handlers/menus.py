@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from aouo.agent.tools.reminders import Reminders
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button, Inbound, Person
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
@@ -37,8 +38,7 @@ class Menus:
     clock: Clock
     replies: Replies
     open_store: Callable[[str, str], PackStore]
-    fill: Callable[[Pack, str, Person], Awaitable[None]]
-    """Lets a pack's table of reminders hold those of a tenant."""
+    reminders: Reminders
 
     async def open(self, job: Job, page_id: str = "") -> None:
         """Show the page, "" = the pack's first one.
@@ -108,7 +108,7 @@ class Menus:
         def said(text: str) -> str:
             return pack.said(person.language, text) if text else ""
 
-        await self.fill(pack, tenant, person)
+        await self.reminders.fill(pack, tenant, person)
         at, rows, more = await self._rows(pack, page, tenant, int(which or 0))
         lines = None if rows is None else [_filled(said(page.row), row) for row in rows]
         if page.sql and lines == []:

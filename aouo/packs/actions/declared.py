@@ -84,7 +84,7 @@ class Argument(_Strict):
 class Chart(_Strict):
     """A picture of what a SELECT finds: a label, then numbers, a row each; of a calendar a day."""
 
-    kind: Literal["bars", "lines", "parts", "calendar", "table"]
+    kind: Literal["bars", "lines", "parts", "calendar", "table", "csv"]
     sql: str
     title: _Line = ""
     unit: _Label = ""
@@ -138,6 +138,12 @@ class Action(_Strict):
     def kinds(self) -> dict[str, str]:
         """Return the kind of each argument."""
         return {name: takes.kind for name, takes in self.arguments.items()}
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Return what statements may name: the arguments, and the currency of each amount."""
+        money = (f"{name}_currency" for name, kind in self.kinds.items() if kind == "money")
+        return (*self.arguments, *money)
 
     @property
     def writes(self) -> bool:

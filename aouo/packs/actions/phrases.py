@@ -31,6 +31,7 @@ _MARKS = frozenset(":;,.=!?)")
 _TOLD = frozenset({"slots.past", "slots.no-such-day", "slots.slashed", "slots.skipped"})
 _FOLDED = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß"}
+_AMOUNT = re.compile(r"(?i)\d[.,]\d\d\b|[€$£]|\b(?:eur|euros?|dollars?|usd|chf|pounds?)\b")
 _PIECE = re.compile(r"\{(\w+)(\+?)\}|\[([^\]\[]*)\]|\(([^()]*)\)|([^\[\](){}]+)|(.)", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
 
@@ -103,8 +104,8 @@ def check(pattern: str, arguments: Mapping[str, str]) -> list[str]:
     for variant in variants:
         strange = (name for name in variant.slots if name not in arguments)
         found += (f"{{{name}}} is no argument of the action" for name in strange)
-        if not variant.words:
-            found.append("needs a word besides its slots")
+        if not variant.words and "money" not in map(arguments.get, variant.slots):
+            found.append("needs a word besides its slots, or an amount")
         for one, two in zip(variant.pieces, variant.pieces[1:], strict=False):
             if isinstance(one, str) and isinstance(two, str) and _is_open(arguments, two):
                 found.append(f"needs a word between {{{one}}} and {{{two}}}")
@@ -121,8 +122,12 @@ shall may wer wen wem wessen wo wohin woher warum wieso weshalb wie welche welch
 bin hat habe hast haben kann kannst können könnte wird darf soll wann
 """
 """Words with which a question begins, also without its mark."""
-_COMMON = "a an the on at to of in for about and my me der die das ein eine über auf zu und"
-_ASKS, _SHARED_BY_ALL = frozenset(_ASKING.split()), frozenset(_COMMON.split())
+_COMMON = """
+a an the on at to of in for about and my me that with der die das den dem ein eine einen meine mein
+über auf zu und an mit dass von
+"""
+_ASKS, COMMON = frozenset(_ASKING.split()), frozenset(_COMMON.split())
+"""`COMMON`: words that tell no two things apart."""
 
 
 _BEFORE = re.compile(
@@ -145,7 +150,8 @@ class Phrases:
             for word in set(variant.words):
                 common[word] += 1
         for variant in variants:
-            self._by_word[min(variant.words, key=lambda word: common[word])].append(variant)
+            rarest = min(variant.words, key=lambda word: common[word], default="")
+            self._by_word[rarest].append(variant)
 
     def match(self, text: str, here: Here, packs: Collection[str]) -> list[Match]:
         """Return the phrases of these packs that the text is, the most specific first; several of
@@ -163,7 +169,7 @@ class Phrases:
         if not tokens or len(text) > _LONG_MAX or text.count("\n") > 200:
             return
         there = {token.folded for token in tokens}
-        for word in there & self._by_word.keys():
+        for word in {"", *there} & self._by_word.keys():
             for variant in self._by_word[word]:
                 if variant.phrase.pack not in packs or not there.issuperset(variant.words):
                     continue
@@ -192,7 +198,7 @@ class Phrases:
             return []
         if words.split()[0].casefold().partition("'")[0].partition("’")[0] in _ASKS:
             return []
-        own = {token.folded for token in _tokens(words)} - _SHARED_BY_ALL
+        own = {token.folded for token in _tokens(words)} - COMMON
         order = {pack: number for number, pack in enumerate(packs)}
         scored: list[tuple[int, int, int, Phrase, str]] = []
         for number, phrase in enumerate(self.phrases):
@@ -229,7 +235,9 @@ def _sound_variants(phrase: Phrase) -> Iterator[_Variant]:
     except ValueError:
         return
     yield from (
-        _Variant(phrase, *one) for one in found if any(isinstance(p, tuple) for p in one[0])
+        _Variant(phrase, *one)
+        for one in found
+        if any(isinstance(p, tuple) for p in one[0]) or "money" in phrase.kinds.values()
     )
 
 
@@ -352,9 +360,12 @@ def _repeats(
 
 
 def _takes(variant: _Variant, name: str, value: str) -> bool:
-    """Whether a slot takes so many words, which neither begin with a mark nor announce others."""
+    """Whether a slot takes so many words, which neither begin with a mark nor announce others. An
+    amount that no word announces has a currency, or cents."""
     if value[:1] in _MARKS or value[-1:] == ":":
         return False
+    if variant.phrase.kinds.get(name) == "money" and not variant.words:
+        return len(value) <= _TEXT_MAX and bool(_AMOUNT.search(value))
     if not _is_open(variant.phrase.kinds, name):
         return len(value) <= _TEXT_MAX
     if name in variant.long:

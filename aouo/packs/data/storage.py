@@ -29,6 +29,7 @@ from aouo.packs.data.wish import Wish, bindings
 from aouo.packs.format.manifest import Manifest
 from aouo.plumbing import failpoint
 
+_ELSEWHERE = "elsewhere:"
 _ACTIONS = (*WRITES, "recent", "query", "summary")
 _LOOK_ROWS = 100
 _FOUND_ROWS = 20
@@ -190,6 +191,20 @@ class PackStore:
             (call_id,),
         ).fetchall()
 
+    def note(self, call_id: str, plan: Mapping[str, str], now: str) -> dict[str, str]:
+        """Note what a call is about to change outside this database, by its `steps`, for whoever
+        puts it back; return what it noted first."""
+        with self._lock:
+            undo = _ELSEWHERE + plan["steps"]
+            kept = self._once(lambda: {**plan}, f"{call_id}.0", now, undo=undo)
+        return cast("dict[str, str]", kept)
+
+    def noted(self, call_id: str) -> str:
+        """Return what a call changed outside this database, "" = nothing."""
+        with self._lock:
+            kept = [undo for undo, _ in self._kept(call_id) if undo.startswith(_ELSEWHERE)]
+        return "".join(kept).removeprefix(_ELSEWHERE)
+
     def undo(self, call_id: str, now: str) -> bool:
         """Put back what a call changed; False = that was done before. Twice is once.
 
@@ -199,8 +214,12 @@ class PackStore:
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                kept = [(undo, undone) for undo, undone in self._kept(call_id) if undo]
-                if not kept:
+                kept = [
+                    (undo, undone)
+                    for undo, undone in self._kept(call_id)
+                    if undo and not undo.startswith(_ELSEWHERE)
+                ]
+                if not kept and not self._kept(call_id):
                     raise ToolFailed("There is nothing of it that could be put back.")
                 fresh = [undo for undo, undone in kept if not undone]
                 for undo in fresh:
@@ -291,7 +310,9 @@ class PackStore:
         rows = {table: self._reader.count(table) for table in self._reader.tables()}
         return {"schema": list(self._reader.definitions()), "rows": rows}
 
-    def _once(self, carry_out: Callable[[], Answer], call_id: str, now: str) -> Answer:
+    def _once(
+        self, carry_out: Callable[[], Answer], call_id: str, now: str, *, undo: str = ""
+    ) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             row = self._connection.execute(
@@ -303,7 +324,7 @@ class PackStore:
             answer = carry_out()
             written = json.dumps(answer, ensure_ascii=False)
             record = "INSERT INTO _aouo_calls (call_id, result, at, undo) VALUES (?, ?, ?, ?)"
-            values = (call_id, written, now, self._changes.taken())
+            values = (call_id, written, now, undo or self._changes.taken())
             number = self._connection.execute(record, values).lastrowid or 0
             self._connection.execute(
                 "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)
