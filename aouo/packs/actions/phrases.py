@@ -107,7 +107,8 @@ def check(pattern: str, arguments: Mapping[str, str]) -> list[str]:
         if not variant.words and "money" not in map(arguments.get, variant.slots):
             found.append("needs a word besides its slots, or an amount")
         for one, two in zip(variant.pieces, variant.pieces[1:], strict=False):
-            if isinstance(one, str) and isinstance(two, str) and _is_open(arguments, two):
+            both = [piece for piece in (one, two) if isinstance(piece, str)]
+            if len(both) == 2 and all(_is_open(arguments, piece) for piece in both):
                 found.append(f"needs a word between {{{one}}} and {{{two}}}")
     return list(dict.fromkeys(found))
 
@@ -395,8 +396,10 @@ def _placed(
             yield {piece: (begin, len(tokens))}
         return
     following = pieces[at + 1]
-    if isinstance(following, str):  # a typed one behind it: what it is, ends the first
-        for end in range(max(begin + 1, len(tokens) - _ENDS_MAX), len(tokens)):
+    if isinstance(following, str):  # one of them is typed: what it is, parts them
+        first, last = begin + 1, len(tokens)
+        near, far = range(first, min(first + _ENDS_MAX, last)), range(last - _ENDS_MAX, last)
+        for end in dict.fromkeys((*near, *(at for at in far if at >= first))):
             for rest in _placed(pieces, at + 1, tokens, end):
                 yield {piece: (begin, end), **rest}
         return
