@@ -155,7 +155,7 @@ def flow_of(
         turns=turns,
         commit=commit,
         menus=menus,
-        doing=Doing(clock, zone, shared.stores.open, shared.stores.folder, reminders),
+        doing=Doing(clock, zone, shared.stores.open, shared.stores.folder),
         zone_of=zone_of,
         nearest=replies.phrasing.nearest,
     )

@@ -16,10 +16,11 @@ import aiohttp
 from aouo.agent.documents.reading import AT_ONCE
 from aouo.agent.spending.reservations import Reservations
 from aouo.agent.tokens import Estimator
-from aouo.agent.tools.actions import Doing, action_tools, undo
+from aouo.agent.tools.actions import Bench, action_tools, undo
 from aouo.agent.tools.asks import Asking
 from aouo.agent.tools.conversation import clarify, onboarding_done, sessions
 from aouo.agent.tools.cron import cron
+from aouo.agent.tools.feeds import Feeds
 from aouo.agent.tools.files import check_room, list_dir, read_document, read_file, write_file
 from aouo.agent.tools.load import load_skills, load_tools, skill_view
 from aouo.agent.tools.mcp_servers import Server
@@ -227,7 +228,8 @@ def guarded_tools(
     ]
 
     reminders = Reminders(database, clock, zone, stores.open, schedules)
-    doing = Doing(clock, zone, stores.open, stores.folder, reminders)
+    feeds = Feeds(web, clock, zone, stores.open)
+    doing = Bench(clock, zone, stores.open, stores.folder, reminders, feeds)
 
     def registry_of(packs: Library) -> Registry:
         brought = {item.name: item for item in pack_tools(packs, shop)}

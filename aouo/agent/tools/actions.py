@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from aouo.agent.tools.asks import drawn, show
 from aouo.agent.tools.cron import id_of
+from aouo.agent.tools.feeds import Feeds
 from aouo.agent.tools.mcp import RawArguments
 from aouo.agent.tools.pack_tools import EMPTY
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
@@ -56,10 +57,17 @@ class Doing:
     zone: Callable[[str], tzinfo]
     open_store: Callable[[str, str], PackStore]
     folder_of: Callable[[str, str], Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench(Doing):
+    """With the tools of the runtime that actions use."""
+
     reminders: Reminders
+    feeds: Feeds
 
 
-def action_tools(library: Library, doing: Doing, others: Mapping[str, Tool]) -> list[Tool]:
+def action_tools(library: Library, doing: Bench, others: Mapping[str, Tool]) -> list[Tool]:
     """Make a tool of each action; `others` are the packs' own tools and some of ours, which actions
     may use."""
     return [
@@ -69,7 +77,7 @@ def action_tools(library: Library, doing: Doing, others: Mapping[str, Tool]) -> 
     ]
 
 
-def _tool(pack: Pack, name: str, action: Action, doing: Doing, others: Mapping[str, Tool]) -> Tool:
+def _tool(pack: Pack, name: str, action: Action, doing: Bench, others: Mapping[str, Tool]) -> Tool:
     ours = action.tool in OUR_TOOLS
     named = action.tool if ours else f"{pack.name}__{action.tool}"
     other = others.get(named) if action.tool else None
@@ -106,7 +114,7 @@ def _property(takes: Argument) -> dict[str, Any]:
 
 
 def _handler(
-    pack: Pack, action: Action, doing: Doing, other: Tool | None
+    pack: Pack, action: Action, doing: Bench, other: Tool | None
 ) -> Callable[[RawArguments, ToolContext, str], Awaitable[str]]:
     async def run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given = dict(wish.model_extra or {})
@@ -123,7 +131,9 @@ def _handler(
                 return shown, True
             used = {key: value for key, value in stored.items() if _is_used(action, key)}
             now = stamp(doing.clock)
-            found = store.act(action.sql, used, action.find, call_id=call_id, now=now)
+            found = store.act(
+                action.sql, used, action.find, call_id=call_id, now=now, undoable=action.undo
+            )
             rows = cast("list[dict[str, object]]", found["found"])
             parts: dict[str, object] = {"changed": found["changed"], **shown}
             lines = [parts | {name: _worded(value) for name, value in row.items()} for row in rows]
@@ -131,12 +141,14 @@ def _handler(
             parts = (lines[0] if lines else parts) | {
                 "rows": "\n".join(filled(template, line) for line in lines) if template else ""
             }
-            none = bool(action.sql) and not found["changed"]
+            none = bool(action.sql) and action.undo and not found["changed"]
             return parts, not (none or (bool(action.find) and not rows))
 
         store, shown, stored = await asyncio.to_thread(bind)
-        if action.tool in OUR_TOOLS:
-            wanted = {name: filled(said, stored) for name, said in action.given.items()}
+        wanted = {name: filled(said, stored) for name, said in action.given.items()}
+        if action.tool == "feeds":
+            shown["result"] = await doing.feeds.run(pack, wanted, context, call_id)
+        elif action.tool in OUR_TOOLS:
             new_id = id_of(context.facts.id, call_id)
             plan: Plan = {"say": "", "of": "", "steps": f"+{new_id}"}
             if not other:
@@ -349,7 +361,7 @@ class _Undo(Arguments):
     """The id of the call."""
 
 
-def undo(doing: Doing) -> Tool:
+def undo(doing: Bench) -> Tool:
     """Make the tool that puts back what a call of this pack changed; no model is told of it."""
 
     async def run(wish: _Undo, context: ToolContext, call_id: str) -> str:

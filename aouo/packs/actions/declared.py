@@ -30,7 +30,7 @@ Kind: TypeAlias = Literal[
     "when", "choice", "row", "person", "file",
 ]  # fmt: skip
 GIVEN = ("now", "today", "person", "name")
-OUR_TOOLS = ("cron", "reminders")
+OUR_TOOLS = ("cron", "reminders", "feeds")
 """What SQL and answers have besides the arguments: the time in UTC, the day where the person is,
 their id, and what they are called."""
 
@@ -110,8 +110,8 @@ class Action(_Strict):
     sql: _Sql = ()
     """One statement or several over the pack's own tables; `:text` is an argument."""
     tool: str = ""
-    """A tool of the pack that gets the arguments; what it returns is `{result}`. `cron` and
-    `reminders` are the runtime's: they come before `sql`, and get what is in `with`."""
+    """A tool of the pack that gets the arguments; what it returns is `{result}`. `cron`,
+    `reminders` and `feeds` are the runtime's: they come before `sql`, and get what is in `with`."""
     given: Mapping[str, _Line] = Field(default={}, alias="with")
     """What one of the runtime's tools gets: templates of the arguments."""
     find: str = ""
@@ -133,6 +133,8 @@ class Action(_Strict):
     """A chart: `{kind: bars, sql: SELECT …, title: …}`."""
     model: bool = True
     """Whether a model may call it, too."""
+    undo: bool = True
+    """Whether what it changed can be put back; false of what only notes that it was looked at."""
 
     @property
     def kinds(self) -> dict[str, str]:

@@ -150,6 +150,7 @@ class PackStore:
         *,
         call_id: str,
         now: str,
+        undoable: bool = True,
     ) -> Answer:
         """Carry out an action's statements as one call; `:name` in them is one of `values`.
 
@@ -168,7 +169,7 @@ class PackStore:
             return {"changed": changed, "found": found}
 
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
-            return self._once(carry_out, call_id, now)
+            return self._once(carry_out, call_id, now, undo=None if undoable else "")
 
     def _first(self, sql: str, values: Mapping[str, Cell]) -> list[Answer]:
         with self._guard.allow("read"):
@@ -257,16 +258,23 @@ class PackStore:
         kept = self.read(f"SELECT * FROM {quoted(table)}", limit=len(rows) + 1)
         if [{**one} for one in rows] == kept:
             return
+        names: list[str] = list(rows[0]) if rows else []
+        columns, marks = ", ".join(map(quoted, names)), ", ".join(f":{name}" for name in names)
+        insert = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks})"
+        self.put([(f"DELETE FROM {quoted(table)}", {}), *((insert, row) for row in rows)])
+
+    def put(self, statements: Sequence[tuple[str, Mapping[str, Cell]]]) -> None:
+        """Write what the runtime keeps here, all or nothing; it is no change that could be undone.
+
+        Raises:
+            ToolFailed: nothing was written; says what the database said.
+        """
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                with self._guard.allow("act"):
-                    self._connection.execute(f"DELETE FROM {quoted(table)}")
-                    for row in rows:
-                        names = ", ".join(map(quoted, row))
-                        marks = ", ".join("?" * len(row))
-                        sql = f"INSERT INTO {quoted(table)} ({names}) VALUES ({marks})"
-                        self._connection.execute(sql, tuple(row.values()))
+                for sql, values in statements:
+                    with self._guard.allow("act"):
+                        self._connection.execute(sql, dict(values))
                 self._connection.execute("COMMIT")
             finally:
                 if self._connection.in_transaction:
@@ -311,7 +319,7 @@ class PackStore:
         return {"schema": list(self._reader.definitions()), "rows": rows}
 
     def _once(
-        self, carry_out: Callable[[], Answer], call_id: str, now: str, *, undo: str = ""
+        self, carry_out: Callable[[], Answer], call_id: str, now: str, *, undo: str | None = None
     ) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -324,7 +332,8 @@ class PackStore:
             answer = carry_out()
             written = json.dumps(answer, ensure_ascii=False)
             record = "INSERT INTO _aouo_calls (call_id, result, at, undo) VALUES (?, ?, ?, ?)"
-            values = (call_id, written, now, undo or self._changes.taken())
+            changed = self._changes.taken()
+            values = (call_id, written, now, changed if undo is None else undo)
             number = self._connection.execute(record, values).lastrowid or 0
             self._connection.execute(
                 "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)
