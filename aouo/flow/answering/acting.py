@@ -152,7 +152,7 @@ class Acting:
                 return _plain(str(error) if error.args[0] else text("actions.called-off"))
         result = await acted(ctx, turn.calls, act)
         if result.failed:
-            return _plain(text("actions.failed", why=result.text))
+            return _plain(text("actions.failed", why=result.text), self._ask_row(turn, "retry"))
         if not result.text:  # a picture says it all
             return Ack("")
         if act.tool == "cron":
@@ -207,11 +207,17 @@ class Acting:
         if await self._undoable(ctx.facts.pack, job, call_id):
             undo, again = f"undo {call_id}", f"undo {call_id} {_ASK}"
             row.append(ButtonSpec(text("actions.button-undo"), encode("command", undo)))
+        row += [button for row in self._ask_row(turn, again) for button in row]
+        return (tuple(row),) if row else ()
+
+    def _ask_row(self, turn: Turn, again: str) -> tuple[tuple[ButtonSpec, ...], ...]:
+        """Return the button that has the model answer a phrase's words, if it can."""
+        ctx, job = turn.ctx, turn.job
         by_phrase = isinstance(job.inbound.content, Text) and ctx.model.provider != NO_MODEL
         only = self.replies.library().names == (ctx.facts.pack,)
-        if by_phrase and (only or job.active_pack == ctx.facts.pack):
-            row.append(ButtonSpec(text("actions.button-ask"), encode("command", again)))
-        return (tuple(row),) if row else ()
+        if not by_phrase or not (only or job.active_pack == ctx.facts.pack):
+            return ()
+        return ((ButtonSpec(text("actions.button-ask"), encode("command", again)),),)
 
     async def _on_page(
         self,

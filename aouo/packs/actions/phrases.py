@@ -127,6 +127,8 @@ _COMMON = """
 a an the on at to of in for about and my me that with der die das den dem ein eine einen meine mein
 über auf zu und an mit dass von
 """
+_POINTS = frozenset("this that it these those them one das dies diese dieses es sie ihn".split())
+"""What points at something that was said before, which no phrase knows."""
 _ASKS, COMMON = frozenset(_ASKING.split()), frozenset(_COMMON.split())
 """`COMMON`: words that tell no two things apart."""
 
@@ -364,6 +366,8 @@ def _takes(variant: _Variant, name: str, value: str) -> bool:
     """Whether a slot takes so many words, which neither begin with a mark nor announce others. An
     amount that no word announces has a currency, or cents."""
     if value[:1] in _MARKS or value[-1:] == ":":
+        return False
+    if variant.phrase.kinds.get(name) == "row" and value.casefold() in _POINTS:
         return False
     if variant.phrase.kinds.get(name) == "money" and not variant.words:
         return len(value) <= _TEXT_MAX and bool(_AMOUNT.search(value))
