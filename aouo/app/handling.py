@@ -31,7 +31,7 @@ from aouo.flow.commands.files import (
 )
 from aouo.flow.commands.registry import AddedCommand, Commands, PostActions
 from aouo.flow.commands.scheduling import Scheduling
-from aouo.flow.commands.settings import PackSettings
+from aouo.flow.commands.settings import PackSettings, choosing_language
 from aouo.flow.commands.status import Jobs, spending, status, why
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction, refuse
@@ -276,6 +276,7 @@ def flow_of(
         ),
         bringing=bringing,
         forget=intake.forget,
+        languages=shared.languages,
     )
 
 
@@ -337,6 +338,7 @@ def commanding(
             lambda person: zone_of(shared.zones.of(person)),
             shared.zones,
         ).obey,
+        "language": choosing_language(shared.languages),
         "status": status(is_owner, bot),
     }
     lookups = {

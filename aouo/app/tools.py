@@ -43,7 +43,7 @@ from aouo.guard.sandbox.run import Sandbox
 from aouo.guard.sent_files import SentFiles, hiding
 from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
-from aouo.packs.settings import Kept, PersonZones
+from aouo.packs.settings import Kept, Languages, PersonValues
 from aouo.packs.stores import Memories, PackStores
 from aouo.plumbing.children import Apart
 from aouo.plumbing.home import Home
@@ -96,7 +96,8 @@ class Shared:
     apart: Apart
     dialects: Dialects
     page: Current[Callable[[], str]]
-    zones: PersonZones
+    zones: PersonValues
+    languages: Languages
 
 
 async def share(
@@ -142,7 +143,10 @@ async def share(
         apart=Apart(),
         dialects=Dialects(),
         page=Current(lambda: ""),
-        zones=PersonZones(home.settings / "zones"),
+        zones=PersonValues(home.settings / "zones"),
+        languages=Languages(
+            PersonValues(home.settings / "languages"), PersonValues(home.settings / "telegram")
+        ),
     )
 
 

@@ -115,11 +115,18 @@ def _shown_message(world: World, message: Message) -> JsonObject:
     return item | ({"media_url": source} if isinstance(source, str) else {})
 
 
+_WIDE = ("default", "all_private_chats", "all_group_chats")
+
+
 def _commands(world: World) -> list[JsonObject]:
     """Return the commands of the wide scopes together; the page does not distinguish scopes."""
     found: dict[str, JsonObject] = {}
-    for (scope, _), commands in world.commands.items():
-        if json.loads(scope)["type"] in ("default", "all_private_chats", "all_group_chats"):
+    for (scope, language), commands in world.commands.items():
+        if not language and json.loads(scope)["type"] in (
+            "default",
+            "all_private_chats",
+            "all_group_chats",
+        ):
             found |= {str(command["command"]): command for command in commands}
     return list(found.values())
 

@@ -15,7 +15,7 @@ from aouo.packs.actions import slots
 from aouo.packs.actions.phrases import Match, Phrase, Phrases
 from aouo.packs.actions.slots import Here
 from aouo.packs.library import Library
-from aouo.packs.settings import PersonZones
+from aouo.packs.settings import PersonValues
 from aouo.plumbing.zones import zone_of
 from aouo.queue.lexer import Phrased
 from aouo.words.catalogue import text
@@ -76,7 +76,7 @@ class Phrasing:
 
     clock: Clock
     zone: Callable[[], tzinfo]
-    zones: PersonZones
+    zones: PersonValues
     library: Callable[[], Library]
     muted: Callable[[], Collection[str]]
     """Packs whose phrases do nothing, `*` = none does."""

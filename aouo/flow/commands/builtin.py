@@ -141,7 +141,7 @@ def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
         has_menu = pack is not None and bool(pack.menu)
         here = offered(call.inbound.address.platform)
         ours = (entry for entry in here if entry is not MENU or has_menu)
-        listed = [(entry.name, entry.line) for entry in ours]
+        listed = [(entry.name, text(f"about-commands.{entry.name}")) for entry in ours]
         listed += [(name, command.line) for name, command in theirs.items() if command.line]
         return Result(words.commands(listed, own))
 

@@ -127,24 +127,8 @@ _COMMON = """
 a an the on at to of in for about and my me that with der die das den dem ein eine einen meine mein
 über auf zu und an mit dass von
 """
-_POINTS = frozenset(
-    [
-        "this",
-        "that",
-        "it",
-        "these",
-        "those",
-        "them",
-        "one",
-        "das",
-        "dies",
-        "diese",
-        "dieses",
-        "es",
-        "sie",
-        "ihn",
-    ]
-)
+_POINTING = "this that it these those them one das dies diese dieses es sie ihn"
+_POINTS = frozenset(_POINTING.split())
 """What points at something that was said before, which no phrase knows."""
 _ASKS, COMMON = frozenset(_ASKING.split()), frozenset(_COMMON.split())
 """`COMMON`: words that tell no two things apart."""
