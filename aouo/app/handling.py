@@ -60,7 +60,7 @@ from aouo.schedules.service import Schedules
 from aouo.schedules.ticking import settle_command, settle_schedule
 from aouo.schedules.watched import settle_watch
 from aouo.store.database import Tx
-from aouo.words.catalogue import message, say
+from aouo.words.catalogue import say
 
 _FILES: Capabilities = frozenset({"photo", "voice", "audio", "document", "album"})
 
@@ -256,7 +256,7 @@ def flow_of(
             on(Tap, lambda job, tap: taps[tap.name](job, tap)),
             on(
                 to.Phrased,
-                lambda job, asked: replies.answer(job, message(asked.back, *asked.options)),
+                lambda job, asked: replies.back(job, asked),
             ),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
             on(events.Intruder, partial(refuse, replies, let_in)),

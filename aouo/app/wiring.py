@@ -213,7 +213,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             shared.zones,
             lambda: generations.library,
             lambda: generations.now.muted,
+            generations.answers,
         ),
+        default=lambda: generations.now.default_pack,
     )
     packs = Packs(
         PackKit(

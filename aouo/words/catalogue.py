@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gettext
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,12 @@ def text(name: str, /, **parts: object) -> str:
     if not isinstance(found, str):
         found = found[plural(language(), cast("int", parts["count"]))]
     return found.format(**parts)
+
+
+def variants(name: str) -> tuple[str, ...]:
+    """Return the ways to say one thing: `name-1`, `name-2` …"""
+    found = _catalogue(language())
+    return tuple(str(found[key]) for key in found if re.fullmatch(rf"{re.escape(name)}-\d+", key))
 
 
 def say(name: str, /, *rows: Sequence[ButtonSpec], **parts: object) -> Rendered:

@@ -12,7 +12,7 @@ from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.work import Route
 from aouo.words import sentences
-from aouo.words.catalogue import LIMIT_UNITS, message, say, text
+from aouo.words.catalogue import LIMIT_UNITS, cut, message, say, text
 from aouo.words.models import no_answer_because
 
 
@@ -67,6 +67,9 @@ def own_id(person: str) -> Rendered:
     return say("conversations.id-at-home") if at_home else say("conversations.id", id=person)
 
 
+_WORDS_SHOWN = 60
+
+
 def picker(
     packs: Sequence[tuple[str, str]],
     *,
@@ -75,12 +78,13 @@ def picker(
     waiting: bool = False,
     about: Sequence[str] = (),
     hello: bool = False,
+    words: str = "",
 ) -> Rendered:
     """Return the list to choose a pack from.
 
     `gone` is the bound pack if it is not installed any more; `waiting`: a message waits for the
-    choice. `about` describes each pack, in their order, when it is shown for the first time;
-    `hello`: it answers /start.
+    choice, with these `words`. `about` describes each pack, in their order, when it is shown for
+    the first time; `hello`: it answers /start.
     """
     if not packs:
         if gone:
@@ -93,6 +97,8 @@ def picker(
     head = head or text("conversations.pick")
     if hello:
         head = text("conversations.pick-hello", question=head)
+    if words and not gone:
+        head = text("conversations.pick-for", words=cut(" ".join(words.split()), _WORDS_SHOWN))
     if waiting:
         head = text("conversations.pick-waiting", question=head)
     lines = [

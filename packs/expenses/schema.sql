@@ -48,6 +48,11 @@ BEGIN
   WHERE id = NEW.id;
 END;
 
+CREATE TRIGGER IF NOT EXISTS a_currency_counts_for_what_had_none AFTER INSERT ON spendings WHEN NEW.currency <> ''
+BEGIN
+  UPDATE spendings SET currency = NEW.currency WHERE currency = '';
+END;
+
 -- Each month by category and currency; a budget counts where it has the category's name.
 CREATE VIEW IF NOT EXISTS months AS
 SELECT substr(s.day, 1, 7) AS month, s.category, s.currency, sum(s.amount) AS amount, count(*) AS times,

@@ -306,9 +306,19 @@ def row_of(store: PackStore, takes: Argument, raw: object) -> tuple[Cell, str]:
     found: list[tuple[Cell, str]] = next(filter(None, named), rows[:0])
     if len(found) == 1:
         return found[0]
+    if not found and (by_column := _row_with(store, takes.table, wanted)):
+        return next(one for one in rows if one[0] == by_column)
     some = ", ".join(label for _, label in (found or rows)[:10])
     name = "actions.which-row" if some else "actions.no-rows"
     raise ToolFailed(text(name, wanted=str(raw)[:80], some=some))
+
+
+def _row_with(store: PackStore, table: str, wanted: str) -> Cell:
+    """Return the key of the one row that has these very words in a column, "" = none has."""
+    cells = " OR ".join(f"lower({quoted(name)}) = :wanted" for name in store.tables()[table])
+    sql = f"SELECT {store.key_of(table)} AS k FROM {quoted(table)} WHERE {cells}"
+    found = store.read(sql, {"wanted": wanted}, limit=2)
+    return _cell(found[0]["k"]) if len(found) == 1 else ""
 
 
 def _telling(words: str) -> set[str]:

@@ -15,6 +15,7 @@ from aouo.facts.work import Route
 from aouo.flow.commands.registry import AddedCommand, Answered, CommandCall, Handler, Result
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
+from aouo.queue import gathering
 from aouo.store import jobs, off_record, routes, sessions, turns
 from aouo.store.database import Tx
 from aouo.store.snapshots import Snapshot
@@ -206,7 +207,7 @@ def bind(tx: Tx, call: CommandCall, library: Library, pack: str, skill: str = ""
     if pack == route.active_pack:
         sessions.pin_skill(tx, route.session_id, skill)
     about = _about(library.get(pack), call.inbound.person.language)
-    replayed = jobs.replay_parked(tx, call.inbound.address)
+    replayed = gathering.replay(tx, call.inbound.address)
     named = skill.rpartition(":")[2]
     said = words.bound(pack, already=pack == route.active_pack, about=about, skill=named)
     return Result(said, replay=replayed > 0)

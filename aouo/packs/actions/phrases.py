@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
@@ -26,6 +27,7 @@ _TEXT_MAX, _LONG_MAX = 200, 4_000
 _VARIANTS_MAX, _SLOTS_MAX, _PATTERN_MAX, _ENDS_MAX = 100, 6, 300, 12
 _OPEN = ("text", "row", "person", "file", "choice")
 """Kinds that take any words."""
+_SPELT_MIN, _ALIKE = 5, 0.84
 _READ_MAX = 10_000
 _MARKS = frozenset(":;,.=!?)")
 _TOLD = frozenset({"slots.past", "slots.no-such-day", "slots.slashed", "slots.skipped"})
@@ -105,7 +107,7 @@ def check(pattern: str, arguments: Mapping[str, str]) -> list[str]:
         strange = (name for name in variant.slots if name not in arguments)
         found += (f"{{{name}}} is no argument of the action" for name in strange)
         if not variant.words and "money" not in map(arguments.get, variant.slots):
-            found.append("needs a word besides its slots, or an amount")
+            found.append("needs a word besides its slots")
         for one, two in zip(variant.pieces, variant.pieces[1:], strict=False):
             both = [piece for piece in (one, two) if isinstance(piece, str)]
             if len(both) == 2 and all(_is_open(arguments, piece) for piece in both):
@@ -135,11 +137,14 @@ _ASKS, COMMON = frozenset(_ASKING.split()), frozenset(_COMMON.split())
 
 
 _BEFORE = re.compile(
-    r"\s*(?:(?:please|bitte|ok(?:ay)?|(?:can|could|would|will) you|(?:can|may) i see|i want to|"
-    r"i'd like to|let me|(?:kannst|könntest|würdest) du|ich (?:will|möchte)|mal)\b[\s,]*)+",
+    r"\s*(?:(?:please|pls|plz|bitte|ok(?:ay)?|hey|hi|hallo|(?:can|could|would|will) you|"
+    r"(?:can|may) i see|i want to|i'd like to|let me|(?:kannst|könntest|würdest) du|"
+    r"ich (?:will|möchte)|mal)\b[\s,]*)+",
     re.IGNORECASE,
 )
-_AFTER = re.compile(r"[\s,]+(?:please|bitte|thanks|thank you|danke)\b[\s.!?]*$", re.IGNORECASE)
+_AFTER = re.compile(
+    r"[\s,]+(?:please|pls|plz|bitte|thanks|thank you|danke)\b[\s.!?]*$", re.IGNORECASE
+)
 
 
 class Phrases:
@@ -156,22 +161,33 @@ class Phrases:
         for variant in variants:
             rarest = min(variant.words, key=lambda word: common[word], default="")
             self._by_word[rarest].append(variant)
+        self._words = frozenset(word for word in common if len(word) >= _SPELT_MIN)
 
     def match(self, text: str, here: Here, packs: Collection[str]) -> list[Match]:
         """Return the phrases of these packs that the text is, the most specific first; several of
-        one rank are a tie. Polite words around a phrase are not part of it."""
+        one rank are a tie. Polite words around a phrase are not part of it; if it is none, it may
+        be one whose words are misspelt."""
         found: dict[tuple[str, str], Match] = {}
-        for words in dict.fromkeys((_plain(text), text)):
-            for match in self._matches(words, here, packs):
-                known = found.setdefault((match.phrase.pack, match.phrase.action), match)
-                if known.rank < match.rank:
-                    found[match.phrase.pack, match.phrase.action] = match
+        for spelt in (False, True)[: 1 + (len(text) <= _TEXT_MAX)]:
+            for words in dict.fromkeys((_plain(text), text)):
+                for match in self._matches(words, here, packs, spelt=spelt):
+                    known = found.setdefault((match.phrase.pack, match.phrase.action), match)
+                    if known.rank < match.rank:
+                        found[match.phrase.pack, match.phrase.action] = match
+            if found:
+                break
         return sorted(found.values(), key=lambda match: match.rank, reverse=True)
 
-    def _matches(self, text: str, here: Here, packs: Collection[str]) -> Iterator[Match]:
+    def _matches(
+        self, text: str, here: Here, packs: Collection[str], *, spelt: bool = False
+    ) -> Iterator[Match]:
         tokens = _tokens(text)
         if not tokens or len(text) > _LONG_MAX or text.count("\n") > 200:
             return
+        if spelt:
+            before, tokens = tokens, [self._spelt(token) for token in tokens]
+            if tokens == before:
+                return
         there = {token.folded for token in tokens}
         for word in {"", *there} & self._by_word.keys():
             for variant in self._by_word[word]:
@@ -179,6 +195,14 @@ class Phrases:
                     continue
                 if match := _matched(variant, text, tokens, here):
                     yield match
+
+    def _spelt(self, token: _Token) -> _Token:
+        """Return a token as the word of a pattern that it misspells."""
+        word = token.folded
+        if len(word) < _SPELT_MIN or word in self._words:
+            return token
+        near = get_close_matches(word, self._words, 1, _ALIKE)
+        return replace(token, folded=near[0]) if near else token
 
     def nearest(
         self,
@@ -315,6 +339,8 @@ def _folded(word: str) -> str:
 
 
 def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here) -> Match | None:
+    """Return how a text is read as a variant: of several ways, that with the least free words."""
+    best: Match | None = None
     refused: Match | None = None
     last = variant.pieces[-1]
     whole = isinstance(last, str) and last in variant.long
@@ -345,8 +371,9 @@ def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here)
         opened = [name for name in texts if _is_open(variant.phrase.kinds, name)]
         free = sum(len(texts[name]) for name in opened)
         rank = (1, len(variant.words), -len(opened), -free)
-        return Match(variant.phrase, texts, values, rank)
-    return refused
+        if best is None or best.rank < rank:
+            best = Match(variant.phrase, texts, values, rank)
+    return best or refused
 
 
 def _repeats(

@@ -16,6 +16,7 @@ from aouo.facts.commands import (
     check_handled,
 )
 from aouo.flow.commands.file_text import CommandFile, read
+from aouo.words.catalogue import text
 
 
 @pytest.mark.parametrize("name", ["", "New", "new-one", "nöw", "x" * 33])
