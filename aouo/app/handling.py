@@ -224,6 +224,7 @@ def flow_of(
             "memory": lambda job, said: remembering.run(job, said.words),
             "menu": lambda job, said: menus.open(job),
             "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
+            "tour": lambda job, said: acting.tour(job, said.rest),
             "setup_topics": lambda job, said: setting_up.run(job),
         },
         limit_s=lambda: generations.now.advanced.turn_timeout_s,

@@ -168,6 +168,7 @@ COMMANDS = _by_name(
         CommandEntry("whereami", "looking"),
         CommandEntry("id", "looking", only_on="tg"),
         CommandEntry("memory", takes=Takes.WORDS),
+        CommandEntry("tour", takes=Takes.TEXT),
         CommandEntry("undo", takes=Takes.TEXT),
         CommandEntry("usage", "looking"),
         CommandEntry("why", "looking"),

@@ -175,7 +175,7 @@ def _acting(pack: Pack) -> Iterator[Problem]:
     document = read_mapping(read_inside(pack.folder, declared.FILE))
     for name, action in pack.declared.actions.items():
         path = ("actions", name)
-        names = (*action.values, *declared.GIVEN)
+        names = (*action.values, *declared.GIVEN, *(["result"] if action.tool == "feeds" else []))
         key = "find"
         try:
             extends = pack.manifest.schema.extends_columns

@@ -4,13 +4,12 @@ CREATE TABLE IF NOT EXISTS sources (
   url     TEXT NOT NULL UNIQUE,
   title   TEXT NOT NULL DEFAULT '',
   kind    TEXT NOT NULL DEFAULT 'feed',   -- feed | calendar
-  problem TEXT NOT NULL DEFAULT '',       -- why it could not be read the last time
-  read_at TEXT NOT NULL DEFAULT ''
+  problem TEXT NOT NULL DEFAULT ''        -- why it could not be read the last time
 );
 
 -- What was read there. Of a calendar: starts and ends, local; of a feed: ends is when it was written.
 CREATE TABLE IF NOT EXISTS entries (
-  source TEXT NOT NULL REFERENCES sources (url) ON DELETE CASCADE,
+  source TEXT NOT NULL,                   -- the address of one of the sources
   uid    TEXT NOT NULL,
   title  TEXT NOT NULL,
   link   TEXT NOT NULL DEFAULT '',
@@ -22,6 +21,10 @@ CREATE TABLE IF NOT EXISTS entries (
   PRIMARY KEY (source, uid, starts)
 );
 CREATE INDEX IF NOT EXISTS entries_by_start ON entries (starts);
+CREATE TRIGGER IF NOT EXISTS what_is_not_followed_is_forgotten AFTER DELETE ON sources
+BEGIN
+  DELETE FROM entries WHERE source = OLD.url;
+END;
 
 -- The reminders of whoever looks, from the runtime.
 CREATE TABLE IF NOT EXISTS due (
@@ -30,9 +33,9 @@ CREATE TABLE IF NOT EXISTS due (
 );
 
 CREATE VIEW IF NOT EXISTS appointments AS
-SELECT substr(starts, 1, 10) AS day, starts, title || iif(place = '', '', ' (' || place || ')') AS what,
+SELECT substr(starts, 1, 10) AS day, starts, e.title || iif(place = '', '', ' (' || place || ')') AS what,
   iif(length(starts) > 10, substr(starts, 12) || ' ', '') AS at, ends, iif(length(starts) > 10, ends, date(ends, '-1 day')) AS until
-FROM entries WHERE starts <> '';
+FROM entries AS e JOIN sources AS s ON s.url = e.source WHERE starts <> '';
 CREATE VIEW IF NOT EXISTS news AS
 SELECT e.title, e.link, s.title AS source, e.ends AS written, e.told, e.seen
 FROM entries AS e JOIN sources AS s ON s.url = e.source WHERE s.kind = 'feed';

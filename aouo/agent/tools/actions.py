@@ -147,7 +147,8 @@ def _handler(
         store, shown, stored = await asyncio.to_thread(bind)
         wanted = {name: filled(said, stored) for name, said in action.given.items()}
         if action.tool == "feeds":
-            shown["result"] = await doing.feeds.run(pack, wanted, context, call_id)
+            stored["result"] = await doing.feeds.run(pack, wanted, context, call_id)
+            shown["result"] = stored["result"]
         elif action.tool in OUR_TOOLS:
             new_id = id_of(context.facts.id, call_id)
             plan: Plan = {"say": "", "of": "", "steps": f"+{new_id}"}
@@ -368,7 +369,7 @@ def _worded(value: object) -> str:
 
 class _Undo(Arguments):
     call: str
-    """The id of the call."""
+    """The id of the call, or of several, the newest first."""
 
 
 def undo(doing: Bench) -> Tool:
@@ -380,9 +381,10 @@ def undo(doing: Bench) -> Tool:
         def store() -> PackStore:
             return doing.open_store(context.facts.pack, context.facts.tenant)
 
-        if elsewhere := await asyncio.to_thread(lambda: store().noted(wish.call)):
-            await doing.reminders.put_back(elsewhere)
-        await asyncio.to_thread(lambda: store().undo(wish.call, stamp(doing.clock)))
+        for call in wish.call.split():
+            if elsewhere := await asyncio.to_thread(store().noted, call):
+                await doing.reminders.put_back(elsewhere)
+            await asyncio.to_thread(store().undo, call, stamp(doing.clock))
         return text("actions.undone")
 
     return tool(UNDO, "Put back what a call changed.", _Undo, run, group=UNDO, mutates=True)

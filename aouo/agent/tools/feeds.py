@@ -27,11 +27,11 @@ _OWN = "pack:"
 _FRESH = timedelta(minutes=5)
 """How long what was read of an address counts, for all who follow it."""
 _FOLLOWED = (
-    "INSERT INTO sources (url, title, kind, read_at) VALUES (:url, :title, :kind, :now) "
-    "ON CONFLICT (url) DO UPDATE SET title = excluded.title, kind = excluded.kind, "
-    "read_at = excluded.read_at, problem = ''"
+    "INSERT INTO sources (url, title, kind) VALUES (:url, :title, :kind) "
+    "ON CONFLICT (url) DO UPDATE SET title = excluded.title, kind = excluded.kind, problem = '' "
+    "WHERE title <> excluded.title OR kind <> excluded.kind OR problem <> ''"
 )
-_FAILED = "UPDATE sources SET problem = :problem, read_at = :now WHERE url = :url"
+_FAILED = "UPDATE sources SET problem = :problem WHERE url = :url"
 _OVER = (
     "DELETE FROM entries WHERE source = :url AND :kind = 'calendar' "
     "AND uid || ' ' || starts NOT IN (SELECT value FROM json_each(:there))"
@@ -85,9 +85,7 @@ class Feeds:
         if int(str(found["n"])) >= _SOURCES_MAX:
             raise ToolFailed(text("feeds.too-many", most=_SOURCES_MAX))
         now = stamp(self.clock)
-        values: dict[str, Cell] = {
-            "url": url, "title": sent.title or url, "kind": sent.kind, "now": now
-        }  # fmt: skip
+        values: dict[str, Cell] = {"url": url, "title": sent.title or url, "kind": sent.kind}
         await asyncio.to_thread(store.act, [_FOLLOWED], values, call_id=f"{call_id}.1", now=now)
         await asyncio.to_thread(store.put, _entries(url, sent, now))
         return sent.title or url
@@ -97,11 +95,11 @@ class Feeds:
         try:
             sent = await self._sent(pack, url, person)
         except ToolFailed as error:
-            values = {"url": url, "problem": str(error)[:300], "now": now}
+            values = {"url": url, "problem": str(error)[:300]}
             await asyncio.to_thread(store.put, [(_FAILED, values)])
             return
-        read_at = {"url": url, "title": sent.title or url, "kind": sent.kind, "now": now}
-        await asyncio.to_thread(store.put, [(_FOLLOWED, read_at), *_entries(url, sent, now)])
+        read = {"url": url, "title": sent.title or url, "kind": sent.kind}
+        await asyncio.to_thread(store.put, [(_FOLLOWED, read), *_entries(url, sent, now)])
 
     async def _sent(self, pack: Pack, url: str, person: str) -> Sent:
         """Return what an address sends now, or sent a moment ago to anybody in this zone."""

@@ -150,12 +150,17 @@ def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
 
 
 def start(tx: Tx, call: CommandCall, library: Library) -> Result:
-    packs = shown_packs(library, call.inbound.person.language)
-    active = _route(tx, call).active_pack
-    if active or len(packs) < 2:
-        return Result(words.greeting(packs, active))
-    about = abouts(library, call.inbound.person.language)
-    return Result(words.picker(packs, about=about, hello=True))
+    language = call.inbound.person.language
+    return Result(words.welcome(welcomed(library, language), _route(tx, call).active_pack))
+
+
+def welcomed(library: Library, language: str) -> tuple[tuple[str, str, str, bool], ...]:
+    """Return (name, shown name, what it is for, whether it has a tour) of each installed pack."""
+    shown = zip(shown_packs(library, language), abouts(library, language), strict=True)
+    return tuple(
+        (name, title, about, bool(library.packs[name].declared.tours))
+        for (name, title), about in shown
+    )
 
 
 def _own_id(tx: Tx, call: CommandCall, library: Library) -> Result:
