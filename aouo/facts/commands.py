@@ -179,6 +179,7 @@ COMMANDS = _by_name(
             looks=("", "list", "page", "history", "remove?"),
         ),
         CommandEntry("jobs", "looking", Takes.WORDS),
+        CommandEntry("call", "looking", only_on="tg"),
         CommandEntry("settings", takes=Takes.TEXT),
         CommandEntry("language", takes=Takes.TEXT),
         CommandEntry("status", "looking"),

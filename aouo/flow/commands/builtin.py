@@ -168,6 +168,11 @@ def _own_id(tx: Tx, call: CommandCall, library: Library) -> Result:
     return Result(words.own_id(call.inbound.person.id))
 
 
+def call_me(tx: Tx, call: CommandCall, library: Library) -> Result:
+    del tx, call, library
+    return Result(say("talk.call-me"))
+
+
 def whereami(tx: Tx, call: CommandCall, library: Library) -> Result:
     address = call.inbound.address
     route = routes.find(tx, address)
@@ -318,6 +323,7 @@ def _route(tx: Tx, call: CommandCall) -> Route:
 
 HANDLERS: Mapping[str, Handler] = {
     "start": start,
+    "call": call_me,
     "pack": use,
     "use": use,
     "new": new,
