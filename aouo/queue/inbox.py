@@ -269,7 +269,7 @@ class Inbox:
         key = f"{inbound.address.chat_id} {inbound.person.id} calls nobody"
         if inbound.chat_kind == "private" or not updates.may_say_once(tx, key, iso(now)):
             return None
-        return replace(inbound, content=Command("call", "", ""), addressed=True)
+        return replace(inbound, content=Command("call", "", ""), addressed=True, message_id=0)
 
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
         if inbound is None:

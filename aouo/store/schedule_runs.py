@@ -58,8 +58,9 @@ def unanswered(tx: Tx, schedule_id: str) -> str:
 def reopen(tx: Tx, schedule_id: str) -> None:
     """Take back what a person did about a reminder the last time it came."""
     tx.run(
-        "UPDATE schedule_runs SET why = '' WHERE schedule_id = ?1 AND state = 'done' AND due_at = "
-        "(SELECT max(due_at) FROM schedule_runs WHERE schedule_id = ?1 AND state = 'done')",
+        "UPDATE schedule_runs SET why = '' WHERE schedule_id = ? AND state = 'done' AND due_at = "
+        "(SELECT max(due_at) FROM schedule_runs WHERE schedule_id = ? AND state = 'done')",
+        schedule_id,
         schedule_id,
     )
 

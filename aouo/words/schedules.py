@@ -61,8 +61,10 @@ def moment_in_words(moment: datetime, zone: tzinfo) -> str:
     at = moment.astimezone(zone)
     weekday = text("schedules.w-weekdays").split()[at.isoweekday() % 7]
     month = text("schedules.w-months").split()[at.month - 1]
-    parts = {"weekday": weekday, "day": at.day, "month": month, "year": at.year}
-    return text("schedules.w-moment", **parts, time=f"{at:%H:%M}")
+    time = f"{at:%H:%M}"
+    return text(
+        "schedules.w-moment", weekday=weekday, day=at.day, month=month, year=at.year, time=time
+    )
 
 
 def _counted(minutes: int) -> str:
@@ -74,7 +76,7 @@ def _counted(minutes: int) -> str:
 def _span(minutes: int) -> str:
     """Return a span as it follows `every`: `day`, `2 hours`."""
     size, unit = next((size, unit) for size, unit in _UNITS if minutes % size == 0)
-    return text(f"schedules.w-{unit}", count=minutes // size)
+    return text(f"schedules.span-{unit}", count=minutes // size)
 
 
 def _cron_words(expression: str) -> str:

@@ -111,7 +111,7 @@ class Feeds:
         try:
             sent = await asyncio.to_thread(read, body, now, zone)
         except NotAFeed as error:
-            raise ToolFailed(text(f"feeds.{error}", url=url)) from error
+            raise ToolFailed(text(f"feeds.sent-{error}", url=url)) from error
         self._read = {key: one for key, one in self._read.items() if now - one[0] < _FRESH}
         self._read[url, str(zone)] = now, sent
         return sent

@@ -43,7 +43,7 @@ async def take_over(home: Home, owner: str, clock: Clock) -> None:
     `data/trial`. The caller holds the home's lock. Killed anywhere, it goes on the next time."""
     old = home.data / "trial"
     old.mkdir(exist_ok=True, mode=0o700)
-    for path in sorted((*home.store.rglob("tg_*"), *home.pack_data.rglob("tg_*"))):
+    for path in sorted((*home.store.glob("*/tg_*"), *home.pack_data.glob("*/tg_*"))):
         _moved(path, home, owner, old)
     for name in ("zones", "languages", "telegram"):
         _renamed(home.settings / name, owner)
@@ -72,8 +72,6 @@ async def take_over(home: Home, owner: str, clock: Clock) -> None:
 
 def _moved(path: Path, home: Home, owner: str, old: Path) -> None:
     """Move one person's or group's rows or files: Ada's to the owner, the others away."""
-    if not path.exists():
-        return  # it lay in a folder that was moved
     name = path.name
     of_ada = name == _OF_ADA or name.startswith((f"{_OF_ADA}.", f"{_OF_ADA}-"))
     if of_ada:

@@ -395,8 +395,10 @@ def _takes(variant: _Variant, name: str, value: str) -> bool:
     amount that no word announces has a currency, or cents."""
     if value[:1] in _MARKS or value[-1:] == ":":
         return False
-    if variant.phrase.kinds.get(name) == "row" and value.casefold() in _POINTS:
-        return False
+    if variant.phrase.kinds.get(name) == "row" and (
+        value.casefold() in _POINTS or value.isdecimal()
+    ):
+        return False  # it names none: a key is no name that people know
     if variant.phrase.kinds.get(name) == "money" and not variant.words:
         return len(value) <= _TEXT_MAX and bool(_AMOUNT.search(value))
     if not _is_open(variant.phrase.kinds, name):
