@@ -103,6 +103,7 @@ async def _built(
         registry_of=registry_of,
         trusted_keys=settings.packs.trusted_keys,
         muted=settings.packs.without_phrases,
+        default_pack=settings.packs.default,
         registry=registry_of(packs),
         enabled=settings.tools.enabled,
         servers=servers,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import tzinfo
 from functools import partial
 
 from aouo.agent.tools.actions import Doing
+from aouo.agent.tools.reminders import Reminders
 from aouo.app.status import bot_state
 from aouo.app.tools import Shared
 from aouo.facts import events
@@ -29,7 +31,7 @@ from aouo.flow.commands.files import (
 )
 from aouo.flow.commands.registry import AddedCommand, Commands, PostActions
 from aouo.flow.commands.scheduling import Scheduling
-from aouo.flow.commands.settings import PackSettings
+from aouo.flow.commands.settings import PackSettings, choosing_language
 from aouo.flow.commands.status import Jobs, spending, status, why
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction, refuse
@@ -54,10 +56,11 @@ from aouo.queue import decide as to
 from aouo.queue.running import Running, Waiting
 from aouo.schedules.heartbeat import settle_heartbeat
 from aouo.schedules.journaling import settle_consolidation, settle_journal
+from aouo.schedules.service import Schedules
 from aouo.schedules.ticking import settle_command, settle_schedule
 from aouo.schedules.watched import settle_watch
 from aouo.store.database import Tx
-from aouo.words.catalogue import message, say
+from aouo.words.catalogue import say
 
 _FILES: Capabilities = frozenset({"photo", "voice", "audio", "document", "album"})
 
@@ -72,13 +75,14 @@ def flow_of(
     packs: Packs,
     commands: Commands,
     post_actions: PostActions,
-    zone_of: ZoneOf,
+    schedules: Schedules,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
     uploads: Uploads,
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = shared.clock, shared.database, Waiting()
+    zone_of = schedules.zone_of
     fetches: dict[str, Fetch] = {"web": uploads.fetch}
     if shared.telegram:
         fetches["tg"] = shared.telegram.fetch
@@ -121,11 +125,17 @@ def flow_of(
         now=lambda: generations.now,
         zone=partial(zone_of, ""),
     )
+
+    def zone(person: str) -> tzinfo:
+        return zone_of(shared.zones.of(person))
+
+    reminders = Reminders(database, clock, zone, shared.stores.open, schedules)
     menus = Menus(
         database=database,
         clock=clock,
         replies=replies,
         open_store=shared.stores.open,
+        reminders=reminders,
     )
     commit = Commit(
         database=database,
@@ -145,12 +155,7 @@ def flow_of(
         turns=turns,
         commit=commit,
         menus=menus,
-        doing=Doing(
-            clock,
-            lambda person: zone_of(shared.zones.of(person)),
-            shared.stores.open,
-            shared.stores.folder,
-        ),
+        doing=Doing(clock, zone, shared.stores.open, shared.stores.folder),
         zone_of=zone_of,
         nearest=replies.phrasing.nearest,
     )
@@ -219,6 +224,7 @@ def flow_of(
             "memory": lambda job, said: remembering.run(job, said.words),
             "menu": lambda job, said: menus.open(job),
             "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
+            "tour": lambda job, said: acting.tour(job, said.rest),
             "setup_topics": lambda job, said: setting_up.run(job),
         },
         limit_s=lambda: generations.now.advanced.turn_timeout_s,
@@ -251,7 +257,7 @@ def flow_of(
             on(Tap, lambda job, tap: taps[tap.name](job, tap)),
             on(
                 to.Phrased,
-                lambda job, asked: replies.answer(job, message(asked.back, *asked.options)),
+                lambda job, asked: replies.back(job, asked),
             ),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
             on(events.Intruder, partial(refuse, replies, let_in)),
@@ -271,6 +277,7 @@ def flow_of(
         ),
         bringing=bringing,
         forget=intake.forget,
+        languages=shared.languages,
     )
 
 
@@ -332,6 +339,7 @@ def commanding(
             lambda person: zone_of(shared.zones.of(person)),
             shared.zones,
         ).obey,
+        "language": choosing_language(shared.languages),
         "status": status(is_owner, bot),
     }
     lookups = {

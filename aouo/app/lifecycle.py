@@ -28,6 +28,7 @@ from aouo.providers.fallback import models_in
 from aouo.providers.known.knowing import KnownModel
 from aouo.telegram.channel import TelegramChannel
 from aouo.words import sentences
+from aouo.words.catalogue import LANGUAGES, speaking, text
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -217,14 +218,20 @@ class Runtime:
             menu_changed.clear()
             library = self.app.generations.library
             added = self.app.commands.added()
-            menu = menu_of(library, {name: command.line for name, command in added.items()})
-            if menu != shown:
+            lines = {name: command.line for name, command in added.items()}
+            menus = {code: menu_of(library, lines, language=code) for code in LANGUAGES}
+            if menus != shown:
+                menu = menus["en"]
                 for name in menu.taken:
                     log.warning("command_collision", command=name, skill=library.commands()[name])
                 if menu.left_out:
                     log.warning("command_menu_full", left_out=list(menu.left_out))
-                await telegram.set_menu(menu.entries)
-                shown = menu
+                for code, menu in menus.items():
+                    with speaking(code):
+                        about = text("about.long"), text("about.short")
+                    language = "" if code == "en" else code
+                    await telegram.set_menu(menu.entries, language, None if shown else about)
+                shown = menus
             await menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:

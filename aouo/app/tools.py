@@ -16,10 +16,11 @@ import aiohttp
 from aouo.agent.documents.reading import AT_ONCE
 from aouo.agent.spending.reservations import Reservations
 from aouo.agent.tokens import Estimator
-from aouo.agent.tools.actions import Doing, action_tools, undo
+from aouo.agent.tools.actions import Bench, action_tools, undo
 from aouo.agent.tools.asks import Asking
 from aouo.agent.tools.conversation import clarify, onboarding_done, sessions
 from aouo.agent.tools.cron import cron
+from aouo.agent.tools.feeds import Feeds
 from aouo.agent.tools.files import check_room, list_dir, read_document, read_file, write_file
 from aouo.agent.tools.load import load_skills, load_tools, skill_view
 from aouo.agent.tools.mcp_servers import Server
@@ -28,6 +29,7 @@ from aouo.agent.tools.msg import msg, tts
 from aouo.agent.tools.pack_tools import Workshop, pack_tools
 from aouo.agent.tools.persist import db, persist
 from aouo.agent.tools.registry import Registry, Tool
+from aouo.agent.tools.reminders import Reminders
 from aouo.agent.tools.results import keep, result_read
 from aouo.agent.tools.web import fetch, web_search
 from aouo.config.sections import Security, Tools
@@ -41,7 +43,7 @@ from aouo.guard.sandbox.run import Sandbox
 from aouo.guard.sent_files import SentFiles, hiding
 from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
-from aouo.packs.settings import Kept, PersonZones
+from aouo.packs.settings import Kept, Languages, PersonValues
 from aouo.packs.stores import Memories, PackStores
 from aouo.plumbing.children import Apart
 from aouo.plumbing.home import Home
@@ -94,7 +96,8 @@ class Shared:
     apart: Apart
     dialects: Dialects
     page: Current[Callable[[], str]]
-    zones: PersonZones
+    zones: PersonValues
+    languages: Languages
 
 
 async def share(
@@ -140,7 +143,10 @@ async def share(
         apart=Apart(),
         dialects=Dialects(),
         page=Current(lambda: ""),
-        zones=PersonZones(home.settings / "zones"),
+        zones=PersonValues(home.settings / "zones"),
+        languages=Languages(
+            PersonValues(home.settings / "languages"), PersonValues(home.settings / "telegram")
+        ),
     )
 
 
@@ -209,9 +215,10 @@ def guarded_tools(
     schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
         zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
     )
+    by_cron = cron(database, clock, schedules)
     ours: list[Tool] = [
         *_without_paths(shared),
-        cron(database, clock, schedules),
+        by_cron,
         *_outside(tools, shared, held, web),
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds),
@@ -224,11 +231,13 @@ def guarded_tools(
         *shared.more_tools,
     ]
 
-    doing = Doing(clock, zone, stores.open, stores.folder)
+    reminders = Reminders(database, clock, zone, stores.open, schedules)
+    feeds = Feeds(web, clock, zone, stores.open)
+    doing = Bench(clock, zone, stores.open, stores.folder, reminders, feeds)
 
     def registry_of(packs: Library) -> Registry:
         brought = {item.name: item for item in pack_tools(packs, shop)}
-        acting = action_tools(packs, doing, brought)
+        acting = action_tools(packs, doing, {**brought, "cron": by_cron})
         return Registry([*ours, undo(doing), *brought.values(), *acting], servers)
 
     return guard, registry_of, looking

@@ -213,7 +213,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             shared.zones,
             lambda: generations.library,
             lambda: generations.now.muted,
+            generations.answers,
         ),
+        default=lambda: generations.now.default_pack,
     )
     packs = Packs(
         PackKit(
@@ -239,7 +241,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         running=running,
         commands=commands,
         post_actions=post_actions,
-        zone_of=zones,
+        schedules=schedules,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
         uploads=uploads,

@@ -67,10 +67,26 @@ def dev(folder: Path, port: int, language: str) -> None:
 @click.option("--service", default="", help="A local model service to keep to, such as `groq`.")
 @click.option("--show", is_flag=True, help="Let a scripted model play what a real one does.")
 @click.option("--no-model", is_flag=True, help="Ask no model, whatever keys there are.")
-def try_(text: str | None, pack: str, port: int, service: str, show: bool, no_model: bool) -> None:
+@click.option("--language", default="en", help="Of everybody's Telegram, such as `de`.")
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the home in this folder; `aouo start --home` takes it to Telegram.",
+)
+def try_(
+    text: str | None,
+    pack: str,
+    port: int,
+    service: str,
+    show: bool,
+    no_model: bool,
+    language: str,
+    keep: Path | None,
+) -> None:
     """Chat with aouo in a browser: a local Telegram and the real channel.
 
-    No account, no key, no network. It uses a home of its own inside the home, made anew each time.
+    No account, no key, no network. It uses a home of its own inside the home, made anew each time
+    but with --keep.
 
     If OPENAI_API_KEY, GROQ_API_KEY or GEMINI_API_KEY is set, or an Ollama runs on this machine,
     the first of them answers what needs a model, and what it costs is yours.
@@ -87,7 +103,7 @@ def try_(text: str | None, pack: str, port: int, service: str, show: bool, no_mo
     service = trial.SHOW if show else service
     packs = [TEMPLATES / "show"] if show else sample_packs()
     if text is None:
-        home = Home(current_home().path / "try")
+        home = Home(keep or current_home().path / "try")
         asyncio.run(
             trial.run(
                 home,
@@ -97,6 +113,8 @@ def try_(text: str | None, pack: str, port: int, service: str, show: bool, no_mo
                 port=port,
                 service=service,
                 model=not no_model,
+                language=language,
+                kept=keep is not None,
             )
         )
         return

@@ -265,6 +265,8 @@ class Packs(Section):
     """Names of the packs to load; empty = every installed pack."""
     scan_dirs: tuple[str, ...] = ()
     """More folders that hold packs."""
+    default: values.Name = ""
+    """The pack that answers where nobody has chosen one; empty = people are asked."""
     without_phrases: tuple[values.Name, ...] = ()
     """Names of packs whose phrases do nothing, `*` = no phrase does, not even the bot's own."""
     trusted_keys: dict[str, str] = {}

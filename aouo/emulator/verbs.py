@@ -40,6 +40,9 @@ def _conversation_view(
         "conversations": _conversations(world, user),
         "open": _open(world, place, thread, now) if place is not None and visible else None,
         "commands": _commands(world),
+        "about": world.descriptions.get(("long", ""), ""),
+        "banner": world.banner,
+        "gift": world.gift.name if world.gift else "",
     }
 
 
@@ -115,11 +118,18 @@ def _shown_message(world: World, message: Message) -> JsonObject:
     return item | ({"media_url": source} if isinstance(source, str) else {})
 
 
+_WIDE = ("default", "all_private_chats", "all_group_chats")
+
+
 def _commands(world: World) -> list[JsonObject]:
     """Return the commands of the wide scopes together; the page does not distinguish scopes."""
     found: dict[str, JsonObject] = {}
-    for (scope, _), commands in world.commands.items():
-        if json.loads(scope)["type"] in ("default", "all_private_chats", "all_group_chats"):
+    for (scope, language), commands in world.commands.items():
+        if not language and json.loads(scope)["type"] in (
+            "default",
+            "all_private_chats",
+            "all_group_chats",
+        ):
             found |= {str(command["command"]): command for command in commands}
     return list(found.values())
 
@@ -154,6 +164,22 @@ def _send_file(desk: Desk, arguments: JsonObject) -> Any:
     content = base64.b64decode(arguments.pop("content"))
     upload = Upload(arguments.pop("name"), arguments.pop("mime"), content)
     return desk.shown(acts.send_file(desk.world, desk.now, upload=upload, **arguments))
+
+
+def _introduce(desk: Desk, arguments: JsonObject) -> None:
+    """Let the page say something above the chat, and offer a file to send."""
+    desk.world.banner = str(arguments["banner"])
+    if arguments.get("gift"):
+        content = base64.b64decode(arguments["content"])
+        desk.world.gift = Upload(str(arguments["gift"]), "application/octet-stream", content)
+
+
+def _give(desk: Desk, arguments: JsonObject) -> Any:
+    gift = desk.world.gift
+    if gift is None:
+        raise bad_request("there is nothing to give")
+    sent = acts.send_file(desk.world, desk.now, upload=gift, kind="document", **arguments)
+    return desk.shown(sent)
 
 
 def _tap(desk: Desk, arguments: JsonObject) -> Any:
@@ -287,6 +313,8 @@ VERBS: dict[str, Verb] = {
     "clear_faults": lambda desk, _: desk.faults.clear(),
     "faults_pending": lambda desk, _: [asdict(fault) for fault in desk.faults],
     "send_file": _send_file,
+    "introduce": _introduce,
+    "give": _give,
     "tap": _tap,
     "create_user": _create_user,
     "create_chat": _create_chat,

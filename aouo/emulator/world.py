@@ -55,6 +55,12 @@ class World:
         self.tap_answers: dict[str, JsonObject] = {}
         self.files: dict[str, Upload | str] = {}
         self.commands: dict[tuple[str, str], list[JsonObject]] = {}
+        self.banner = ""
+        """What the page says above the chat."""
+        self.gift: Upload | None = None
+        """A file that the page offers to send."""
+        self.descriptions: dict[tuple[str, str], str] = {}
+        """By kind (long, short) and language, "" = all others."""
         self.webhook: JsonObject = {}
         self.typing: dict[tuple[int, int | None], Shown] = {}
         self.drafts: dict[tuple[int, int | None], Shown] = {}

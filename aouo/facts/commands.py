@@ -97,14 +97,13 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """One built-in command; `line` describes it in the menu and in /help.
+    """One built-in command; the catalogue of sentences describes it.
 
     `only_on` is the one platform where it means something, "" = it does everywhere; typed
     elsewhere it says so. `looks` are first words ("" = it came alone), empty = any.
     """
 
     name: str
-    line: str
     bypass: _Bypass = "never"
     takes: Takes = Takes.NOTHING
     only_on: str = ""
@@ -142,50 +141,48 @@ def _by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
     return MappingProxyType(found)
 
 
-MENU = CommandEntry("menu", "the pages of the pack that answers here", "looking")
-PACK = CommandEntry("pack", "choose which pack answers here", "looking", Takes.WORDS)
-USE = CommandEntry("use", "talk to a pack: /use notes", takes=Takes.WORDS)
-STOP = CommandEntry("stop", "stop the running answer", "stopping")
-RETRY = CommandEntry("retry", "answer my last message again", "leaving")
+MENU = CommandEntry("menu", "looking")
+PACK = CommandEntry("pack", "looking", Takes.WORDS)
+USE = CommandEntry("use", takes=Takes.WORDS)
+STOP = CommandEntry("stop", "stopping")
+RETRY = CommandEntry("retry", "leaving")
 """Runs as a turn, with the words of the previous turn."""
-INSTALL = CommandEntry("install", "install a pack (the owner only)", takes=Takes.TEXT)
-OTR = CommandEntry("otr", "off the record: nothing is kept, nothing is changed", takes=Takes.TEXT)
+INSTALL = CommandEntry("install", takes=Takes.TEXT)
+OTR = CommandEntry("otr", takes=Takes.TEXT)
 """Runs as a turn with the words after it; without any it switches the conversation's mode."""
 COMMANDS = _by_name(
     (
-        CommandEntry("start", "say hello", "looking"),
-        CommandEntry("help", "what I know", "looking"),
+        CommandEntry("start", "looking"),
+        CommandEntry("help", "looking"),
         MENU,
         PACK,
         USE,
-        CommandEntry("new", "start a fresh session", "leaving"),
-        CommandEntry(
-            "sessions", "go back to an earlier session", "looking", Takes.WORDS, looks=("",)
-        ),
-        CommandEntry("compact", "summarise what was said so far", takes=Takes.TEXT),
+        CommandEntry("new", "leaving"),
+        CommandEntry("sessions", "looking", Takes.WORDS, looks=("",)),
+        CommandEntry("compact", takes=Takes.TEXT),
         STOP,
         RETRY,
-        CommandEntry("setup_topics", "a topic for each pack, in a group with topics", only_on="tg"),
+        CommandEntry("setup_topics", only_on="tg"),
         INSTALL,
         OTR,
-        CommandEntry("whereami", "which chat, pack and session this is", "looking"),
-        CommandEntry("id", "your Telegram id", "looking", only_on="tg"),
-        CommandEntry(
-            "memory", "what I remember here; /memory undo takes a change back", takes=Takes.WORDS
-        ),
-        CommandEntry("undo", "put back what was changed last", takes=Takes.TEXT),
-        CommandEntry("usage", "what today and this week cost", "looking"),
-        CommandEntry("why", "how my last answer came about, and what it cost", "looking"),
+        CommandEntry("whereami", "looking"),
+        CommandEntry("id", "looking", only_on="tg"),
+        CommandEntry("memory", takes=Takes.WORDS),
+        CommandEntry("tour", takes=Takes.TEXT),
+        CommandEntry("undo", takes=Takes.TEXT),
+        CommandEntry("usage", "looking"),
+        CommandEntry("why", "looking"),
         CommandEntry(
             "cron",
-            "what begins by itself here, and when",
             "looking",
             Takes.WORDS,
             looks=("", "list", "page", "history", "remove?"),
         ),
-        CommandEntry("jobs", "what is at work here, and what comes next", "looking", Takes.WORDS),
-        CommandEntry("settings", "what can be set for packs", takes=Takes.TEXT),
-        CommandEntry("status", "how I am, and what is at work", "looking"),
+        CommandEntry("jobs", "looking", Takes.WORDS),
+        CommandEntry("call", "looking", only_on="tg"),
+        CommandEntry("settings", takes=Takes.TEXT),
+        CommandEntry("language", takes=Takes.TEXT),
+        CommandEntry("status", "looking"),
     )
 )
 

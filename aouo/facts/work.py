@@ -126,10 +126,12 @@ class Facts(OpenTurn):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """The one tool call of a turn that asks no model; one named "" is its first argument."""
+    """The one tool call of a turn that asks no model; an argument named "" is its first. `tour`: it
+    is a step of one, its number and the calls before it."""
 
     tool: str
     arguments: Mapping[str, object] = field(default_factory=dict[str, object])
+    tour: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from aouo.config import sections
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import RouteRequiredError
 from aouo.facts.people import Admission, Owner
-from aouo.facts.ports import ChatModel, Clock
+from aouo.facts.ports import NO_MODEL, ChatModel, Clock
 from aouo.facts.quiet_hours import AttentionRules
 from aouo.guard.chain import Guard
 from aouo.guard.sandbox.run import Sandbox
@@ -63,6 +63,8 @@ class Generation:
     """The signers of packs."""
     muted: tuple[str, ...]
     """Packs whose phrases do nothing, `*` = none does."""
+    default_pack: str
+    """The pack that answers where none is chosen, "" = people are asked."""
     registry: Registry
     enabled: tuple[str, ...]
     """The tools that the owner has enabled besides the core's."""
@@ -173,6 +175,11 @@ class Generations:
     @property
     def library(self) -> Library:
         return self._now.library
+
+    def answers(self, pack: str) -> bool:
+        """Whether a model answers what is no phrase with this pack; "" = none is chosen."""
+        chosen = bool(pack) or len(self.library.names) < 2
+        return chosen and self._now.model.provider != NO_MODEL
 
     @property
     def redactor(self) -> Redactor:

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -31,6 +31,7 @@ from aouo.flow.handlers.taps import Handlers
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.intake import Intake, has_files
 from aouo.flow.replies import Replies
+from aouo.packs.settings import Languages
 from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
 from aouo.queue import decide as to
@@ -38,7 +39,7 @@ from aouo.queue.decide import decide
 from aouo.queue.lanes import Slots
 from aouo.queue.running import Running, StopReason
 from aouo.store.off_record import is_once
-from aouo.words.catalogue import say, text
+from aouo.words.catalogue import say, speaking, text
 
 _STARTS_MAX = 3
 
@@ -56,14 +57,17 @@ class Flow:
     handlers: Handlers
     bringing: Bringing
     forget: Callable[[Job], None]
+    languages: Languages
 
     async def handle(self, job: Job, slots: Slots) -> None:
         """Decide what the job asks for, do it, settle it."""
+        job = self._in_language(job)
         fields: dict[str, object] = {"job": job.id, "conversation": str(job.inbound.address)}
         if job.off_record or is_once(job.inbound):
             fields["off_record"] = True
         with (
             structlog.contextvars.bound_contextvars(**fields),
+            speaking(job.inbound.person.language),
             self.running.beginning(job.id, job.lane, slots),
         ):
             try:
@@ -76,6 +80,11 @@ class Flow:
             except Exception as error:
                 log.exception("job_failed", error=repr(error))
                 await self._break(job)
+
+    def _in_language(self, job: Job) -> Job:
+        person = job.inbound.person
+        person = replace(person, language=self.languages.of(person))
+        return replace(job, inbound=replace(job.inbound, person=person))
 
     async def _handle(self, job: Job) -> None:
         if job.stopped:

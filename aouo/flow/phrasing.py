@@ -11,11 +11,12 @@ from aouo.facts.events import Inbound, Text
 from aouo.facts.ports import ButtonSpec, Clock
 from aouo.facts.taps import encode
 from aouo.facts.work import Act
+from aouo.flow.talking import heard
 from aouo.packs.actions import slots
 from aouo.packs.actions.phrases import Match, Phrase, Phrases
 from aouo.packs.actions.slots import Here
 from aouo.packs.library import Library
-from aouo.packs.settings import PersonZones
+from aouo.packs.settings import PersonValues
 from aouo.plumbing.zones import zone_of
 from aouo.queue.lexer import Phrased
 from aouo.words.catalogue import text
@@ -32,6 +33,8 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "[please] remind me (about|of) {text} {when}",
         "set a reminder [for] {when} (to|:|for) {text}",
         "set a reminder to {text} {when}",
+        "{when} remind me (to|about|of|that) {text}",
+        "(ping|nudge|alert) me {when} (to|about) {text}",
         "don't let me forget [to|about] {text} {when}",
         "{when}: {text}",
     ),
@@ -40,6 +43,9 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "[bitte] (erinnere|erinner) mich {when} daran[,] {text}",
         "[bitte] (erinnere|erinner) mich an {text} {when}",
         "[bitte] (erinnere|erinner) mich daran[,] {text} {when}",
+        "[bitte] (erinnere|erinner) mich {when} [daran][,] {text}",
+        "mich {when} daran erinnern[,] {text}",
+        "mich {when} (an|daran) {text} (erinnern|zu erinnern)",
         "{when}: {text}",
     ),
 }
@@ -57,17 +63,36 @@ _ALARMS: Mapping[str, Sequence[tuple[str, str]]] = {
 }
 
 
+_COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "undo": {
+        "en": ("undo [that|it|this|the last one]", "(take|put) (that|it) back", "revert [that|it]"),
+        "de": ("(mach|mache) [das] rückgängig", "rückgängig [machen]", "nimm [das] zurück"),
+    },
+}
+"""Words that stand for a command."""
+
+
 def _ours() -> list[Phrase]:
-    return [
-        Phrase(_OURS, action, pattern, language, kinds=kinds)
-        for language, patterns in _REMINDERS.items()
+    commands = [
+        Phrase(_OURS, command, pattern, language)
+        for command, spoken in _COMMANDS.items()
+        for language, patterns in spoken.items()
         for pattern in patterns
-        for action, kinds in (("once", _WHEN), ("again", _EVERY))
-    ] + [
-        Phrase(_OURS, "once", pattern, language, {"text": said}, {**_WHEN, **_SPAN})
-        for language, patterns in _ALARMS.items()
-        for pattern, said in patterns
     ]
+    return (
+        commands
+        + [
+            Phrase(_OURS, action, pattern, language, kinds=kinds)
+            for language, patterns in _REMINDERS.items()
+            for pattern in patterns
+            for action, kinds in (("once", _WHEN), ("again", _EVERY))
+        ]
+        + [
+            Phrase(_OURS, "once", pattern, language, {"text": said}, {**_WHEN, **_SPAN})
+            for language, patterns in _ALARMS.items()
+            for pattern, said in patterns
+        ]
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -76,10 +101,12 @@ class Phrasing:
 
     clock: Clock
     zone: Callable[[], tzinfo]
-    zones: PersonZones
+    zones: PersonValues
     library: Callable[[], Library]
     muted: Callable[[], Collection[str]]
     """Packs whose phrases do nothing, `*` = none does."""
+    answers: Callable[[str], bool]
+    """Whether a model answers small talk with this pack; "" = none is chosen."""
     _known: tuple[Library, Phrases] | None = field(init=False, default=None)
 
     def __call__(self, inbound: Inbound, active_pack: str) -> Phrased | None:
@@ -93,7 +120,7 @@ class Phrasing:
         here, packs = self._here(inbound), self._packs(inbound, active_pack)
         found = self._phrases(library).match(content.text, here, (*packs, _OURS))
         if not found:
-            return None
+            return self._talk(content.text, here, active_pack)
         best = found[0]
         tied = [one for one in found if one.rank == best.rank]
         own = [one for one in tied if one.phrase.pack == active_pack]
@@ -102,11 +129,19 @@ class Phrasing:
         if len(tied) > 1 and len(own) != 1:
             return Phrased(back=text("actions.which"), options=self._options(tied, library, here))
         chosen = own[0] if own else best
+        if chosen.phrase.action in _COMMANDS and chosen.phrase.pack == _OURS:
+            return Phrased(command=chosen.phrase.action)
         if chosen.phrase.pack == _OURS:
             act = _reminder(chosen, here, self.zones.of(inbound.person.id))
             return Phrased(_may_remind(library, active_pack), act=act)
         tool = f"{chosen.phrase.pack}__{chosen.phrase.action}"
         return Phrased(chosen.phrase.pack, Act(tool, _arguments(chosen)))
+
+    def _talk(self, said: str, here: Here, active_pack: str) -> Phrased | None:
+        if self.answers(active_pack):
+            return None
+        talk = heard(said, here)
+        return Phrased(talk=talk) if talk[0] else None
 
     def nearest(self, inbound: Inbound, active_pack: str) -> tuple[tuple[ButtonSpec, ...], ...]:
         """Return what these words could have meant, each a button with the words in it."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from aouo.agent.calls import record_all
 from aouo.facts.address import Lane
 from aouo.facts.errors import LostClaim, RouteRequiredError
-from aouo.facts.events import Button
+from aouo.facts.events import Button, Text
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.records import Spent
@@ -26,16 +26,17 @@ from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
 from aouo.plumbing.logs import log
 from aouo.queue.decide import ObeyCommand
-from aouo.queue.lexer import Installed
+from aouo.queue.lexer import Installed, Phrased
 from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.words import conversations
-from aouo.words.catalogue import say
+from aouo.words.catalogue import message, say, speaking, variants
 from aouo.words.turns import Aside, set_aside
 
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
+_TALKED_MAX = 1_000
 _ENDED: Mapping[Aside, str] = {
     "broke": "the process broke down on it three times",
     "unreadable": "what came cannot be read",
@@ -60,6 +61,10 @@ class Replies:
     added: Callable[[], Mapping[str, AddedCommand]]
     media: Path
     phrasing: Phrasing
+    default: Callable[[], str]
+    """The pack that answers where none is chosen, "" = people are asked."""
+    _talked: dict[Lane, str] = field(init=False, default_factory=dict[Lane, str])
+    """What was said last of small talk."""
 
     def installed(self, active_pack: str) -> Installed:
         """What a decision may know; the active pack's skill commands come before all others'."""
@@ -71,11 +76,29 @@ class Replies:
             {name: command.takes for name, command in self.added().items()},
             library.actions,
             self.phrasing,
+            self.default(),
         )
 
     async def answer(self, job: Job, said: Rendered, *, instead_of: int = 0) -> None:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
         await self.settle(job, lambda tx, now: [said], in_place=lambda message: instead_of)
+
+    async def back(self, job: Job, asked: Phrased) -> None:
+        """Ask back what a text meant, or answer small talk, never twice in the same words."""
+        kind, language = asked.talk
+        if not kind:
+            await self.answer(job, message(asked.back, *asked.options))
+            return
+        lane = job.inbound.address.lane
+        with speaking(language):
+            said = variants(f"talk.{kind}")
+        chosen = next(
+            one
+            for one in (*said[job.id % len(said) :], *said)
+            if one != self._talked.get(lane) or len(said) == 1
+        )
+        self._talked = {**dict([*self._talked.items()][-_TALKED_MAX:]), lane: chosen}
+        await self.answer(job, message(chosen))
 
     async def answer_tap(
         self,
@@ -118,7 +141,7 @@ class Replies:
             await self.done(job, problem)
         return not problem
 
-    async def give_up(self, job: Job, said: Rendered, *, state: str, why: str) -> None:
+    async def give_up(self, job: Job, *said: Rendered, state: str, why: str) -> None:
         """Say that a job cannot be answered; the turn it had begun ends with it.
 
         What that turn was showing is taken away: half an answer would look like one.
@@ -126,7 +149,7 @@ class Replies:
 
         def work(tx: Tx, now: str) -> Said:
             ended = waiting.end_turn(tx, job.id, job.inbound.address, why, now)
-            return [said, *ended]
+            return [*said, *ended]
 
         await self.settle(job, work, state=state)
 
@@ -229,13 +252,14 @@ class Replies:
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
         library, language = self.library(), job.inbound.person.language
-        said = say("conversations.waits-too")
+        said: list[Rendered] = []  # who waits already has been asked
         if not await self.database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
             met = await self.database.read(lambda tx: routes.find(tx, job.inbound.address))
             about = () if met else abouts(library, language)
             shown = shown_packs(library, language)
-            said = conversations.picker(shown, gone=gone, waiting=True, about=about)
-        await self.give_up(job, said, state="parked", why="its pack is not there")
+            words = job.inbound.content.text if isinstance(job.inbound.content, Text) else ""
+            said = [conversations.picker(shown, gone=gone, waiting=True, about=about, words=words)]
+        await self.give_up(job, *said, state="parked", why="its pack is not there")
 
     async def command(
         self,

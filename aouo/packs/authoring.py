@@ -175,11 +175,15 @@ def _acting(pack: Pack) -> Iterator[Problem]:
     document = read_mapping(read_inside(pack.folder, declared.FILE))
     for name, action in pack.declared.actions.items():
         path = ("actions", name)
-        names = (*action.arguments, *declared.GIVEN)
+        names = (*action.values, *declared.GIVEN, *(["result"] if action.tool == "feeds" else []))
         key = "find"
         try:
             extends = pack.manifest.schema.extends_columns
             made = acted(pack.schema_sql, extends, action.sql, action.find, names)
+            if action.tool == "reminders" and not pack.manifest.schema.reminders:
+                line = document.line_of((*path, "tool"))
+                message = "needs the table that schema.reminders of pack.yml names"
+                yield Problem(declared.FILE, line, field_name((*path, "tool")), message)
             if action.picture:
                 key = "picture"
                 acted(pack.schema_sql, extends, (), action.picture.sql, names)
@@ -213,7 +217,7 @@ def _watched(loaded: LoadedPack) -> Iterator[Problem]:
 def _translations(pack: Pack) -> list[Problem]:
     """Name what a language says for nothing, and what it leaves as it stands."""
     manifest = pack.manifest
-    texts = {manifest.display_name, manifest.description}
+    texts = {manifest.display_name, manifest.description, manifest.tagline}
     for skill in pack.skills.values():
         texts |= {skill.display_name, skill.description}
     shown = {text for page in pack.menu for text in page.texts} | {*pack.declared.texts}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aouo.facts.events import Person
 from aouo.packs.actions import slots
 from aouo.packs.actions.slots import Here, Misread
 from aouo.packs.format.manifest import Manifest
@@ -132,8 +133,8 @@ def _read(said: str, kind: str, choices: tuple[str, ...], here: Here) -> object:
     return slots.stored(kind, slots.read(kind, said, here))
 
 
-class PersonZones:
-    """The zones that people have set for themselves, by their ids, kept in one file."""
+class PersonValues:
+    """What people have set for themselves, such as zones, by their ids, kept in one file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -144,10 +145,28 @@ class PersonZones:
             self._named = {}
 
     def of(self, person: str) -> str:
-        """Return the name of a person's zone, "" = they have set none."""
+        """Return what a person has set, "" = nothing."""
         return self._named.get(person, "")
 
     def put(self, person: str, name: str) -> None:
         self._named = {**self._named, person: name}
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(self._file, json.dumps(self._named))
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """Which language a person is spoken to in: that they chose, else that of their Telegram."""
+
+    chosen: PersonValues
+    seen: PersonValues
+
+    def of(self, person: Person) -> str:
+        """Return a person's language, and remember that of their Telegram for what begins by
+        itself."""
+        if person.language and self.seen.of(person.id) != person.language:
+            self.seen.put(person.id, person.language)
+        return self.of_id(person.id)
+
+    def of_id(self, person: str) -> str:
+        return self.chosen.of(person) or self.seen.of(person)

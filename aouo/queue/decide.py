@@ -212,13 +212,13 @@ def decide(
 
 def _phrase(
     content: events.Text, inbound: events.Inbound, active_pack: str, installed: Installed
-) -> RunTurn | Phrased | None:
+) -> RunTurn | Phrased | ObeyCommand | None:
     """Decide on a text that is a phrase; one that quotes or is passed on never is."""
     if content.about or content.parts:
         return None
     found = installed.phrases(inbound, active_pack)
     if found is None or found.act is None:
-        return found
+        return ObeyCommand(found.command, "") if found and found.command else found
     return RunTurn(found.pack, content.text, act=found.act)
 
 
@@ -329,6 +329,8 @@ def _turn(said: str, active_pack: str, installed: Installed) -> Decision:
         return RunTurn(active_pack, said)
     if active_pack:
         return PickPack(installed.packs, gone=active_pack)
+    if installed.default in installed.packs:
+        return RunTurn(installed.default, said)
     if len(installed.packs) > 1:
         return PickPack(installed.packs)
     return RunTurn(installed.packs[0] if installed.packs else "", said)

@@ -79,6 +79,25 @@ def _file_album(tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: date
     return [lane] if opened else []
 
 
+def replay(tx: Tx, address: ConversationAddress) -> int:
+    """Let what waited for a pack go on: of each person, texts in a row are one message, as if they
+    had been written at once. Returns how many go on."""
+    before: tuple[int, Inbound] | None = None
+    for job_id, inbound in jobs.parked(tx, address):
+        if before and _go_together(before[1], inbound):
+            before = before[0], joining.join_burst(before[1], inbound)
+            jobs.join(tx, job_id, *before)
+        else:
+            before = job_id, inbound
+    return jobs.replay_parked(tx, address)
+
+
+def _go_together(one: Inbound, then: Inbound) -> bool:
+    """Whether two messages that waited are answered together."""
+    texts = joining.gathers_burst(one) and joining.gathers_burst(then)
+    return texts and one.person.id == then.person.id and one.chat_kind == "private"
+
+
 def file_report(tx: Tx, report: Inbound, now: str) -> Lane:
     """Store a report as a job, where its chat is now; return the lane that has work."""
     address = gone.where_it_is(tx, report.address)

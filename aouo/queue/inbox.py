@@ -227,8 +227,9 @@ class Inbox:
 
     def _file_arrival(self, tx: Tx, bot_id: str, arrival: Arrival, now: datetime) -> _Filed:
         inbound = _at_home(tx, arrival.inbound) if arrival.inbound else None
-        wanted = inbound if self._is_ours(tx, inbound) else None
-        raw = arrival.raw if wanted and arrival.keep_raw else ""
+        ours = self._is_ours(tx, inbound)
+        wanted = inbound if ours else self._hint(tx, inbound, now)
+        raw = arrival.raw if ours and arrival.keep_raw else ""
         update: dict[str, object] = {"update_id": arrival.update_id}
         if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
             return _Filed((), (("update_duplicate", update),))
@@ -259,6 +260,16 @@ class Inbox:
             return content.answer_id
         self._tapped[where] = (content.data, now_s)
         return ""
+
+    def _hint(self, tx: Tx, inbound: Inbound | None, now: datetime) -> Inbound | None:
+        """Let whoever talks to nobody in a group read once how to call me; their words are not
+        kept."""
+        if inbound is None or not isinstance(inbound.content, Text) or inbound.address.thread_id:
+            return None
+        key = f"{inbound.address.chat_id} {inbound.person.id} calls nobody"
+        if inbound.chat_kind == "private" or not updates.may_say_once(tx, key, iso(now)):
+            return None
+        return replace(inbound, content=Command("call", "", ""), addressed=True, message_id=0)
 
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
         if inbound is None:

@@ -15,12 +15,16 @@ from aouo.facts.work import Act
 
 @dataclass(frozen=True, slots=True)
 class Phrased:
-    """What a text does without a model: an act of a pack, "" = of none; or what is asked back."""
+    """What a text does without a model: an act of a pack, "" = of none; or what is asked back; or
+    the kind of small talk that it is, with its language."""
 
     pack: str = ""
     act: Act | None = None
     back: str = ""
     options: tuple[tuple[ButtonSpec, ...], ...] = ()
+    talk: tuple[str, str] = ("", "")
+    command: str = ""
+    """The command that the words stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Installed:
     commands: Mapping[str, Takes] = field(default_factory=dict[str, Takes])
     actions: Mapping[str, str] = field(default_factory=dict[str, str])
     phrases: Callable[[Inbound, str], Phrased | None] = lambda inbound, active_pack: None
+    default: str = ""
+    """The pack that answers where none is chosen, "" = people are asked."""
 
     def named(self, title: str) -> str:
         """The pack that a topic's title names, "" = none."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound
+from aouo.facts.events import ChatKind, Inbound
 from aouo.facts.people import data_name, data_of
 from aouo.store import deliveries, gone, kept_reports, memory_versions, schedules
 from aouo.store.database import Tx
@@ -114,9 +114,13 @@ def tenant_of(tx: Tx, inbound: Inbound) -> str:
 
     A person is one tenant in all their private chats.
     """
-    address = inbound.address
-    if inbound.chat_kind == "private":
-        return data_of(address.platform, inbound.person.id)
+    return tenant_at(tx, inbound.address, inbound.chat_kind, inbound.person.id)
+
+
+def tenant_at(tx: Tx, address: ConversationAddress, kind: ChatKind, person: str) -> str:
+    """Return the tenant of a person in a conversation."""
+    if kind == "private":
+        return data_of(address.platform, person)
     return data_name(address.platform, _first(tx, address).queue_key)
 
 

@@ -336,6 +336,23 @@ def any_parked(tx: Tx, address: ConversationAddress) -> bool:
     )
 
 
+def parked(tx: Tx, address: ConversationAddress) -> list[tuple[int, events.Inbound]]:
+    """Return the conversation's jobs that wait for a pack, in their order; those that are off the
+    record stay alone."""
+    rows = tx.all(
+        "SELECT * FROM jobs WHERE state = 'parked' AND platform = ? AND chat_id = ? "
+        "AND thread_id = ? AND user_id = ? ORDER BY id",
+        *address.columns,
+    )
+    return [(row["id"], inbound_of(row)) for row in rows]
+
+
+def join(tx: Tx, job_id: int, into: int, inbound: events.Inbound) -> None:
+    """Let a job be a part of another, which has the words of both now."""
+    tx.run("UPDATE jobs SET state = 'done', outcome = 'answered with another' WHERE id = ?", job_id)
+    extend(tx, into, inbound, "")
+
+
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     """Make the conversation's parked jobs ready again, in their old order; return how many."""
     return tx.run(

@@ -45,6 +45,26 @@ def answer(tx: Tx, schedule_id: str, due_at: str, how: str) -> bool:
     )
 
 
+def unanswered(tx: Tx, schedule_id: str) -> str:
+    """Return when a reminder last came that nobody has answered yet, "" = there is none."""
+    row = tx.one(
+        "SELECT due_at, why FROM schedule_runs WHERE schedule_id = ? AND state = 'done' "
+        "ORDER BY due_at DESC LIMIT 1",
+        schedule_id,
+    )
+    return str(row["due_at"]) if row and not row["why"] else ""
+
+
+def reopen(tx: Tx, schedule_id: str) -> None:
+    """Take back what a person did about a reminder the last time it came."""
+    tx.run(
+        "UPDATE schedule_runs SET why = '' WHERE schedule_id = ? AND state = 'done' AND due_at = "
+        "(SELECT max(due_at) FROM schedule_runs WHERE schedule_id = ? AND state = 'done')",
+        schedule_id,
+        schedule_id,
+    )
+
+
 def is_to_retry(tx: Tx, schedule_id: str) -> bool:
     """Whether a failed run of this schedule is to be tried again."""
     return tx.finds(

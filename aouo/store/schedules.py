@@ -48,6 +48,12 @@ def everything(tx: Tx) -> list[Scheduled]:
     return [of_row(row) for row in rows]
 
 
+def spoken(tx: Tx) -> list[Scheduled]:
+    """Return the reminders: what comes as words, verbatim."""
+    rows = tx.all("SELECT * FROM schedules WHERE say <> '' ORDER BY created_at, id")
+    return [of_row(row) for row in rows]
+
+
 def of_pack(tx: Tx, pack: str) -> list[Scheduled]:
     rows = tx.all("SELECT * FROM schedules WHERE pack = ? ORDER BY created_at, key", pack)
     return [of_row(row) for row in rows]

@@ -43,6 +43,11 @@ def may_refuse(tx: Tx, person: str, now: str, hour_ago: str, *, asks_id: bool) -
     return first or (asks_id and any(_may(tx, key, now, hour_ago) for key in more))
 
 
+def may_say_once(tx: Tx, key: str, now: str) -> bool:
+    """Whether something that is said once was not said yet; from now on it was."""
+    return _may(tx, key, now, "")
+
+
 def _may(tx: Tx, key: str, now: str, hour_ago: str) -> bool:
     return tx.changes(
         "INSERT INTO refusals VALUES (?, ?) ON CONFLICT (person) DO UPDATE "

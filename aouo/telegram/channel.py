@@ -173,12 +173,18 @@ class TelegramChannel:
         self._loaded.set()
         log.info("telegram_ready", bot=self.username)
 
-    async def set_menu(self, commands: Sequence[tuple[str, str]]) -> None:
-        """Fill the command menu; a failure is logged and stops nothing."""
+    async def set_menu(
+        self,
+        commands: Sequence[tuple[str, str]],
+        language: str = "",
+        about: tuple[str, str] | None = None,
+    ) -> None:
+        """Fill the command menu for a language, "" = all others, and say what the bot is, at length
+        and in short; a failure is logged and stops nothing."""
         messenger = await self._ready()
         for number in range(1, _MENU_TRIES + 1):
             try:
-                await messenger.set_commands(commands)
+                await messenger.set_commands(commands, language, about)
             except DeliveryRefused as error:
                 log.warning("command_menu_refused", error=str(error))
             except DeliveryError as error:

@@ -317,12 +317,20 @@ class TelegramMessenger:
             return True
         return True
 
-    async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
-        """Fill the command menu with (name, description) pairs; Telegram limits their number."""
+    async def set_commands(
+        self,
+        commands: Sequence[tuple[str, str]],
+        language: str = "",
+        about: tuple[str, str] | None = None,
+    ) -> None:
+        """Fill the command menu with (name, description) pairs, whose number Telegram limits, and
+        the bot's description, long and short; for a language, "" = all others."""
         async with translated():
-            await self._bot.set_my_commands(
-                [telegram.BotCommand(name, text) for name, text in commands]
-            )
+            menu = [telegram.BotCommand(name, text) for name, text in commands]
+            await self._bot.set_my_commands(menu, language_code=language or None)
+            if about:
+                await self._bot.set_my_description(about[0], language or None)
+                await self._bot.set_my_short_description(about[1], language or None)
 
 
 def _reply(message: Rendered) -> telegram.ReplyParameters | None:

@@ -1,6 +1,7 @@
 """Finds a sentence by its name in the catalogue of a language, and fills in its parts.
 
-A catalogue is one YAML file, `en.yml`: a second language is a second file. A sentence that depends
+A catalogue is one YAML file a language, `en.yml`; whoever handles a person's message says which
+is spoken. A sentence that depends
 on a number has one text for each plural form of its language, by the names of Unicode's CLDR, and
 is chosen by its part `count`. `plurals.json` holds the rules of all languages, written by
 `scripts/plurals` from Babel's copy of CLDR as gettext's plural expressions.
@@ -10,8 +11,11 @@ from __future__ import annotations
 
 import gettext
 import json
+import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -25,16 +29,51 @@ LIMIT_UNITS = 4096
 _OF_PACKAGE = files("aouo.words")
 
 
+LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch"}
+"""The languages of the catalogue, by their own names."""
+_SPOKEN: ContextVar[str] = ContextVar("language", default="en")
+
+
+@contextmanager
+def speaking(language: str) -> Generator[None]:
+    """Say what is said within in a language, such as "de-AT"; one without a catalogue is English.
+
+    Tasks and threads that begin within speak it, too.
+    """
+    token = _SPOKEN.set(spoken(language))
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(token)
+
+
+def spoken(language: str) -> str:
+    """Return the catalogue that a language tag is answered from."""
+    base = language.casefold().replace("_", "-").partition("-")[0]
+    return base if base in LANGUAGES else "en"
+
+
+def language() -> str:
+    """Return what is spoken here."""
+    return _SPOKEN.get()
+
+
 def text(name: str, /, **parts: object) -> str:
     """Return the sentence `name` ("install.installed") with its parts filled in.
 
     Raises:
         KeyError: there is no such sentence, or it has a part that was not given.
     """
-    found = _catalogue("en")[name]
+    found = _catalogue(language())[name]
     if not isinstance(found, str):
-        found = found[plural("en", cast("int", parts["count"]))]
+        found = found[plural(language(), cast("int", parts["count"]))]
     return found.format(**parts)
+
+
+def variants(name: str) -> tuple[str, ...]:
+    """Return the ways to say one thing: `name-1`, `name-2` …"""
+    found = _catalogue(language())
+    return tuple(str(found[key]) for key in found if re.fullmatch(rf"{re.escape(name)}-\d+", key))
 
 
 def say(name: str, /, *rows: Sequence[ButtonSpec], **parts: object) -> Rendered:

@@ -12,18 +12,27 @@ from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.work import Route
 from aouo.words import sentences
-from aouo.words.catalogue import LIMIT_UNITS, message, say, text
+from aouo.words.catalogue import LIMIT_UNITS, cut, message, say, text
 from aouo.words.models import no_answer_because
 
 
-def greeting(packs: Sequence[tuple[str, str]], active: str) -> Rendered:
-    """Return the answer to `/start`; `packs` are (name, shown name), `active` "" = none is."""
+def welcome(packs: Sequence[tuple[str, str, str, bool]], active: str = "") -> Rendered:
+    """Return the answer to `/start`: who I am, and each pack as (name, shown name, what it is for,
+    whether it has a tour). A tap begins the tour, or chooses the pack; `active` answers here."""
     if not packs:
         return say("conversations.hello-no-pack")
-    names = ", ".join(shown for _, shown in packs)
+    head = text("conversations.hello")
     if active:
-        return say("conversations.hello-in", packs=names, pack=active)
-    return say("conversations.hello", packs=names)
+        head = f"{head} {text('conversations.hello-in', pack=active)}"
+    lines = [
+        text("conversations.pack", pack=shown, about=about) if about else shown
+        for _, shown, about, _ in packs
+    ]
+    rows = [
+        [ButtonSpec(shown, encode("command", f"tour {name}") if tours else encode("pack", name))]
+        for name, shown, _, tours in packs
+    ]
+    return message("\n".join([head, "", *lines]), *rows)
 
 
 def commands(ours: Sequence[tuple[str, str]], skills: Sequence[tuple[str, str]]) -> Rendered:
@@ -67,6 +76,9 @@ def own_id(person: str) -> Rendered:
     return say("conversations.id-at-home") if at_home else say("conversations.id", id=person)
 
 
+_WORDS_SHOWN = 60
+
+
 def picker(
     packs: Sequence[tuple[str, str]],
     *,
@@ -74,13 +86,13 @@ def picker(
     gone: str = "",
     waiting: bool = False,
     about: Sequence[str] = (),
-    hello: bool = False,
+    words: str = "",
 ) -> Rendered:
     """Return the list to choose a pack from.
 
     `gone` is the bound pack if it is not installed any more; `waiting`: a message waits for the
-    choice. `about` describes each pack, in their order, when it is shown for the first time;
-    `hello`: it answers /start.
+    choice, with these `words`. `about` describes each pack, in their order, when it is shown for
+    the first time.
     """
     if not packs:
         if gone:
@@ -91,8 +103,8 @@ def picker(
     else:
         head = text("conversations.pick-other", pack=current) if current else ""
     head = head or text("conversations.pick")
-    if hello:
-        head = text("conversations.pick-hello", question=head)
+    if words and not gone:
+        head = text("conversations.pick-for", words=cut(" ".join(words.split()), _WORDS_SHOWN))
     if waiting:
         head = text("conversations.pick-waiting", question=head)
     lines = [

@@ -25,10 +25,6 @@ from aouo.facts.work import Scheduled, ScheduleRun, Working
 from aouo.words.catalogue import cut, message, say, text
 
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
 _UNITS = ((1440, "day"), (60, "hour"), (1, "minute"))
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _SHORT_DAYS = {name[:3].upper(): number for number, name in enumerate(_WEEKDAYS)}
@@ -38,39 +34,49 @@ def _in_words(schedule: Schedule, zone: tzinfo) -> str:
     """Return a schedule in words, its times local in `zone`."""
     match schedule:
         case Once(at):
-            return f"once, {moment_in_words(at, zone)}"
+            return text("schedules.w-once", moment=moment_in_words(at, zone))
         case Every(minutes):
-            return f"every {_span(minutes).removeprefix('1 ')}"
+            return text("schedules.w-each", span=_span(minutes).removeprefix("1 "))
         case Cron(expression):
-            return _cron_words(expression) or f"whenever cron says {expression}"
+            return _cron_words(expression) or text("schedules.w-cron", expression=expression)
         case _:
             assert_never(schedule)
 
 
-def text_in_words(text: str, zone: tzinfo) -> str:
+def text_in_words(written: str, zone: tzinfo) -> str:
     """Return in words what a schedule will mean once it is made, for the question to allow it.
 
     Raises:
-        NotASchedule: `text` is no schedule.
+        NotASchedule: `written` is no schedule.
     """
-    schedule = parse(text, _ANY_DAY, zone)
-    if isinstance(schedule, Once) and is_from_now(text):
+    schedule = parse(written, _ANY_DAY, zone)
+    if isinstance(schedule, Once) and is_from_now(written):
         minutes = int((schedule.at - _ANY_DAY).total_seconds()) // 60
-        return f"once, {_span(minutes)} after it is switched on"
+        return text("schedules.w-once-after", span=_counted(minutes))
     return _in_words(schedule, zone)
 
 
 def moment_in_words(moment: datetime, zone: tzinfo) -> str:
     """Return a moment as `Sunday 1 March 2026 at 09:00`."""
     at = moment.astimezone(zone)
-    day = f"{_WEEKDAYS[at.isoweekday() % 7]} {at.day} {_MONTHS[at.month - 1]} {at.year}"
-    return f"{day} at {at:%H:%M}"
+    weekday = text("schedules.w-weekdays").split()[at.isoweekday() % 7]
+    month = text("schedules.w-months").split()[at.month - 1]
+    time = f"{at:%H:%M}"
+    return text(
+        "schedules.w-moment", weekday=weekday, day=at.day, month=month, year=at.year, time=time
+    )
+
+
+def _counted(minutes: int) -> str:
+    """Return a span with its number: `1 day`."""
+    said = _span(minutes)
+    return said if said[0].isdigit() else f"1 {said}"
 
 
 def _span(minutes: int) -> str:
+    """Return a span as it follows `every`: `day`, `2 hours`."""
     size, unit = next((size, unit) for size, unit in _UNITS if minutes % size == 0)
-    count = minutes // size
-    return f"{count} {unit}{'' if count == 1 else 's'}"
+    return text(f"schedules.span-{unit}", count=minutes // size)
 
 
 def _cron_words(expression: str) -> str:
@@ -78,14 +84,14 @@ def _cron_words(expression: str) -> str:
     minute, hour, day, month, weekday = expression.split()
     if month != "*" or not (when := _time(minute, hour)):
         return ""
-    if when.startswith("every"):
+    if hour == "*":
         return when if (day, weekday) == ("*", "*") else ""
     if day == "*" and (days := _days(weekday)):
-        return f"{days} at {when}"
+        return text("schedules.w-days-at", days=days, when=when)
     if weekday == "*" and day.isdigit():
-        return f"on day {int(day)} of every month at {when}"
+        return text("schedules.w-monthday", day=int(day), when=when)
     if weekday == "*" and day == "L":
-        return f"on the last day of every month at {when}"
+        return text("schedules.w-month-end", when=when)
     return ""
 
 
@@ -95,29 +101,33 @@ def _time(minute: str, hour: str) -> str:
     if hour != "*":
         return ""
     if minute.isdigit():
-        return "every hour" if int(minute) == 0 else f"every hour, {int(minute)} minutes past"
+        past = int(minute)
+        return text("schedules.w-hourly-past", minutes=past) if past else text("schedules.w-hourly")
     if minute == "*":
-        return "every minute"
+        return text("schedules.w-every-minute")
     step = minute.removeprefix("*/")
-    return f"every {step} minutes" if step.isdigit() and step != "1" else ""
+    return text("schedules.w-every-minutes", step=step) if step.isdigit() and step != "1" else ""
 
 
 def _days(field: str) -> str:
     if field == "*":
-        return "every day"
+        return text("schedules.w-every-day")
     if field in ("1-5", "MON-FRI"):
-        return "Monday to Friday"
+        return text("schedules.w-workdays")
     days = [_weekday(part) for part in field.split(",")]
-    return f"every {_listed(days)}" if all(days) else ""
+    return text("schedules.w-every", days=_listed(days)) if all(days) else ""
 
 
 def _weekday(part: str) -> str:
     number = _SHORT_DAYS.get(part, int(part) if part.isdigit() else -1)
-    return _WEEKDAYS[number % 7] if number >= 0 else ""
+    return text("schedules.w-weekdays").split()[number % 7] if number >= 0 else ""
 
 
 def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    """Return words as a list."""
+    if len(words) == 1:
+        return words[0]
+    return text("schedules.w-and", some=", ".join(words[:-1]), last=words[-1])
 
 
 SNOOZES = ("10m", "1h", "tomorrow")

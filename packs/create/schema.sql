@@ -35,6 +35,21 @@ CREATE TABLE IF NOT EXISTS voices (
   updated_at  TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
 );
 
+-- Posts with a hole: … is the topic.
+CREATE TABLE IF NOT EXISTS templates (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+  body TEXT NOT NULL CHECK (trim(body) <> '')
+);
+
+INSERT INTO templates (name, body) VALUES
+  ('lesson', 'What I learnt from …: 1) 2) 3). And what about you?'),
+  ('news', 'New: …. Why it matters: . What comes next: .'),
+  ('question', 'A question to all who know …: how did you begin?'),
+  ('Lehre', 'Was ich aus … gelernt habe: 1) 2) 3). Und du?'),
+  ('Neuigkeit', 'Neu: …. Warum das zählt: . Wie es weitergeht: .'),
+  ('Frage', 'Eine Frage an alle, die sich mit … auskennen: wie habt ihr angefangen?');
+
 -- Earlier bodies of a post, kept by a trigger.
 CREATE TABLE IF NOT EXISTS versions (
   post_id  INTEGER NOT NULL REFERENCES posts (id) ON DELETE CASCADE,

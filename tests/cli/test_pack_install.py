@@ -254,7 +254,10 @@ def test_a_source_that_is_nowhere_is_told_what_there_is(runner: CliRunner, home:
 
     assert result.exit_code == 3
     assert 'There is no pack, folder or file ntoes; did you mean "notes"?' in result.stderr
-    assert "These packs come with aouo: create, notes, vocab." in result.stderr
+    assert (
+        "These packs come with aouo: create, expenses, feeds, notes, remind, vocab."
+        in result.stderr
+    )
     assert installed(home) == {}
 
 

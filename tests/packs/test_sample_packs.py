@@ -32,7 +32,8 @@ def pack(request: pytest.FixtureRequest) -> Pack:
 
 def texts(pack: Pack) -> Iterator[str]:
     """Everything of a pack that is shown to people without a model."""
-    yield from (pack.manifest.display_name, pack.manifest.description)
+    manifest = pack.manifest
+    yield from (manifest.display_name, manifest.description, manifest.tagline)
     for skill in pack.skills.values():
         yield from (skill.display_name, skill.description)
     for page in pack.menu:

@@ -112,7 +112,7 @@ async def a_phrase(world: World, calls: Calls, tmp_path: Path) -> None:
 async def a_tap(world: World, calls: Calls, tmp_path: Path) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
-        picker = await bot.ask("hello")
+        picker = await bot.ask("plums")
         calls.on = True
         await bot.people.tap(ADA, ADA, picker.id, picker.buttons[0].data)
         await settled(bot)

@@ -17,12 +17,13 @@ from aouo.facts import errors
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.work import Route
 from aouo.words import models
-from aouo.words.catalogue import plural, text
+from aouo.words.catalogue import LANGUAGES, plural, text
 from aouo.words.conversations import whereabouts
 from scripts.plural_rules import rules
 
 HOUSE = Path(__file__).parents[2] / "aouo"
 LANGUAGE = "en"
+OTHERS = [language for language in LANGUAGES if language != LANGUAGE]
 ASKS = ("text", "say", "sentence")
 """By what names the functions of the catalogue are called."""
 SENTENCE = re.compile(r"[A-Z“/].*[.?:…]\s*", re.DOTALL)
@@ -32,9 +33,9 @@ TOLD_THE_MODEL = ("flow/approving.py", "memory/edits.py", "outbound/pages.py")
 """Their sentences are results that the model reads."""
 
 
-def _sentences() -> dict[str, dict[str, str]]:
+def _sentences(language: str = LANGUAGE) -> dict[str, dict[str, str]]:
     """The texts of each name by plural form; "" for a sentence that has no forms."""
-    groups = yaml.safe_load((HOUSE / "words" / f"{LANGUAGE}.yml").read_text("utf-8"))
+    groups = yaml.safe_load((HOUSE / "words" / f"{language}.yml").read_text("utf-8"))
     return {
         f"{group}.{name}": {"": said} if isinstance(said, str) else said
         for group, sentences in groups.items()
@@ -59,12 +60,14 @@ def _asked() -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
                 "text",
                 "say",
                 "sentence",
+                "variants",
             ):
                 continue
             first, given = node.args[0], {word.arg or "" for word in node.keywords}
             where = f"{file.relative_to(HOUSE)}:{node.lineno}"
             for name in _names(first):
-                yield where, name, given
+                one = re.compile(name.pattern + r"-\d+") if node.func.id == "variants" else name
+                yield where, one, given
 
 
 def _names(node: ast.expr) -> Iterator[re.Pattern[str]]:
@@ -149,12 +152,38 @@ def test_no_sentence_for_people_stands_elsewhere() -> None:
     assert found == []
 
 
-def test_a_sentence_with_a_number_has_eachplural_of_its_language() -> None:
-    forms = set(rules()[LANGUAGE][0])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_sentence_with_a_number_has_each_plural_of_its_language(language: str) -> None:
+    forms = set(rules()[language][0])
 
-    wrong = [name for name, said in _sentences().items() if "" not in said and set(said) != forms]
+    said = _sentences(language).items()
+    wrong = [name for name, forms_said in said if "" not in forms_said and set(forms_said) != forms]
 
     assert wrong == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_language_says_every_sentence_with_the_same_parts(language: str) -> None:
+    def parts(said: dict[str, str]) -> set[str]:
+        return set[str]().union(*map(_parts, said.values()))
+
+    own, theirs = _sentences(), _sentences(language)
+
+    assert list(own) == [name for name in theirs if name in own] or set(own) == set(theirs)
+    assert [name for name in own if parts(own[name]) != parts(theirs[name])] == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_sentence_is_in_its_own_language(language: str) -> None:
+    """None is left as it stands in English, but for what has no words of a language."""
+    own, theirs = _sentences(), _sentences(language)
+    same = [name for name in own if own[name] == theirs[name]]
+
+    assert [n for n in same if len(re.findall(r"[a-z]{3,}", _bare(own[n]))) > 2] == []
+
+
+def _bare(said: dict[str, str]) -> str:
+    return re.sub(r"\{[^}]*\}|/\w+|`[^`]*`", "", " ".join(said.values()))
 
 
 def test_theplurals_of_all_languages_are_those_of_unicode() -> None:

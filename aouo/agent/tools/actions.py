@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import string
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,15 +13,18 @@ from pathlib import Path
 from typing import Any, cast
 
 from aouo.agent.tools.asks import drawn, show
+from aouo.agent.tools.cron import id_of
+from aouo.agent.tools.feeds import Feeds
 from aouo.agent.tools.mcp import RawArguments
 from aouo.agent.tools.pack_tools import EMPTY
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.agent.tools.reminders import Plan, Reminders
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Person
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import Clock, stamp
-from aouo.packs.actions import slots
-from aouo.packs.actions.declared import Action, Argument, Chart
+from aouo.packs.actions import phrases, slots
+from aouo.packs.actions.declared import OUR_TOOLS, Action, Argument, Chart
 from aouo.packs.data.rows import Cell
 from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.storage import PackStore
@@ -39,6 +43,7 @@ _HINTS: Mapping[str, str] = {
     "datetime": "a time, such as 2026-03-01T09:00",
     "duration": "minutes, or such as 2h",
     "recurrence": "such as every Monday at 9:00",
+    "when": "a time, or such as every Monday at 9:00",
 }
 _LABELS_MAX = 500
 _PICTURED_ROWS = 400
@@ -54,8 +59,17 @@ class Doing:
     folder_of: Callable[[str, str], Path]
 
 
-def action_tools(library: Library, doing: Doing, others: Mapping[str, Tool]) -> list[Tool]:
-    """Make a tool of each action; `others` are the packs' own tools, which actions may use."""
+@dataclass(frozen=True, slots=True)
+class Bench(Doing):
+    """With the tools of the runtime that actions use."""
+
+    reminders: Reminders
+    feeds: Feeds
+
+
+def action_tools(library: Library, doing: Bench, others: Mapping[str, Tool]) -> list[Tool]:
+    """Make a tool of each action; `others` are the packs' own tools and some of ours, which actions
+    may use."""
     return [
         _tool(pack, name, action, doing, others)
         for pack in library.packs.values()
@@ -63,14 +77,16 @@ def action_tools(library: Library, doing: Doing, others: Mapping[str, Tool]) -> 
     ]
 
 
-def _tool(pack: Pack, name: str, action: Action, doing: Doing, others: Mapping[str, Tool]) -> Tool:
-    other = others.get(f"{pack.name}__{action.tool}") if action.tool else None
-    ours: dict[str, Any] = {"raw_schema": _schema(action), "__module__": __name__}
+def _tool(pack: Pack, name: str, action: Action, doing: Bench, others: Mapping[str, Tool]) -> Tool:
+    ours = action.tool in OUR_TOOLS
+    named = action.tool if ours else f"{pack.name}__{action.tool}"
+    other = others.get(named) if action.tool else None
+    body: dict[str, Any] = {"raw_schema": _schema(action), "__module__": __name__}
     changes = action.writes or bool(other and other.mutates)
     return Tool(
         name=f"{pack.name}__{name}",
         description=action.title,
-        arguments=type("ActionArguments", (RawArguments,), ours),
+        arguments=type("ActionArguments", (RawArguments,), body),
         handler=_handler(pack, action, doing, other),
         group=GROUP if action.model and (action.answer or action.row) else UNDO,
         idempotent=other.idempotent if other else True,
@@ -98,21 +114,26 @@ def _property(takes: Argument) -> dict[str, Any]:
 
 
 def _handler(
-    pack: Pack, action: Action, doing: Doing, other: Tool | None
+    pack: Pack, action: Action, doing: Bench, other: Tool | None
 ) -> Callable[[RawArguments, ToolContext, str], Awaitable[str]]:
     async def run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given = dict(wish.model_extra or {})
-        here = here_of(doing, context.facts.person)
+        here, tenant = here_of(doing, context.facts.person), context.facts.tenant
+        await doing.reminders.fill(pack, tenant, context.facts.person)
 
-        def effect() -> tuple[dict[str, object], dict[str, Cell], bool]:
-            store = doing.open_store(pack.name, context.facts.tenant) if _needs(action) else None
+        def bind() -> tuple[PackStore | None, dict[str, object], dict[str, Cell]]:
+            store = doing.open_store(pack.name, tenant) if _needs(action) else None
             values, shown = bound(action, given, here, store)
-            stored: dict[str, Cell] = {**values, **_given(context, doing.clock.now(), here)}
+            return store, shown, {**values, **_given(context, doing.clock.now(), here)}
+
+        def effect() -> tuple[dict[str, object], bool]:
             if store is None or not action.statements:
-                return shown, stored, True
+                return shown, True
             used = {key: value for key, value in stored.items() if _is_used(action, key)}
             now = stamp(doing.clock)
-            found = store.act(action.sql, used, action.find, call_id=call_id, now=now)
+            found = store.act(
+                action.sql, used, action.find, call_id=call_id, now=now, undoable=action.undo
+            )
             rows = cast("list[dict[str, object]]", found["found"])
             parts: dict[str, object] = {"changed": found["changed"], **shown}
             lines = [parts | {name: _worded(value) for name, value in row.items()} for row in rows]
@@ -120,11 +141,30 @@ def _handler(
             parts = (lines[0] if lines else parts) | {
                 "rows": "\n".join(filled(template, line) for line in lines) if template else ""
             }
-            none = action.writes and not found["changed"]
-            return parts, stored, not (none or (bool(action.find) and not rows))
+            none = bool(action.sql) and action.undo and not found["changed"]
+            return parts, not (none or (bool(action.find) and not rows))
 
-        parts, stored, some = await asyncio.to_thread(effect)
-        if other and some:
+        store, shown, stored = await asyncio.to_thread(bind)
+        wanted = {name: filled(said, stored) for name, said in action.given.items()}
+        if action.tool == "feeds":
+            stored["result"] = await doing.feeds.run(pack, wanted, context, call_id)
+            shown["result"] = stored["result"]
+        elif action.tool in OUR_TOOLS:
+            new_id = id_of(context.facts.id, call_id)
+            plan: Plan = {"say": "", "of": "", "steps": f"+{new_id}"}
+            if not other:
+                plan = await doing.reminders.planned(wanted, context.facts, new_id)
+            own, now = doing.open_store(pack.name, tenant), stamp(doing.clock)
+            plan = await asyncio.to_thread(own.note, call_id, plan, now)
+            if other:
+                wanted = {"timezone": str(getattr(here.zone, "key", None) or ""), **wanted}
+                await other.handler(other.parse(wanted), context, call_id)
+            else:
+                await doing.reminders.carry_out(plan, wanted)
+            shown["result"] = plan["say"]
+            await doing.reminders.fill(pack, tenant, context.facts.person)
+        parts, some = await asyncio.to_thread(effect)
+        if other and some and action.tool not in OUR_TOOLS:
             own = {name: stored[name] for name in action.arguments if stored.get(name) is not None}
             parts["result"] = await other.handler(other.parse(own), context, call_id)
             some = action.writes or unmarked(str(parts["result"])) != EMPTY
@@ -216,6 +256,8 @@ def bound(
             values[name], shown[name] = row_of(store, takes, raw)
         else:
             values[name], shown[name] = _read(name, takes, raw, here)
+            if takes.kind == "money":
+                values[f"{name}_currency"] = str(shown[name]).partition(" ")[2]
     return values, shown
 
 
@@ -244,7 +286,8 @@ def _check_range(name: str, takes: Argument, value: float) -> None:
 
 
 def row_of(store: PackStore, takes: Argument, raw: object) -> tuple[Cell, str]:
-    """Return the key of the row that `raw` names, by its key or its label, and its label.
+    """Return the key of the row that `raw` names, and its label: by its key, its label, or words
+    that only one label has.
 
     Raises:
         ToolFailed: there is none, or several; names some.
@@ -254,12 +297,33 @@ def row_of(store: PackStore, takes: Argument, raw: object) -> tuple[Cell, str]:
     for key, label in rows:
         if str(key) == str(raw):
             return key, label
-    found = [(key, label) for key, label in rows if label.casefold() == wanted]
+    words = _telling(wanted)
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda label: label == wanted,
+        lambda label: wanted in label,
+        lambda label: bool(words) and words <= _telling(label),
+    )
+    named = ([one for one in rows if fits(one[1].casefold())] for fits in tests)
+    found: list[tuple[Cell, str]] = next(filter(None, named), rows[:0])
     if len(found) == 1:
         return found[0]
+    if not found and (by_column := _row_with(store, takes.table, wanted)):
+        return next(one for one in rows if one[0] == by_column)
     some = ", ".join(label for _, label in (found or rows)[:10])
     name = "actions.which-row" if some else "actions.no-rows"
     raise ToolFailed(text(name, wanted=str(raw)[:80], some=some))
+
+
+def _row_with(store: PackStore, table: str, wanted: str) -> Cell:
+    """Return the key of the one row that has these very words in a column, "" = none has."""
+    cells = " OR ".join(f"lower({quoted(name)}) = :wanted" for name in store.tables()[table])
+    sql = f"SELECT {store.key_of(table)} AS k FROM {quoted(table)} WHERE {cells}"
+    found = store.read(sql, {"wanted": wanted}, limit=2)
+    return _cell(found[0]["k"]) if len(found) == 1 else ""
+
+
+def _telling(words: str) -> set[str]:
+    return set(re.findall(r"\w+", words)) - phrases.COMMON
 
 
 def labels(store: PackStore, takes: Argument) -> list[tuple[Cell, str]]:
@@ -305,20 +369,22 @@ def _worded(value: object) -> str:
 
 class _Undo(Arguments):
     call: str
-    """The id of the call."""
+    """The id of the call, or of several, the newest first."""
 
 
-def undo(doing: Doing) -> Tool:
+def undo(doing: Bench) -> Tool:
     """Make the tool that puts back what a call of this pack changed; no model is told of it."""
 
     async def run(wish: _Undo, context: ToolContext, call_id: str) -> str:
         del call_id
 
-        def put_back() -> None:
-            store = doing.open_store(context.facts.pack, context.facts.tenant)
-            store.undo(wish.call, stamp(doing.clock))
+        def store() -> PackStore:
+            return doing.open_store(context.facts.pack, context.facts.tenant)
 
-        await asyncio.to_thread(put_back)
+        for call in wish.call.split():
+            if elsewhere := await asyncio.to_thread(store().noted, call):
+                await doing.reminders.put_back(elsewhere)
+            await asyncio.to_thread(store().undo, call, stamp(doing.clock))
         return text("actions.undone")
 
     return tool(UNDO, "Put back what a call changed.", _Undo, run, group=UNDO, mutates=True)

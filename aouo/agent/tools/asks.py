@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -197,16 +200,33 @@ async def _page(answer: Any, url: object) -> tuple[int, str]:
 
 def drawn(chart: Mapping[str, Any], folder: Path) -> Path:
     """Draw a chart into a pack's folder. Raises: ToolFailed, with what is wrong with it."""
+    name = f"{ulid()}.png"
     try:
-        picture = draw(chart)
+        if chart.get("kind") == "csv":
+            title = re.sub(r"[^-\w]+", "-", str(chart.get("title") or "rows"))
+            name, picture = f"{title}.csv", _csv(chart["rows"])
+        else:
+            picture = draw(chart)
     except NoChart as error:
         raise ToolFailed(str(error)) from None
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own = folder.resolve()
     check_room(own, len(picture))
-    file = own / "artifacts" / f"{ulid()}.png"
+    file = own / "artifacts" / name
+    file.unlink(missing_ok=True)
     write_new(file, picture, own=own)
     return file
+
+
+def _csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+    """Return rows as spreadsheets read them; what would be a formula there is text."""
+    out = io.StringIO()
+    table = csv.writer(out)
+    table.writerow(rows[0])
+    for row in rows:
+        cells = (str(value) if value is not None else "" for value in row.values())
+        table.writerow(f"'{one}" if one[:1] in tuple("=+@") else one for one in cells)
+    return out.getvalue().encode("utf-8-sig")
 
 
 async def show(file: Path, text: str, context: ToolContext, call_id: str) -> None:

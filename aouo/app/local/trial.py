@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ import aiohttp
 
 from aouo.app.lifecycle import Runtime
 from aouo.app.local.conversing import running, take_up_edits
+from aouo.app.local.keeping import is_kept, keep
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
@@ -21,6 +23,8 @@ from aouo.emulator.client import ChatMessage, EmulatorClient
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import NO_MODEL, Clock
 from aouo.installer.packs import Packs
+from aouo.packs.authoring import make
+from aouo.packs.shipping.archive import pack_archive
 from aouo.plumbing import children
 from aouo.plumbing.home import Home, write_atomically
 from aouo.plumbing.logs import Logs
@@ -34,6 +38,8 @@ from aouo.store.database import Database
 from aouo.words.catalogue import text as sentence
 
 _ADA, _BEN = 1001, 1002
+_FIRST = "notes"
+"""The pack that answers where nobody has chosen one."""
 _ANSWER_S = 120.0
 _EMULATOR_ENDS_S = 5.0
 _SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
@@ -48,6 +54,7 @@ SHOW = "show"
 """The service of a scripted model, which plays what a real one does."""
 _OLLAMA = "http://127.0.0.1:11434"
 _OLLAMA_S = 1.0
+_NOBODY = "No model answers. To connect one: OPENAI_API_KEY=… scripts/try, or run Ollama"
 _UNCONNECTED = (
     "no model is connected: packs act by phrases, buttons and commands; for the rest set "
     "OPENAI_API_KEY, GROQ_API_KEY or GEMINI_API_KEY, or run Ollama, and start again"
@@ -73,23 +80,56 @@ async def run(
     language: str = "en",
     service: str = "",
     model: bool = True,
+    kept: bool = False,
 ) -> None:
     """Serve the chat page until a signal comes; `tell` gets lines of progress.
 
     Edits of the packs are loaded at once. `language` is the people's. `service` names a local
     model service to answer, "" = none; else the first real one that the environment has a key
-    for answers, or an Ollama on this machine, unless `model` is false.
+    for answers, or an Ollama on this machine, unless `model` is false. `kept`: the home goes on
+    with what is in it, and can be taken to Telegram afterwards.
+
+    Raises:
+        SetupError: something the owner has to change.
     """
     async with (
         _answering(service, environ, tell, model=model) as served,
-        _trial(home, environ, packs, tell, port, served, language) as (local, app, runtime),
+        _trial(home, environ, packs, tell, port, served, language, kept=kept) as (
+            local,
+            app,
+            runtime,
+        ),
         _taking_up_edits(app.packs, app.shared.clock, packs, tell),
     ):
         stop_on_signals(runtime)
+        await _introduced(home, local, app)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
         if app.generations.now.model.provider == NO_MODEL:
             tell(_UNCONNECTED)
         await runtime.ended.wait()
+    if kept:
+        keep(home)
+        tell(
+            f"kept: to take it to Telegram, set telegram.bot_token and telegram.allowed_user_ids "
+            f"there (aouo --home {home.path} config edit), then: aouo start --home {home.path}"
+        )
+
+
+async def _introduced(home: Home, local: _Local, app: App) -> None:
+    """Let the page say which model answers, and offer one more pack as a file."""
+    model = app.generations.now.model
+    banner = f"{model.provider} ({model.model}) answers" if model.model != NO_MODEL else _NOBODY
+
+    def gift() -> Path:
+        remove(home.path / "gift")
+        folder = make("shopping", home.path / "gift")[0]
+        pack_archive(folder, home.path / "gift" / "shopping.aouo")
+        return home.path / "gift" / "shopping.aouo"
+
+    file = await asyncio.to_thread(gift)
+    content = base64.b64encode(file.read_bytes()).decode()
+    async with EmulatorClient(local.url) as people:
+        await people.act("introduce", banner=banner, gift=file.name, content=content)
 
 
 @asynccontextmanager
@@ -180,14 +220,16 @@ async def _trial(
     port: int,
     served: Mapping[str, Any],
     language: str = "en",
+    *,
+    kept: bool = False,
 ) -> AsyncGenerator[tuple[_Local, App, Runtime]]:
-    """Start a local Telegram in its own process, and the runtime in a fresh home."""
+    """Start a local Telegram in its own process, and the runtime in a fresh home, or one `kept`."""
     home.create()
     with one_setup_error(), home.lock():
         tell("starting a local Telegram")
         topics = [folder.name for folder in packs]
         async with _emulator(port, topics, language) as local:
-            loaded = _furnish(home, environ, packs, local, served)
+            loaded = _furnish(home, environ, packs, local, served, kept=kept)
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
             with Logs(file=home.log_file, redactor=redactor, quiet=True) as logs:
                 tell("starting aouo")
@@ -201,15 +243,25 @@ def _furnish(
     packs: Sequence[Path],
     local: _Local,
     served: Mapping[str, Any],
+    *,
+    kept: bool = False,
 ) -> Loaded:
-    """Empty the home, whose lock we hold, and fill it, so that each trial begins fresh."""
-    for child in home.path.iterdir():
-        if child == home.run:
-            continue
-        remove(child)
+    """Empty the home, whose lock we hold, unless it is `kept`, and fill it.
+
+    Raises:
+        SetupError: there is another home than that of a trial.
+    """
+    if kept and json.loads(home.config.read_text("utf-8")) and not is_kept(home):
+        raise SetupError(
+            f"{home.path} is no trial's home.", fix="Choose another folder with --keep."
+        )
+    for child in () if kept else home.path.iterdir():
+        if child != home.run:
+            remove(child)
     home.create()
     for folder in packs:
-        (home.packs / folder.name).symlink_to(folder.resolve())
+        if not (home.packs / folder.name).exists():
+            (home.packs / folder.name).symlink_to(folder.resolve())
     config = {
         "telegram": {
             "bot_token": local.token,
@@ -217,6 +269,7 @@ def _furnish(
             "message_batch_ms": 250,
             "api_base_url": local.url,
         },
+        "packs": {"default": next((folder.name for folder in packs if folder.name == _FIRST), "")},
         **served,
     }
     write_atomically(home.config, json.dumps(config, indent=2))

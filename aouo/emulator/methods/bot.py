@@ -110,6 +110,20 @@ def _delete_my_commands(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
+def _set_my_description(world: World, params: Parameters, now: float) -> bool:
+    if len(params.text("description")) > 512:
+        raise bad_request("description must not exceed 512 characters")
+    world.descriptions["long", params.text("language_code")] = params.text("description")
+    return True
+
+
+def _set_my_short_description(world: World, params: Parameters, now: float) -> bool:
+    if len(params.text("short_description")) > 120:
+        raise bad_request("short description must not exceed 120 characters")
+    world.descriptions["short", params.text("language_code")] = params.text("short_description")
+    return True
+
+
 def _get_file(world: World, params: Parameters, now: float) -> Any:
     return file_json(world, params.text("file_id"))
 
@@ -375,6 +389,8 @@ METHODS = (
     _set_my_commands,
     _get_my_commands,
     _delete_my_commands,
+    _set_my_description,
+    _set_my_short_description,
     _get_file,
     _get_chat,
     _get_chat_member,

@@ -1,10 +1,11 @@
 // The message field: sending, replying, editing, files and the commands menu.
 
-import { $, el } from "/page/dom.js";
+import { $, el, toast } from "/page/dom.js";
 import { act, base64 } from "/page/wire.js";
 
 const MAX_UNITS = 4096;
 const MAX_ALBUM = 10;
+const CHIPS = ["remind me in 1 minute to stretch", "lunch 9.80", "el gato = the cat"];
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 function kindOf(type) {
@@ -109,8 +110,13 @@ export function composer({ where, attempt, bot }) {
   $("composer").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
   $("context").querySelector("button").addEventListener("click", () => { if (editing) field.value = ""; leave(); });
   $("file").addEventListener("change", async () => {
-    const files = [...$("file").files].slice(0, MAX_ALBUM);
+    const files = [...$("file").files];
     $("file").value = "";
+    await sendFiles(files);
+  });
+
+  async function sendFiles(chosenFiles) {
+    const files = chosenFiles.slice(0, MAX_ALBUM);
     let caption = field.value;
     let reply = replyTo?.message_id ?? null;
     field.value = "";
@@ -127,7 +133,70 @@ export function composer({ where, attempt, bot }) {
       caption = "";
       reply = null;
     }
+  }
+
+  field.addEventListener("paste", (event) => {
+    const files = [...event.clipboardData.files];
+    if (!files.length) return;
+    event.preventDefault();
+    sendFiles(files);
   });
+  const main = document.querySelector("main");
+  main.addEventListener("dragover", (event) => {
+    if (where.chat === null) return;
+    event.preventDefault();
+    main.classList.add("dropping");
+  });
+  main.addEventListener("dragleave", (event) => { if (!main.contains(event.relatedTarget)) main.classList.remove("dropping"); });
+  main.addEventListener("drop", (event) => {
+    event.preventDefault();
+    main.classList.remove("dropping");
+    if (where.chat !== null) sendFiles([...event.dataTransfer.files]);
+  });
+
+  let recorder = null;
+  $("record").addEventListener("click", () => attempt(async () => {
+    if (recorder) return void recorder.stop();
+    let sound;
+    try {
+      sound = await navigator.mediaDevices.getUserMedia({ audio: true });
+    } catch {
+      return void toast("No microphone: the browser gave none");
+    }
+    const parts = [];
+    const type = ["audio/ogg;codecs=opus", "audio/webm;codecs=opus"].find((one) => MediaRecorder.isTypeSupported(one));
+    recorder = new MediaRecorder(sound, type ? { mimeType: type } : {});
+    recorder.addEventListener("dataavailable", (event) => parts.push(event.data));
+    recorder.addEventListener("stop", async () => {
+      sound.getTracks().forEach((track) => track.stop());
+      const mime = recorder.mimeType.split(";")[0];
+      recorder = null;
+      drawRecording();
+      const content = await base64(new Blob(parts, { type: mime }));
+      await attempt(() => act("send_file", { ...place(), kind: "voice", content, name: "voice.ogg", mime, caption: "", album: "", reply_to: null }));
+    });
+    recorder.start();
+    drawRecording();
+    return undefined;
+  }));
+
+  function drawRecording() {
+    $("record").classList.toggle("busy", Boolean(recorder));
+    $("record").setAttribute("aria-label", recorder ? "Stop and send" : "Record a voice message");
+  }
+
+  $("begin").addEventListener("click", () => say("/start"));
+
+  function drawBegin(view, open) {
+    const fresh = open.chat > 0 && !open.thread && !open.messages.length;
+    $("begin").hidden = !fresh;
+    const chips = (fresh ? CHIPS : []).map((text) => el("button", { type: "button", onclick: () => say(text) }, text));
+    if (view.gift && open.chat > 0 && !open.thread && !fresh && !open.messages.some((one) => one.document?.file_name === view.gift)) {
+      chips.push(el("button", { type: "button", onclick: () => attempt(() => act("give", place())) }, "📦 Send a pack"));
+    }
+    $("chips").replaceChildren(...chips);
+    $("chips").hidden = !chips.length;
+  }
 
   return {
     say,
@@ -136,6 +205,7 @@ export function composer({ where, attempt, bot }) {
     edit: (message) => { replyTo = null; editing = message; field.value = message.text ?? message.caption ?? ""; context("Edit", message); grow(); },
     draw: (view, open) => {
       commands = view.commands;
+      drawBegin(view, open);
       const shut = open.closed ? "This topic is closed." : "";
       $("closed").textContent = shut;
       $("closed").hidden = !shut;

@@ -11,7 +11,8 @@ let view = null;
 let drawn = new Map();
 let drawnFor = "";
 let timer = 0;
-const hint = el("li", { class: "service" }, el("span", {}, "Write something, for example: Hello"));
+const about = el("p", {}, "");
+const hint = el("li", { class: "service about" }, el("strong", {}, "What can this bot do?"), about);
 
 function readHash() {
   const hash = new URLSearchParams(location.hash.slice(1));
@@ -95,6 +96,9 @@ function drawOpen() {
   drawHead(conversation, topic, open);
   drawMessages(open, conversation);
   writing.draw(view, open);
+  about.textContent = view.about;
+  $("banner").textContent = view.banner;
+  $("banner").hidden = !view.banner;
   document.title = `${topic?.name ?? conversation.title}${isForum ? ` – ${conversation.title}` : ""}`;
 }
 

@@ -24,7 +24,7 @@ export function messageNode(message, { me, grouped, follows, album, on }) {
     replyNode(message),
     mediaNode(message),
     textNode(message, on),
-    metaNode(message),
+    metaNode(message, own),
   );
   const tools = el(
     "div",
@@ -115,12 +115,13 @@ function textNode(message, on) {
   return el("div", { class: "text", dir: "auto" }, formatted(text, entities, on.command));
 }
 
-function metaNode(message) {
+function metaNode(message, own) {
   const reactions = message.reactions.map((emoji) => el("span", { class: "reaction" }, emoji));
   const edited = message.edit_date ? "edited " : "";
   return el("div", { class: "meta" },
     el("span", { class: "reactions" }, ...reactions),
-    el("time", {}, `${edited}${clockTime(message.date)}`));
+    el("time", {}, `${edited}${clockTime(message.date)}`),
+    own ? el("span", { class: "ticks", title: "Read", "aria-label": "Read" }, "✓✓") : null);
 }
 
 function keyboardNode(message, on) {

@@ -22,9 +22,11 @@ from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AssistantSaid, ToolReturned
 from aouo.facts.work import Act, Job
+from aouo.flow.answering import touring
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.forms import Form
 from aouo.flow.answering.turns import Turn, Turns
+from aouo.flow.commands.builtin import welcomed
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.replies import Replies
@@ -41,6 +43,7 @@ from aouo.store import schedules, turns
 from aouo.store.database import Tx
 from aouo.words import schedules as words
 from aouo.words.catalogue import message, say, text
+from aouo.words.conversations import welcome
 
 _Rows: TypeAlias = Sequence[Sequence[ButtonSpec]]
 _Ask: TypeAlias = Callable[[Job, RunTurn], Awaitable[None]]
@@ -112,6 +115,20 @@ class Acting:
                 return
         await self.replies.answer(job, say("actions.no-undo"))
 
+    async def tour(self, job: Job, rest: str) -> None:
+        """Show a pack by its tour: `PACK`, and of a tap `PACK STEP CALLS`; alone, who has one."""
+        library, language = self.replies.library(), job.inbound.person.language
+        name, *then = rest.split() or [""]
+        pack = library.get(library.named(name, language))
+        if pack is None or not pack.declared.tours:
+            await self.replies.answer(job, welcome(welcomed(library, language)))
+        elif not then:
+            await self.replies.answer(job, touring.card(pack, language, 0, ()))
+        elif wanted := touring.turn_of(pack, language, then[0], then[1:]):
+            await self.run(job, wanted)
+        else:
+            await self.replies.answer(job, touring.over(pack, language))
+
     async def _hand_over(self, job: Job, pack: str, call_id: str, ask: _Ask) -> None:
         """Let the model answer the words that a phrase took, once its effect is put back."""
         tenant = await self.menus.tenant(job.inbound)
@@ -152,7 +169,9 @@ class Acting:
                 return _plain(str(error) if error.args[0] else text("actions.called-off"))
         result = await acted(ctx, turn.calls, act)
         if result.failed:
-            return _plain(text("actions.failed", why=result.text))
+            return _plain(text("actions.failed", why=result.text), self._ask_row(turn, "retry"))
+        if pack and act.tour:
+            return await self._on_tour(turn, pack, act, result)
         if not result.text:  # a picture says it all
             return Ack("")
         if act.tool == "cron":
@@ -161,6 +180,22 @@ class Acting:
         if pack and action and action.page:
             return await self._on_page(turn, pack, action, result.text, undo)
         return replace(_plain(result.text, undo), in_place=self._place(turn, act))
+
+    async def _on_tour(self, turn: Turn, pack: Pack, act: Act, result: ToolReturned) -> Ack:
+        """Return what a step of a tour did, and the next step below it."""
+        person, tenant = turn.job.inbound.person, turn.ctx.facts.tenant
+        number, *done = act.tour
+        if number == touring.END:
+            over = touring.over(pack, person.language)
+            return Ack(over.text, drawn=(over,))
+        if await self._undoable(pack.name, turn.job, result.call_id):
+            done.append(result.call_id)
+        then = touring.card(pack, person.language, int(number), done)
+        page = pack.declared.actions[act.tool.partition("__")[2]].page
+        shown = [message(unmarked(result.text))] if result.text else []
+        if page:
+            shown = [await self.menus.drawn(pack, page, tenant, person)]
+        return Ack(f"{result.text}\n\n{then.text}", drawn=(*shown, then))
 
     def _without_model(self, turn: Turn, wanted: RunTurn) -> Ack:
         """Say that a model is needed, with what these words could mean without one."""
@@ -207,11 +242,17 @@ class Acting:
         if await self._undoable(ctx.facts.pack, job, call_id):
             undo, again = f"undo {call_id}", f"undo {call_id} {_ASK}"
             row.append(ButtonSpec(text("actions.button-undo"), encode("command", undo)))
+        row += [button for row in self._ask_row(turn, again) for button in row]
+        return (tuple(row),) if row else ()
+
+    def _ask_row(self, turn: Turn, again: str) -> tuple[tuple[ButtonSpec, ...], ...]:
+        """Return the button that has the model answer a phrase's words, if it can."""
+        ctx, job = turn.ctx, turn.job
         by_phrase = isinstance(job.inbound.content, Text) and ctx.model.provider != NO_MODEL
         only = self.replies.library().names == (ctx.facts.pack,)
-        if by_phrase and (only or job.active_pack == ctx.facts.pack):
-            row.append(ButtonSpec(text("actions.button-ask"), encode("command", again)))
-        return (tuple(row),) if row else ()
+        if not by_phrase or not (only or job.active_pack == ctx.facts.pack):
+            return ()
+        return ((ButtonSpec(text("actions.button-ask"), encode("command", again)),),)
 
     async def _on_page(
         self,
@@ -224,10 +265,10 @@ class Acting:
         """Return the page that the action leads to; a tap on a page turns that message into it."""
         inbound = turn.job.inbound
         tapped = isinstance(inbound.content, Button) and inbound.message_id > 0
-        language, tenant = inbound.person.language, turn.ctx.facts.tenant
+        tenant = turn.ctx.facts.tenant
         told = bool(action.answer or action.toast or action.sql)
         above = unmarked(answer) if told else ""
-        page = await self.menus.drawn(pack, action.page, tenant, language, above=above)
+        page = await self.menus.drawn(pack, action.page, tenant, inbound.person, above=above)
         page = replace(page, buttons=(*page.buttons, *(tuple(row) for row in undo)))
         place = inbound.message_id if tapped else 0
         return Ack(answer, drawn=(page,), in_place=place)

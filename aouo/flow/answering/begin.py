@@ -23,6 +23,7 @@ from aouo.flow.intake import Audience, Intake, has_files
 from aouo.flow.media import openers_of
 from aouo.flow.replies import Replies
 from aouo.outbound import payloads
+from aouo.queue import gathering
 from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
 from aouo.store import contents, deliveries, jobs, routes, sessions, turns
@@ -229,7 +230,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _B
     inbound = job.inbound
     session, skill = _settled(tx, job, wanted, now)
     # Whatever had to wait for a pack can go on after this turn.
-    jobs.replay_parked(tx, inbound.address)
+    gathering.replay(tx, inbound.address)
     said, carried = wanted.said, None
     if wanted.again:
         before = turns.newest_closed(tx, session.id, inbound.person.id)

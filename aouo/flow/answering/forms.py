@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aouo.agent.tools import actions as tools
 from aouo.agent.tools.actions import Doing
@@ -46,7 +46,7 @@ class Form:
             options = (text("actions.button-yes"), text("actions.button-no"))
             if await self._answer("confirm", question, options) != options[0]:
                 raise ToolFailed("")
-        return Act(act.tool, given)
+        return replace(act, arguments=given)
 
     async def _asked(self, argument: str) -> str:
         takes = self.action.arguments[argument]

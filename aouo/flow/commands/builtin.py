@@ -15,6 +15,7 @@ from aouo.facts.work import Route
 from aouo.flow.commands.registry import AddedCommand, Answered, CommandCall, Handler, Result
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
+from aouo.queue import gathering
 from aouo.store import jobs, off_record, routes, sessions, turns
 from aouo.store.database import Tx
 from aouo.store.snapshots import Snapshot
@@ -141,7 +142,7 @@ def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
         has_menu = pack is not None and bool(pack.menu)
         here = offered(call.inbound.address.platform)
         ours = (entry for entry in here if entry is not MENU or has_menu)
-        listed = [(entry.name, entry.line) for entry in ours]
+        listed = [(entry.name, text(f"about-commands.{entry.name}")) for entry in ours]
         listed += [(name, command.line) for name, command in theirs.items() if command.line]
         return Result(words.commands(listed, own))
 
@@ -149,17 +150,27 @@ def helping(added: Callable[[], Mapping[str, AddedCommand]]) -> Handler:
 
 
 def start(tx: Tx, call: CommandCall, library: Library) -> Result:
-    packs = shown_packs(library, call.inbound.person.language)
-    active = _route(tx, call).active_pack
-    if active or len(packs) < 2:
-        return Result(words.greeting(packs, active))
-    about = abouts(library, call.inbound.person.language)
-    return Result(words.picker(packs, about=about, hello=True))
+    language = call.inbound.person.language
+    return Result(words.welcome(welcomed(library, language), _route(tx, call).active_pack))
+
+
+def welcomed(library: Library, language: str) -> tuple[tuple[str, str, str, bool], ...]:
+    """Return (name, shown name, what it is for, whether it has a tour) of each installed pack."""
+    shown = zip(shown_packs(library, language), abouts(library, language), strict=True)
+    return tuple(
+        (name, title, about, bool(library.packs[name].declared.tours))
+        for (name, title), about in shown
+    )
 
 
 def _own_id(tx: Tx, call: CommandCall, library: Library) -> Result:
     del tx, library
     return Result(words.own_id(call.inbound.person.id))
+
+
+def call_me(tx: Tx, call: CommandCall, library: Library) -> Result:
+    del tx, call, library
+    return Result(say("talk.call-me"))
 
 
 def whereami(tx: Tx, call: CommandCall, library: Library) -> Result:
@@ -206,7 +217,7 @@ def bind(tx: Tx, call: CommandCall, library: Library, pack: str, skill: str = ""
     if pack == route.active_pack:
         sessions.pin_skill(tx, route.session_id, skill)
     about = _about(library.get(pack), call.inbound.person.language)
-    replayed = jobs.replay_parked(tx, call.inbound.address)
+    replayed = gathering.replay(tx, call.inbound.address)
     named = skill.rpartition(":")[2]
     said = words.bound(pack, already=pack == route.active_pack, about=about, skill=named)
     return Result(said, replay=replayed > 0)
@@ -312,6 +323,7 @@ def _route(tx: Tx, call: CommandCall) -> Route:
 
 HANDLERS: Mapping[str, Handler] = {
     "start": start,
+    "call": call_me,
     "pack": use,
     "use": use,
     "new": new,

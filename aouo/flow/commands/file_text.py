@@ -15,6 +15,7 @@ from aouo.facts.commands import COMMANDS, offered
 from aouo.packs.format.problems import Problem, did_you_mean
 from aouo.packs.format.skills import FrontMatter, front_matter, split
 from aouo.packs.library import Library
+from aouo.words.catalogue import speaking, text
 
 _FileType: TypeAlias = Literal["agent", "pipeline", "local"]
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
@@ -146,27 +147,32 @@ def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> _Menu:
 
 
 def menu_of(
-    library: Library, added: Mapping[str, str], *, platform: str = "tg", pack: str = ""
+    library: Library,
+    added: Mapping[str, str],
+    *,
+    platform: str = "tg",
+    pack: str = "",
+    language: str = "en",
 ) -> _Menu:
     """The menu of a platform with what the owner `added` (name → description, "" = not listed) and
-    the skills of a pack, "" = of all that are installed; in English, since it is the same for
-    everybody."""
+    the skills of a pack, "" = of all that are installed."""
     skills = {
-        name: _about(library, qualified)
+        name: _about(library, qualified, language)
         for name, qualified in library.commands(pack).items()
         if pack in ("", qualified.partition(":")[0])
     }
-    ours = [(entry.name, entry.line) for entry in offered(platform)]
+    with speaking(language):
+        ours = [(entry.name, text(f"about-commands.{entry.name}")) for entry in offered(platform)]
     ours += [(name, line) for name, line in added.items() if line]
     return menu(ours, skills)
 
 
-def _about(library: Library, qualified: str) -> str:
+def _about(library: Library, qualified: str, language: str) -> str:
     """What a skill does."""
     name, _, skill = qualified.partition(":")
     pack = library.get(name)
     said = library.resolve_skill(name, skill).description
-    return pack.said("en", said) if pack else said
+    return pack.said(language, said) if pack else said
 
 
 def _longest(kept: Sequence[tuple[str, str]]) -> int:

@@ -14,10 +14,10 @@ from aouo.flow.commands.registry import CommandCall, Result
 from aouo.packs.actions.slots import Here, Misread
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
-from aouo.packs.settings import Kept, PersonZones
+from aouo.packs.settings import Kept, Languages, PersonValues
 from aouo.plumbing.zones import known_zone
 from aouo.store.database import Tx
-from aouo.words.catalogue import message, say, text
+from aouo.words.catalogue import LANGUAGES, language, message, say, speaking, spoken, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class PackSettings:
     is_owner: Callable[[Inbound], bool]
     clock: Clock
     zone: Callable[[str], tzinfo]
-    zones: PersonZones
+    zones: PersonValues
 
     def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
         named, _, rest = call.rest.strip().partition(" ")
@@ -126,3 +126,27 @@ class PackSettings:
         if manifest.secrets:
             name = next(iter(manifest.secrets))
             yield text("pack-settings.how-secret", pack=pack.name, name=name)
+
+
+def choosing_language(languages: Languages) -> Callable[[Tx, CommandCall, Library], Result]:
+    """Make `/language [NAME]`: what I speak with this person, and in which others I can."""
+
+    def obey(tx: Tx, call: CommandCall, library: Library) -> Result:
+        del tx, library
+        wanted, person = call.rest.strip().casefold(), call.inbound.person
+        named = {name.casefold(): code for code, name in LANGUAGES.items()}
+        code = named.get(wanted, spoken(wanted) if wanted else "")
+        if wanted == "-":
+            languages.chosen.put(person.id, "")
+        elif code and (wanted in named or wanted.partition("-")[0] == code):
+            languages.chosen.put(person.id, code)
+        elif wanted:
+            return Result(say("languages.unknown", name=wanted[:40], known=", ".join(LANGUAGES)))
+        with speaking(languages.of(person)):
+            rows = [
+                [ButtonSpec(n, encode("command", f"language {c}"))] for c, n in LANGUAGES.items()
+            ]
+            rows.append([ButtonSpec(text("languages.button-own"), encode("command", "language -"))])
+            return Result(say("languages.spoken", *rows, name=LANGUAGES[language()]))
+
+    return obey

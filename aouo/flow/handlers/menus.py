@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from aouo.agent.tools.reminders import Reminders
 from aouo.facts.errors import AouoError
-from aouo.facts.events import Button, Inbound
+from aouo.facts.events import Button, Inbound, Person
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
 from aouo.facts.work import Job
 from aouo.flow.commands.builtin import pack_here, pick
@@ -37,6 +38,7 @@ class Menus:
     clock: Clock
     replies: Replies
     open_store: Callable[[str, str], PackStore]
+    reminders: Reminders
 
     async def open(self, job: Job, page_id: str = "") -> None:
         """Show the page, "" = the pack's first one.
@@ -61,7 +63,7 @@ class Menus:
             said = say("turns.unknown-button") if gone else sentences.no_menu(here)
             await self.replies.answer(job, said)
             return
-        said = await self.drawn(pack, page_id, tenant, job.inbound.person.language)
+        said = await self.drawn(pack, page_id, tenant, job.inbound.person)
         await self.replies.settle(
             job,
             lambda tx, now: [said],
@@ -95,7 +97,7 @@ class Menus:
         return await self.database.read(lambda tx: tenant_of(tx, inbound))
 
     async def drawn(
-        self, pack: Pack, page_id: str, tenant: str, language: str, *, above: str = ""
+        self, pack: Pack, page_id: str, tenant: str, person: Person, *, above: str = ""
     ) -> Rendered:
         """Return a page in a person's language, "" = the first; one that is gone is the first,
         too, and says so. `above` stands over it."""
@@ -104,8 +106,9 @@ class Menus:
         page = found or pack.menu[0]
 
         def said(text: str) -> str:
-            return pack.said(language, text) if text else ""
+            return pack.said(person.language, text) if text else ""
 
+        await self.reminders.fill(pack, tenant, person)
         at, rows, more = await self._rows(pack, page, tenant, int(which or 0))
         lines = None if rows is None else [_filled(said(page.row), row) for row in rows]
         if page.sql and lines == []:

@@ -27,9 +27,10 @@ FILE = "actions.yml"
 ACTIONS_MAX, PHRASES_MAX = 100, 5_000
 Kind: TypeAlias = Literal[
     "text", "int", "number", "money", "date", "datetime", "duration", "recurrence",
-    "choice", "row", "person", "file",
+    "when", "choice", "row", "person", "file",
 ]  # fmt: skip
 GIVEN = ("now", "today", "person", "name")
+OUR_TOOLS = ("cron", "reminders", "feeds")
 """What SQL and answers have besides the arguments: the time in UTC, the day where the person is,
 their id, and what they are called."""
 
@@ -83,7 +84,7 @@ class Argument(_Strict):
 class Chart(_Strict):
     """A picture of what a SELECT finds: a label, then numbers, a row each; of a calendar a day."""
 
-    kind: Literal["bars", "lines", "parts", "calendar", "table"]
+    kind: Literal["bars", "lines", "parts", "calendar", "table", "csv"]
     sql: str
     title: _Line = ""
     unit: _Label = ""
@@ -99,13 +100,20 @@ class Chart(_Strict):
 class Action(_Strict):
     """One thing that a pack can do."""
 
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, use_attribute_docstrings=True
+    )
+
     title: Annotated[str, Field(min_length=1, max_length=120)]
     """What it does, in plain words: on the card, for a model, in the menu of commands."""
     arguments: Mapping[_Name, Annotated[Argument, BeforeValidator(_kinded)]] = {}
     sql: _Sql = ()
     """One statement or several over the pack's own tables; `:text` is an argument."""
     tool: str = ""
-    """A tool of the pack that gets the arguments; what it returns is `{result}`."""
+    """A tool of the pack that gets the arguments; what it returns is `{result}`. `cron`,
+    `reminders` and `feeds` are the runtime's: they come before `sql`, and get what is in `with`."""
+    given: Mapping[str, _Line] = Field(default={}, alias="with")
+    """What one of the runtime's tools gets: templates of the arguments."""
     find: str = ""
     """A SELECT whose first row the answer may name, read after the effect."""
     answer: _Plural = {}
@@ -125,6 +133,8 @@ class Action(_Strict):
     """A chart: `{kind: bars, sql: SELECT …, title: …}`."""
     model: bool = True
     """Whether a model may call it, too."""
+    undo: bool = True
+    """Whether what it changed can be put back; false of what only notes that it was looked at."""
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -132,8 +142,14 @@ class Action(_Strict):
         return {name: takes.kind for name, takes in self.arguments.items()}
 
     @property
+    def values(self) -> tuple[str, ...]:
+        """Return what statements may name: the arguments, and the currency of each amount."""
+        money = (f"{name}_currency" for name, kind in self.kinds.items() if kind == "money")
+        return (*self.arguments, *money)
+
+    @property
     def writes(self) -> bool:
-        return bool(self.sql)
+        return bool(self.sql or self.tool in OUR_TOOLS)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -154,7 +170,8 @@ class Action(_Strict):
             ("toast", self.toast),
             ("confirm", self.confirm),
         )
-        return (*forms, *own)
+        passed = ((f"with.{name}", text) for name, text in self.given.items())
+        return (*forms, *own, *passed)
 
     @property
     def statements(self) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
@@ -26,11 +27,13 @@ _TEXT_MAX, _LONG_MAX = 200, 4_000
 _VARIANTS_MAX, _SLOTS_MAX, _PATTERN_MAX, _ENDS_MAX = 100, 6, 300, 12
 _OPEN = ("text", "row", "person", "file", "choice")
 """Kinds that take any words."""
+_SPELT_MIN, _ALIKE = 5, 0.84
 _READ_MAX = 10_000
 _MARKS = frozenset(":;,.=!?)")
 _TOLD = frozenset({"slots.past", "slots.no-such-day", "slots.slashed", "slots.skipped"})
 _FOLDED = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß"}
+_AMOUNT = re.compile(r"(?i)\d[.,]\d\d\b|[€$£]|\b(?:eur|euros?|dollars?|usd|chf|pounds?)\b")
 _PIECE = re.compile(r"\{(\w+)(\+?)\}|\[([^\]\[]*)\]|\(([^()]*)\)|([^\[\](){}]+)|(.)", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
 
@@ -103,10 +106,11 @@ def check(pattern: str, arguments: Mapping[str, str]) -> list[str]:
     for variant in variants:
         strange = (name for name in variant.slots if name not in arguments)
         found += (f"{{{name}}} is no argument of the action" for name in strange)
-        if not variant.words:
+        if not variant.words and "money" not in map(arguments.get, variant.slots):
             found.append("needs a word besides its slots")
         for one, two in zip(variant.pieces, variant.pieces[1:], strict=False):
-            if isinstance(one, str) and isinstance(two, str) and _is_open(arguments, two):
+            both = [piece for piece in (one, two) if isinstance(piece, str)]
+            if len(both) == 2 and all(_is_open(arguments, piece) for piece in both):
                 found.append(f"needs a word between {{{one}}} and {{{two}}}")
     return list(dict.fromkeys(found))
 
@@ -121,16 +125,26 @@ shall may wer wen wem wessen wo wohin woher warum wieso weshalb wie welche welch
 bin hat habe hast haben kann kannst können könnte wird darf soll wann
 """
 """Words with which a question begins, also without its mark."""
-_COMMON = "a an the on at to of in for about and my me der die das ein eine über auf zu und"
-_ASKS, _SHARED_BY_ALL = frozenset(_ASKING.split()), frozenset(_COMMON.split())
+_COMMON = """
+a an the on at to of in for about and my me that with der die das den dem ein eine einen meine mein
+über auf zu und an mit dass von
+"""
+_POINTING = "this that it these those them one das dies diese dieses es sie ihn"
+_POINTS = frozenset(_POINTING.split())
+"""What points at something that was said before, which no phrase knows."""
+_ASKS, COMMON = frozenset(_ASKING.split()), frozenset(_COMMON.split())
+"""`COMMON`: words that tell no two things apart."""
 
 
 _BEFORE = re.compile(
-    r"\s*(?:(?:please|bitte|ok(?:ay)?|(?:can|could|would|will) you|(?:can|may) i see|i want to|"
-    r"i'd like to|let me|(?:kannst|könntest|würdest) du|ich (?:will|möchte)|mal)\b[\s,]*)+",
+    r"\s*(?:(?:please|pls|plz|bitte|ok(?:ay)?|hey|hi|hallo|(?:can|could|would|will) you|"
+    r"(?:can|may) i see|i want to|i'd like to|let me|(?:kannst|könntest|würdest) du|"
+    r"ich (?:will|möchte)|mal)\b[\s,]*)+",
     re.IGNORECASE,
 )
-_AFTER = re.compile(r"[\s,]+(?:please|bitte|thanks|thank you|danke)\b[\s.!?]*$", re.IGNORECASE)
+_AFTER = re.compile(
+    r"[\s,]+(?:please|pls|plz|bitte|thanks|thank you|danke)\b[\s.!?]*$", re.IGNORECASE
+)
 
 
 class Phrases:
@@ -145,30 +159,50 @@ class Phrases:
             for word in set(variant.words):
                 common[word] += 1
         for variant in variants:
-            self._by_word[min(variant.words, key=lambda word: common[word])].append(variant)
+            rarest = min(variant.words, key=lambda word: common[word], default="")
+            self._by_word[rarest].append(variant)
+        self._words = frozenset(word for word in common if len(word) >= _SPELT_MIN)
 
     def match(self, text: str, here: Here, packs: Collection[str]) -> list[Match]:
         """Return the phrases of these packs that the text is, the most specific first; several of
-        one rank are a tie. Polite words around a phrase are not part of it."""
+        one rank are a tie. Polite words around a phrase are not part of it; if it is none, it may
+        be one whose words are misspelt."""
         found: dict[tuple[str, str], Match] = {}
-        for words in dict.fromkeys((_plain(text), text)):
-            for match in self._matches(words, here, packs):
-                known = found.setdefault((match.phrase.pack, match.phrase.action), match)
-                if known.rank < match.rank:
-                    found[match.phrase.pack, match.phrase.action] = match
+        for spelt in (False, True)[: 1 + (len(text) <= _TEXT_MAX)]:
+            for words in dict.fromkeys((_plain(text), text)):
+                for match in self._matches(words, here, packs, spelt=spelt):
+                    known = found.setdefault((match.phrase.pack, match.phrase.action), match)
+                    if known.rank < match.rank:
+                        found[match.phrase.pack, match.phrase.action] = match
+            if found:
+                break
         return sorted(found.values(), key=lambda match: match.rank, reverse=True)
 
-    def _matches(self, text: str, here: Here, packs: Collection[str]) -> Iterator[Match]:
+    def _matches(
+        self, text: str, here: Here, packs: Collection[str], *, spelt: bool = False
+    ) -> Iterator[Match]:
         tokens = _tokens(text)
         if not tokens or len(text) > _LONG_MAX or text.count("\n") > 200:
             return
+        if spelt:
+            before, tokens = tokens, [self._spelt(token) for token in tokens]
+            if tokens == before:
+                return
         there = {token.folded for token in tokens}
-        for word in there & self._by_word.keys():
+        for word in {"", *there} & self._by_word.keys():
             for variant in self._by_word[word]:
                 if variant.phrase.pack not in packs or not there.issuperset(variant.words):
                     continue
                 if match := _matched(variant, text, tokens, here):
                     yield match
+
+    def _spelt(self, token: _Token) -> _Token:
+        """Return a token as the word of a pattern that it misspells."""
+        word = token.folded
+        if len(word) < _SPELT_MIN or word in self._words:
+            return token
+        near = get_close_matches(word, self._words, 1, _ALIKE)
+        return replace(token, folded=near[0]) if near else token
 
     def nearest(
         self,
@@ -192,7 +226,7 @@ class Phrases:
             return []
         if words.split()[0].casefold().partition("'")[0].partition("’")[0] in _ASKS:
             return []
-        own = {token.folded for token in _tokens(words)} - _SHARED_BY_ALL
+        own = {token.folded for token in _tokens(words)} - COMMON
         order = {pack: number for number, pack in enumerate(packs)}
         scored: list[tuple[int, int, int, Phrase, str]] = []
         for number, phrase in enumerate(self.phrases):
@@ -229,7 +263,9 @@ def _sound_variants(phrase: Phrase) -> Iterator[_Variant]:
     except ValueError:
         return
     yield from (
-        _Variant(phrase, *one) for one in found if any(isinstance(p, tuple) for p in one[0])
+        _Variant(phrase, *one)
+        for one in found
+        if any(isinstance(p, tuple) for p in one[0]) or "money" in phrase.kinds.values()
     )
 
 
@@ -303,6 +339,8 @@ def _folded(word: str) -> str:
 
 
 def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here) -> Match | None:
+    """Return how a text is read as a variant: of several ways, that with the least free words."""
+    best: Match | None = None
     refused: Match | None = None
     last = variant.pieces[-1]
     whole = isinstance(last, str) and last in variant.long
@@ -333,8 +371,9 @@ def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here)
         opened = [name for name in texts if _is_open(variant.phrase.kinds, name)]
         free = sum(len(texts[name]) for name in opened)
         rank = (1, len(variant.words), -len(opened), -free)
-        return Match(variant.phrase, texts, values, rank)
-    return refused
+        if best is None or best.rank < rank:
+            best = Match(variant.phrase, texts, values, rank)
+    return best or refused
 
 
 def _repeats(
@@ -352,9 +391,16 @@ def _repeats(
 
 
 def _takes(variant: _Variant, name: str, value: str) -> bool:
-    """Whether a slot takes so many words, which neither begin with a mark nor announce others."""
+    """Whether a slot takes so many words, which neither begin with a mark nor announce others. An
+    amount that no word announces has a currency, or cents."""
     if value[:1] in _MARKS or value[-1:] == ":":
         return False
+    if variant.phrase.kinds.get(name) == "row" and (
+        value.casefold() in _POINTS or value.isdecimal()
+    ):
+        return False  # it names none: a key is no name that people know
+    if variant.phrase.kinds.get(name) == "money" and not variant.words:
+        return len(value) <= _TEXT_MAX and bool(_AMOUNT.search(value))
     if not _is_open(variant.phrase.kinds, name):
         return len(value) <= _TEXT_MAX
     if name in variant.long:
@@ -384,8 +430,10 @@ def _placed(
             yield {piece: (begin, len(tokens))}
         return
     following = pieces[at + 1]
-    if isinstance(following, str):  # a typed one behind it: what it is, ends the first
-        for end in range(max(begin + 1, len(tokens) - _ENDS_MAX), len(tokens)):
+    if isinstance(following, str):  # one of them is typed: what it is, parts them
+        first, last = begin + 1, len(tokens)
+        near, far = range(first, min(first + _ENDS_MAX, last)), range(last - _ENDS_MAX, last)
+        for end in dict.fromkeys((*near, *(at for at in far if at >= first))):
             for rest in _placed(pieces, at + 1, tokens, end):
                 yield {piece: (begin, end), **rest}
         return

@@ -14,6 +14,7 @@ from aouo.packs.actions.declared import (
     ACTIONS_MAX,
     FILE,
     GIVEN,
+    OUR_TOOLS,
     PHRASES_MAX,
     Action,
     Argument,
@@ -158,7 +159,9 @@ class _Reader:
             self.add(path, "is the name of a tool of the pack, too: choose another")
         if not (action.sql or action.tool or action.find or action.page or action.picture):
             self.add(path, "does nothing: it needs sql, tool, find, page or picture")
-        if action.tool and action.tool not in self._tools:
+        if action.given and action.tool not in OUR_TOOLS:
+            self.add((*path, "with"), f"goes with a tool of the runtime: {', '.join(OUR_TOOLS)}")
+        if action.tool and action.tool not in (*self._tools, *OUR_TOOLS):
             near = did_you_mean(action.tool, self._tools)
             self.add((*path, "tool"), f'the pack has no tool "{action.tool}"{near}')
         if action.page and action.page not in self._pages:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import TypeAlias
 
 from aouo.facts import schedule
@@ -148,6 +150,17 @@ _WORDS: Mapping[str, str] = {
     "wochentag": "weekday", "werktag": "weekday", "und": "and", "nach": "past", "vor": "to",
     "viertel": "quarter", "halbe": "half", "halben": "half", "halber": "half",
 }  # fmt: skip
+_SPELT_MIN, _ALIKE = 5, 0.86
+_EVERY = (
+    (r"(?:morgen|morning)(?= (?:um|at)\b)", ""),
+    (r"(?:abend|evening) (?:um|at) (\d+)$", r" at \1 pm"),
+    (r"(?:morgen|morning)\b", " at 8:00"),
+    (r"(?:abend|evening)\b", " at 19:00"),
+)
+_OTHERS = ("tomorrow", "yesterday", "every", "evening", "morning")
+_SPELT = frozenset(
+    word for word in (*_DAYS, *_MONTHS, *_WORDS, *_OTHERS) if len(word) >= _SPELT_MIN
+)
 _HALF_HOUR = re.compile(r"\b(?:1 )?half (?:1 )?hours\b")
 _TIMES = {
     "morning": 8,
@@ -173,7 +186,8 @@ _DAY = (
     r"|(?P<day2>\d{1,2})(?:st|nd|rd|th|\.)?(?: of)? "
     rf"(?P<month>{'|'.join(_MONTHS)})(?: (?P<year2>\d{{4}}))?"
     rf"|(?P<month3>{'|'.join(_MONTHS)}) "
-    r"(?P<day3>\d{1,2})(?:st|nd|rd|th)?(?: (?P<year3>\d{4}))?)"
+    r"(?P<day3>\d{1,2})(?:st|nd|rd|th)?(?: (?P<year3>\d{4}))?"
+    r"|(?P<monthday>\d{1,2})(?:st|nd|rd|th|\.))"
 )
 _WHEN = re.compile(rf"(?:{_DAY})(?: {_CLOCK})?")
 _WHEN_AFTER = re.compile(rf"{_CLOCK} (?:{_DAY})")
@@ -188,6 +202,8 @@ def _plain(text: str) -> str:
     text = re.sub(r"(?<!\d )\bam (?=\d{1,2}\.|(?:mo|di|mi|do|fr|sa|so)\w*)", "on ", text)
     text = re.sub(r"\btäglich\b|\bdaily\b", "every day", text)
     text = re.sub(r"\bmorgen (früh|vormittag|mittag|nachmittag|abend|nacht)", r"tomorrow \1", text)
+    for said, meant in _EVERY:
+        text = re.sub(rf"\b(?:jeden|every) {said}", f"every day{meant}", text)
     text = re.sub(
         r"\b(am|heute) morgen\b", lambda m: f"{'today ' if m[1] == 'heute' else ''}früh", text
     )
@@ -198,9 +214,18 @@ def _plain(text: str) -> str:
     text = re.sub(r"(\d) ?(am|pm|a\.m\.|p\.m\.)(?=\s|$|,)", lambda m: f"{m[1]} {m[2][0]}m", text)
     text = re.sub(r"(\d)(min|mins|h|hr|std|d|w|m)\b", r"\1 \2", text)
     words = [word for word in re.split(r"[\s,]+", text.rstrip(" .!")) if word]
+    words = [_spelt(word) for word in words]
     words = [_WORDS.get(word.rstrip("."), _WORDS.get(word, word)) for word in words]
     words = [_NUMBERS.get(word, word) for word in " ".join(words).split()]
     return _clocks(" ".join(word for word in words if word not in ("please", "bitte")))
+
+
+@lru_cache(maxsize=1_000)
+def _spelt(word: str) -> str:
+    """Return the word of a day or time that a misspelt one is, else the word itself."""
+    if len(word) < _SPELT_MIN or not word.isalpha() or word in _SPELT:
+        return word
+    return next(iter(get_close_matches(word, _SPELT, 1, _ALIKE)), word)
 
 
 def _clocks(text: str) -> str:
@@ -306,6 +331,8 @@ def _day_of(found: re.Match[str], today: date, text: str) -> date:
     try:
         if found["iso"]:
             return date.fromisoformat(found["iso"])
+        if found["monthday"]:
+            return _next_monthday(int(found["monthday"]), today)
         day = int(found["day"] or found["day2"] or found["day3"])
         name = found["month"] or found["month3"]
         month = _MONTHS.index(name) + 1 if name else int(found["number"])
@@ -319,6 +346,14 @@ def _day_of(found: re.Match[str], today: date, text: str) -> date:
         )
     except (ValueError, StopIteration):
         raise Misread("no-such-day", text=text) from None
+
+
+def _next_monthday(day: int, today: date) -> date:
+    """Return the next such day of a month, never today."""
+    ahead = (today.month - 1 + number for number in range(9))
+    months = ((today.year + number // 12, number % 12) for number in ahead)
+    found = (date(year, month + 1, 1) + timedelta(days=day - 1) for year, month in months)
+    return next(one for one in found if one.day == day and one > today)
 
 
 def _day(year: int, month: int, day: int) -> date | None:
@@ -449,6 +484,14 @@ def _recurrence(text: str, here: Here) -> str:
     raise Misread("no-recurrence", text=text)
 
 
+def _when(text: str, here: Here) -> Value:
+    """Read a moment, or how something comes again and again."""
+    try:
+        return _recurrence(text, here)
+    except Misread:
+        return _datetime(text, here)
+
+
 def _is_german(here: Here) -> bool:
     return here.language.casefold().startswith("de")
 
@@ -479,4 +522,5 @@ _READERS: Mapping[str, Callable[[str, Here], Value]] = {
     "datetime": _datetime,
     "duration": _duration,
     "recurrence": _recurrence,
+    "when": _when,
 }

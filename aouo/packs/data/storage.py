@@ -29,6 +29,7 @@ from aouo.packs.data.wish import Wish, bindings
 from aouo.packs.format.manifest import Manifest
 from aouo.plumbing import failpoint
 
+_ELSEWHERE = "elsewhere:"
 _ACTIONS = (*WRITES, "recent", "query", "summary")
 _LOOK_ROWS = 100
 _FOUND_ROWS = 20
@@ -149,6 +150,7 @@ class PackStore:
         *,
         call_id: str,
         now: str,
+        undoable: bool = True,
     ) -> Answer:
         """Carry out an action's statements as one call; `:name` in them is one of `values`.
 
@@ -167,7 +169,7 @@ class PackStore:
             return {"changed": changed, "found": found}
 
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
-            return self._once(carry_out, call_id, now)
+            return self._once(carry_out, call_id, now, undo=None if undoable else "")
 
     def _first(self, sql: str, values: Mapping[str, Cell]) -> list[Answer]:
         with self._guard.allow("read"):
@@ -190,6 +192,20 @@ class PackStore:
             (call_id,),
         ).fetchall()
 
+    def note(self, call_id: str, plan: Mapping[str, str], now: str) -> dict[str, str]:
+        """Note what a call is about to change outside this database, by its `steps`, for whoever
+        puts it back; return what it noted first."""
+        with self._lock:
+            undo = _ELSEWHERE + plan["steps"]
+            kept = self._once(lambda: {**plan}, f"{call_id}.0", now, undo=undo)
+        return cast("dict[str, str]", kept)
+
+    def noted(self, call_id: str) -> str:
+        """Return what a call changed outside this database, "" = nothing."""
+        with self._lock:
+            kept = [undo for undo, _ in self._kept(call_id) if undo.startswith(_ELSEWHERE)]
+        return "".join(kept).removeprefix(_ELSEWHERE)
+
     def undo(self, call_id: str, now: str) -> bool:
         """Put back what a call changed; False = that was done before. Twice is once.
 
@@ -199,8 +215,12 @@ class PackStore:
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                kept = [(undo, undone) for undo, undone in self._kept(call_id) if undo]
-                if not kept:
+                kept = [
+                    (undo, undone)
+                    for undo, undone in self._kept(call_id)
+                    if undo and not undo.startswith(_ELSEWHERE)
+                ]
+                if not kept and not self._kept(call_id):
                     raise ToolFailed("There is nothing of it that could be put back.")
                 fresh = [undo for undo, undone in kept if not undone]
                 for undo in fresh:
@@ -228,6 +248,38 @@ class PackStore:
         """
         values = dict(params) if isinstance(params, Mapping) else tuple(params)
         return list(self._reader.rows(sql.strip().rstrip(";"), values, limit=limit).rows)
+
+    def mirror(self, table: str, rows: Sequence[Mapping[str, Cell]]) -> None:
+        """Let a table hold these rows and no others; it is no change that could be undone.
+
+        Raises:
+            ToolFailed: the table has not their columns.
+        """
+        kept = self.read(f"SELECT * FROM {quoted(table)}", limit=len(rows) + 1)
+        if [{**one} for one in rows] == kept:
+            return
+        names: list[str] = list(rows[0]) if rows else []
+        columns, marks = ", ".join(map(quoted, names)), ", ".join(f":{name}" for name in names)
+        insert = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks})"
+        self.put([(f"DELETE FROM {quoted(table)}", {}), *((insert, row) for row in rows)])
+
+    def put(self, statements: Sequence[tuple[str, Mapping[str, Cell]]]) -> None:
+        """Write what the runtime keeps here, all or nothing; it is no change that could be undone.
+
+        Raises:
+            ToolFailed: nothing was written; says what the database said.
+        """
+        with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                for sql, values in statements:
+                    with self._guard.allow("act"):
+                        self._connection.execute(sql, dict(values))
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                self._changes.taken()
 
     def look(self, sql: str, params: object = None) -> Answer:
         """Carry out one call of the `db` tool with `sql`: at most `_LOOK_ROWS` rows.
@@ -266,7 +318,9 @@ class PackStore:
         rows = {table: self._reader.count(table) for table in self._reader.tables()}
         return {"schema": list(self._reader.definitions()), "rows": rows}
 
-    def _once(self, carry_out: Callable[[], Answer], call_id: str, now: str) -> Answer:
+    def _once(
+        self, carry_out: Callable[[], Answer], call_id: str, now: str, *, undo: str | None = None
+    ) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             row = self._connection.execute(
@@ -278,7 +332,8 @@ class PackStore:
             answer = carry_out()
             written = json.dumps(answer, ensure_ascii=False)
             record = "INSERT INTO _aouo_calls (call_id, result, at, undo) VALUES (?, ?, ?, ?)"
-            values = (call_id, written, now, self._changes.taken())
+            changed = self._changes.taken()
+            values = (call_id, written, now, changed if undo is None else undo)
             number = self._connection.execute(record, values).lastrowid or 0
             self._connection.execute(
                 "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)

@@ -74,6 +74,10 @@ class Schema:
         default_factory=dict[str, "_TextMap"]
     )
     """Columns to add: table → column → type, such as "REAL NOT NULL DEFAULT 0"."""
+    reminders: str = ""
+    """A table that holds the reminders of whoever looks: id, text, due, comes, every, state."""
+    feeds: bool = False
+    """Whether feeds and calendars are read into its tables `sources` and `entries`."""
     scope: Literal["shared", "person"] = "shared"
     """`shared`: one database for everybody. `person`: one for each person, or group."""
 

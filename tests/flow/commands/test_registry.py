@@ -16,23 +16,24 @@ from aouo.facts.commands import (
     check_handled,
 )
 from aouo.flow.commands.file_text import CommandFile, read
+from aouo.words.catalogue import text
 
 
 @pytest.mark.parametrize("name", ["", "New", "new-one", "nöw", "x" * 33])
 def test_a_name_telegram_would_not_take_is_found_at_start(name: str) -> None:
     """1-32 lower-case letters, digits, underscores. Source: Bot API, BotCommand."""
     with pytest.raises(ValueError, match="is taken or misspelt"):
-        _by_name([CommandEntry(name, "does something")])
+        _by_name([CommandEntry(name)])
 
 
 def test_two_entries_of_one_name_are_found_at_start() -> None:
     with pytest.raises(ValueError, match="'new' is taken"):
-        _by_name([CommandEntry("new", "a"), CommandEntry("new", "b")])
+        _by_name([CommandEntry("new"), CommandEntry("new")])
 
 
 def test_the_menu_lists_every_command_with_a_description() -> None:
     assert all(name == entry.name for name, entry in COMMANDS.items())
-    assert all(0 < len(entry.line) <= 256 for entry in COMMANDS.values())
+    assert all(0 < len(text(f"about-commands.{entry.name}")) <= 256 for entry in COMMANDS.values())
 
 
 def test_a_command_without_its_handler_is_found_at_start() -> None:

@@ -263,7 +263,7 @@ async def test_no_message_of_the_new_group_is_edited_by_an_old_number(world: Wor
         await has_moved(bot, group)
         last = (await bot.people.messages(group))[-1]
         if (live.id - last.id) % 2:  # a question and an answer each from here on
-            await bot.people.say(ADA, group, "talk")
+            await bot.people.say(ADA, group, "/start@nobody_bot")
         ours: ChatMessage | None = None
         while ours is None or ours.id < live.id:
             ours = await bot.ask("/whereami", chat=group)

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.store.database import Tx
+from aouo.words.catalogue import text
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import answers, crossed_keys, prompts, route, said, settled
@@ -49,40 +50,49 @@ async def test_without_packs_it_answers_in_general_mode(world: World) -> None:
     assert (answer.text, keys, wrong) == ("hello", [{"session_key": f"tg:{ADA}"}], [])
 
 
-async def test_with_several_packs_it_asks_and_answers_what_waited_in_order(world: World) -> None:
+async def test_with_several_packs_it_asks_once_and_answers_what_waited_as_one(
+    world: World,
+) -> None:
+    """Issue 28: the words are the question, what follows waits, one tap answers all of it."""
     world.install("notes", "vocab")
     async with world.running() as bot:
         picker = await bot.ask("one")
-        await bot.ask("two")
-        await bot.ask("three")
+        await bot.people.say(ADA, ADA, "two")
+        await bot.people.say(ADA, ADA, "three")
+        await settled(bot)
         assert prompts(world) == []
+        assert len(await answers(world)) == 1
         await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
-        await said(world, "three\n\n— vocab")
+        await said(world, "one\ntwo\nthree\n\n— vocab")
 
     assert [(button.text, button.data) for button in picker.buttons] == [
-        ("Notes", "pack:notes"),
-        ("Vocab", "pack:vocab"),
+        ("📝 Notes", "pack:notes"),
+        ("🧠 Vocab", "pack:vocab"),
     ]
-    assert "Your message waits" in picker.text
-    assert prompts(world) == ["one", "two", "three"]
-    first, *_ = said_now = await answers(world)
-    assert first == "“vocab” answers here now."
-    assert said_now[3:] == [
-        "one\n\n— vocab",
-        "two\n\n— vocab",
-        "three\n\n— vocab",
-    ]
+    assert picker.text.startswith("Who shall answer “one”? It waits")
+    assert prompts(world) == ["one\ntwo\nthree"]
+    assert (await answers(world))[0] == "“vocab” answers here now."
 
 
 async def test_use_instead_of_a_tap_answers_what_waited(world: World) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
         await bot.ask("one")
-        await bot.ask("two")
+        await bot.people.say(ADA, ADA, "two")
         await bot.ask("/use notes")
-        await said(world, "two\n\n— notes")
+        await said(world, "one\ntwo\n\n— notes")
 
-    assert prompts(world) == ["one", "two"]
+    assert prompts(world) == ["one\ntwo"]
+
+
+async def test_the_pack_that_the_owner_names_answers_where_none_is_chosen(world: World) -> None:
+    world.install("notes", "vocab")
+    world.config = {"packs": {"default": "vocab"}}
+    async with world.running() as bot:
+        answer = await bot.ask("one")
+        bound = await route(bot)
+
+    assert (answer.text, bound["active_pack"]) == ("one\n\n— vocab", "vocab")
 
 
 async def test_a_skill_command_instead_of_a_tap_answers_what_waited_too(world: World) -> None:
@@ -138,10 +148,10 @@ async def test_a_pack_that_is_gone_is_asked_for_again_and_never_replaced(world: 
 async def test_what_waited_for_a_pack_survives_a_restart(world: World) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
-        await bot.ask("hello")
+        await bot.ask("one")
     async with world.running() as bot:
         await bot.ask("/use notes")
-        await said(world, "hello\n\n— notes")
+        await said(world, "one\n\n— notes")
 
 
 # Sessions
@@ -151,9 +161,9 @@ async def test_the_session_always_has_the_key_of_its_conversation_and_pack(world
     """Invariant 1, on every path: text, /use, /new, skills, buttons, topics."""
     world.install("notes", "vocab")
     async with world.running() as bot:
-        picker = await bot.ask("hello")
+        picker = await bot.ask("one")
         await bot.people.tap(ADA, ADA, picker.id, "pack:notes")
-        await said(world, "hello\n\n— notes")
+        await said(world, "one\n\n— notes")
         for text in ("/use vocab", "hi", "/new", "again", "/use notes", "/review", "/new"):
             await bot.ask(text)
             assert await crossed_keys(bot) == [], text
@@ -422,12 +432,14 @@ async def test_the_general_topic_is_the_forum_itself_and_wants_a_mention(
 ) -> None:
     world.install("notes")
     async with world.running() as bot:
-        await bot.people.say(ADA, HOUSEHOLD, "not for the bot")
+        once = await bot.ask("not for the bot", chat=HOUSEHOLD)
+        await bot.people.say(ADA, HOUSEHOLD, "nor this")
         answer = await bot.ask(f"{us} hello", chat=HOUSEHOLD)
         keys = await bot.rows("SELECT session_key FROM sessions")
 
     assert (answer.text, keys) == ("hello", [{"session_key": f"tg:{HOUSEHOLD}:pack:notes"}])
     assert answer.thread_id is None
+    assert once.text == text("talk.call-me")
 
 
 # Groups
@@ -559,11 +571,11 @@ async def test_commands_are_answered_without_the_model(world: World) -> None:
         stop = await bot.ask("/stop")
         nothing = await bot.ask("/sessions")
 
-    assert start.text == (
-        "Hello! I am aouo. Which pack shall answer here?\n"
-        "Notes – Keeps your notes and finds them again\n"
-        "Vocab – Learns words with you, each at the right time"
-    )
+    assert start.text.startswith("Hello! I am aouo")
+    assert start.text.splitlines()[2:] == [
+        "📝 Notes – Keep what you write, find it by a word",
+        "🧠 Vocab – Add words, I ask them at the right time",
+    ]
     assert "/use – talk to a pack: /use notes" in help_.text
     assert own.text == f"Your Telegram id is {ADA}."
     assert where.text.splitlines() == [
@@ -645,17 +657,17 @@ async def test_a_packs_own_button_is_heard_as_a_new_message(world: World) -> Non
 async def test_a_new_person_is_told_of_each_pack_once(world: World) -> None:
     """Whichever comes first, /start or words, has a line and a button for each. Issue 11, 28."""
     world.install("notes", "vocab")
-    lines = "\nNotes – Keeps your notes and finds them again\nVocab – Learns words with you"
+    lines = "\n📝 Notes – Keep what you write, find it by a word\n🧠 Vocab – Add words"
     async with world.running() as bot:
-        for user, first in ((ADA, "/start"), (BEN, "hello")):
+        for user, first in ((ADA, "/start"), (BEN, "The plums are ripe")):
             shown = await bot.ask(first, user=user)
-            asked = await bot.ask("what now?", user=user)
-            again = await bot.ask("hm?", user=user)
+            await bot.people.say(user, user, "So are the pears")
+            await settled(bot)
+            later = (await answers(world, user))[1:]
 
             assert lines in shown.text
-            assert [button.text for button in shown.buttons] == ["Notes", "Vocab"]
-            assert lines not in asked.text + again.text
-            assert again.text == "This message waits, too. Choose a pack above, or with /pack."
+            assert [button.text for button in shown.buttons] == ["📝 Notes", "🧠 Vocab"]
+            assert not [text for text in later if lines in text]
 
 
 # Strangers

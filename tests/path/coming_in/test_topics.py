@@ -348,11 +348,11 @@ async def test_topics_of_a_private_chat_are_conversations_of_their_own(private: 
         await said(private, "“vocab” answers here now.", ADA, words)
         answer = await bot.ask("der Hund", thread=words)
         other = await bot.people.topic_created(ADA, ADA, "kitchen")
-        picker = await bot.ask("hello", thread=other)
+        picker = await bot.ask("plums", thread=other)
         keys = await bot.rows("SELECT session_key FROM sessions ORDER BY session_key")
 
     assert (main.text, answer.text, answer.thread_id) == ("milk\n\n— notes", "der Hund", words)
-    assert picker.text.startswith("Which pack shall answer here?")
+    assert picker.text.startswith("Who shall answer “plums”?")
     assert [row["session_key"] for row in keys] == [
         f"tg:{ADA}:pack:notes",
         f"tg:{ADA}:thread:{words}:pack:vocab",

@@ -277,11 +277,11 @@ async def test_one_in_a_session_of_its_own_waits_for_a_pack_to_be_chosen(world: 
     world.model.say("All quiet.")
     async with world.running() as bot:
         asked = await bot.ask("/brief")
-        notes = next(button for button in asked.buttons if button.text == "Notes")
+        notes = next(button for button in asked.buttons if button.text == "📝 Notes")
         await bot.people.tap(ADA, ADA, asked.id, notes.data)
         await said(world, "All quiet.\n\n— notes · /brief")
 
-    assert "Your message waits" in asked.text
+    assert "It waits" in asked.text
 
 
 async def test_one_in_a_session_of_its_own_survives_a_kill_and_tells_its_failure(

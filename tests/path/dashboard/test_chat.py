@@ -128,8 +128,8 @@ async def test_the_chat_of_no_pack_asks_which_one_shall_answer(world: World) -> 
     world.model.say("Hello!")
     async with chatting(world, "~") as chat:
         async with chat.window() as window:
-            await chat.say("hi")
-            await chat.tap(await window.until("Which pack shall answer here?"), "Vocab")
+            await chat.say("plums")
+            await chat.tap(await window.until("Who shall answer “plums”?"), "🧠 Vocab")
             await window.until("Hello!")
         turns = await chat.page.bot.rows("SELECT pack FROM turns")
 

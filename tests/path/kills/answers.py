@@ -17,9 +17,10 @@ from tests.path.lives import WAIT_S, Place, lasting_port
 from tests.path.looking import PHOTO_LINE
 
 PICKER = (
-    "Which pack shall answer here? Your message waits and is answered as soon as you choose.\n"
-    "Notes – Keeps your notes and finds them again\n"
-    "Vocab – Learns words with you, each at the right time"
+    "Who shall answer “What is the capital of France?”? It waits, and so does what you write until "
+    "you choose; one tap answers all of it.\n"
+    "📝 Notes – Keep what you write, find it by a word\n"
+    "🧠 Vocab – Add words, I ask them at the right time"
 )
 CHOSEN = "“notes” answers here. Tap another one to change it."
 BOUND = "“notes” answers here now."

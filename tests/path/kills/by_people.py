@@ -15,6 +15,7 @@ from aouo.facts.ports import Rendered
 from aouo.store import jobs, schedules, web_messages
 from aouo.store.database import Tx, connect
 from aouo.store.rendered import load
+from aouo.words.catalogue import LANGUAGES
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.killing import IN_DOUBT, RESUMED, START_UP, Row, Scenario
 from tests.path.lives import Place
@@ -153,7 +154,7 @@ class TopicsSetUp(Scenario):
                 "SELECT id FROM deliveries WHERE state IN ('queued', 'sending')"
             )
             done = bool(here.rows("SELECT 1 FROM jobs WHERE state = 'done'")) and not open_work
-            return here.is_dead or (done and here.calls("setMyCommands", 200) == 1)
+            return here.is_dead or (done and here.calls("setMyCommands", 200) == len(LANGUAGES))
 
         await here.until(over)
         await here.end()

@@ -105,7 +105,7 @@ async def test_a_turn_whose_pack_is_gone_asks_again_and_never_falls_through(worl
         picker = await said(
             world,
             "The pack “notes” is not installed any more. Which one shall answer here? "
-            "Your message waits and is answered as soon as you choose.",
+            "It waits, and so does what you write until you choose; one tap answers all of it.",
         )
         await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
         await said(world, "from vocab")

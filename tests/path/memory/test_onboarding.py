@@ -209,7 +209,7 @@ async def test_without_a_model_none_is_begun(world: World) -> None:
     """Nothing is started that nobody could end."""
     world.config = {"provider": {"backend": "none"}}
     async with world.running() as bot:
-        answer = await bot.ask("hi")
+        answer = await bot.ask("the plums are ripe")
 
         assert await records(bot) == []
         assert await skills(bot) == [""]

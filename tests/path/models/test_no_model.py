@@ -35,7 +35,7 @@ async def test_words_that_need_a_model_are_answered_with_what_they_could_mean(
 ) -> None:
     async with world.running() as bot:
         told = await bot.ask("call the plumber about the sink")
-        others = await bot.ask("hello?", user=BEN)
+        others = await bot.ask("how deep is the sea?", user=BEN)
         await tap(bot, told, "note: call the plumber about the sink")
         await said(world, "Saved: “call the plumber about the sink”. 1 note now.")
         await settled(bot)

@@ -163,7 +163,9 @@ async def test_packs_that_come_along_are_offered_by_a_tap_to_the_owner_alone(wor
         await settled(bot)
         shown = await answers(world, FAMILY)
 
-    assert [button.text for button in menu.buttons] == ["create", "notes", "vocab"]
+    assert [button.text for button in menu.buttons] == [
+        *("create", "expenses", "feeds", "notes", "remind", "vocab"),
+    ]
     assert card.text.startswith("Install Notes (notes) ")
     assert "It comes with aouo." in card.text
     assert tapped == {"text": "Only the owner can decide this.", "show_alert": True}
@@ -176,7 +178,8 @@ async def test_a_name_that_is_nowhere_is_told_what_there_is(world: World) -> Non
         answer = await bot.ask("/install ntoes")
 
     assert answer.text == (
-        "“ntoes” is no pack that came with me (create, notes, vocab) and no https address. "
+        "“ntoes” is no pack that came with me "
+        "(create, expenses, feeds, notes, remind, vocab) and no https address. "
         "Write /install and one of these, or send the .aouo file with /install under it."
     )
 

@@ -13,6 +13,7 @@ from aouo.agent.tools.registry import ToolContext, tool
 from aouo.config.file import _LAST_GOOD
 from aouo.plumbing.logs import Level
 from aouo.plumbing.redact import Redactor
+from aouo.words.catalogue import LANGUAGES
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says
 from tests.path.going_out.test_streaming import ALSO_SLOW, Slow, waiting_tool
@@ -134,11 +135,11 @@ async def test_telegram_is_told_of_the_commands_again_only_when_they_change(worl
         await bot.app.packs.refresh()
 
         async def again() -> bool:
-            return await menus() == 2
+            return await menus() == 2 * len(LANGUAGES)
 
         await eventually(again)
         await settled(bot)
-        assert await menus() == 2
+        assert await menus() == 2 * len(LANGUAGES)
 
 
 async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: World) -> None:

@@ -180,14 +180,14 @@ async def test_it_names_what_is_wrong_before_it_asks_for_a_pack_and_then_does_it
         usage = await bot.ask("/cron add")
         wrong = await bot.ask('/cron add "water the plants every day"')
         asked = await bot.ask('/cron add "every day at 9:00" Water the plants')
-        notes = next(button for button in asked.buttons if button.text == "Notes")
+        notes = next(button for button in asked.buttons if button.text == "📝 Notes")
         await bot.people.tap(ADA, ADA, asked.id, notes.data)
         made = await bot.people.next_message(ADA, contains="The next times")
         rows = await bot.rows("SELECT pack FROM schedules WHERE origin = 'person'")
 
     assert usage.text.startswith("Write it like this: /cron")
     assert "is not a schedule" in wrong.text
-    assert asked.text.startswith("Which pack shall answer here? Your message waits")
+    assert asked.text.startswith("Which pack shall answer here? It waits")
     assert "“Water the plants”, every day at 09:00: on" in made.text
     assert rows == [{"pack": "notes"}]
 

@@ -1,0 +1,59 @@
+"""Hears small talk: greetings, thanks, questions about the bot, curses, signs, nonsense."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+from aouo.packs.actions.phrases import Phrase, Phrases
+from aouo.packs.actions.slots import Here
+from aouo.words.catalogue import LANGUAGES
+
+_PACK = "~talk"
+_ROWS = ("qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm")
+_RUN = 4
+"""So many keys side by side, there or back, are no word."""
+
+
+def heard(said: str, here: Here) -> tuple[str, str]:
+    """Return what kind of small talk words are, and in which language; ("", "") = none."""
+    words = " ".join(said.split())
+    spoken = here.language.casefold()[:2]
+    if not re.search(r"\w", words):
+        marks = set(words) - {" "}
+        return ("question" if marks and marks <= set("?!.¿¡") else "signs"), spoken
+    found = _patterns().match(re.sub(r"[^\w\s'’,?]+", " ", words), here, (_PACK,))
+    if found:
+        own = [one for one in found if one.phrase.language == spoken]
+        best = (own or found)[0].phrase
+        return best.action, best.language
+    return ("nonsense", spoken) if _is_nonsense(words) else ("", "")
+
+
+@cache
+def _patterns() -> Phrases:
+    read = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = (files("aouo.words") / "talk.yml").read_text("utf-8")
+    listed: dict[str, dict[str, list[str]]] = yaml.load(text, read)
+    return Phrases(
+        [
+            Phrase(_PACK, kind, pattern, language)
+            for language in LANGUAGES
+            for kind, patterns in listed[language].items()
+            for pattern in patterns
+        ]
+    )
+
+
+def _is_nonsense(words: str) -> bool:
+    """Whether it is one word that nobody would say: keys in a row, one letter again and again."""
+    word = words.casefold()
+    if not word.isalpha() or not word.isascii() or len(word) < _RUN:
+        return False
+    runs = (word[at : at + _RUN] for at in range(len(word) - _RUN + 1))
+    keys = any(run in row or run in row[::-1] for run in runs for row in _ROWS)
+    unvoiced = not re.search(r"[aeiouy]", word) and len(word) > _RUN
+    return (keys and len(word) > _RUN) or unvoiced or len(set(word)) == 1
