@@ -57,7 +57,7 @@ def start(home: Home, environ: Mapping[str, str], page: _LoadPage | None = None)
         if refusals := settings.refusals():
             raise refusals[0]
         if settings.telegram.owner and (home.path / "trial.json").exists():
-            from aouo.app.local.keeping import take_over
+            from aouo.app.keeping import take_over
 
             asyncio.run(take_over(home, str(settings.telegram.owner), SystemClock()))
         redactor = Redactor(secrets_of(settings.secrets(), environ))

@@ -18,7 +18,7 @@ from aouo.agent.loop import run_turn
 from aouo.facts.commands import COMMANDS
 from aouo.facts.errors import LostClaim, NothingToRetry, RouteRequiredError, StopAsked, TooLate
 from aouo.facts.ports import NO_MODEL
-from aouo.facts.work import Job
+from aouo.facts.work import Act, Job
 from aouo.flow.answering.acting import Acting
 from aouo.flow.answering.begin import Words
 from aouo.flow.answering.commit import Commit
@@ -37,6 +37,7 @@ from aouo.plumbing.parts import Bus
 from aouo.queue import decide as to
 from aouo.queue.decide import decide
 from aouo.queue.lanes import Slots
+from aouo.queue.lexer import Installed
 from aouo.queue.running import Running, StopReason
 from aouo.store.off_record import is_once
 from aouo.words.catalogue import say, speaking, text
@@ -105,6 +106,8 @@ class Flow:
         decision = decide(
             job.inbound, job.active_pack, installed, answers_gate=answers, hints=hints
         )
+        if isinstance(decision, to.AnswerGate) and not decision.gate_id:
+            decision = await self._rather(job, decision, installed)
         match decision:
             case _ if job.lane.bypasses and _leaves_question(decision):
                 await self.replies.leave_question(job)
@@ -112,6 +115,13 @@ class Flow:
                 await self.replies.defer(job)  # the question it was to answer is closed by now
             case _:
                 await self.handlers[type(decision)](job, decision)
+
+    async def _rather(self, job: Job, answer: to.AnswerGate, installed: Installed) -> to.Decision:
+        """Return what is rather meant than an answer: of an action's form, words that are a phrase
+        of their own leave it."""
+        other = decide(job.inbound, job.active_pack, installed)
+        phrase = isinstance(other, to.RunTurn) and other.act is not None
+        return other if phrase and await self.replies.asks_by_form(job) else answer
 
     async def _end_stopped(self, job: Job) -> None:
         """End a job whose person said /stop, wherever that met it."""
@@ -158,7 +168,7 @@ class Flow:
 
 def _leaves_question(decision: to.Decision) -> bool:
     match decision:
-        case to.RunTurn(again=True):
+        case to.RunTurn(again=True) | to.RunTurn(act=Act()):
             return True
         case to.ObeyCommand(name):
             return name in COMMANDS and COMMANDS[name].bypass == "leaving"

@@ -35,7 +35,7 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "set a reminder to {text} {when}",
         "{when} remind me (to|about|of|that) {text}",
         "(ping|nudge|alert) me {when} (to|about) {text}",
-        "don't let me forget [to|about] {text} {when}",
+        "(don't let me forget|don't forget|remember) [to|about] {text} {when}",
         "{when}: {text}",
     ),
     "de": (
@@ -44,6 +44,7 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "[bitte] (erinnere|erinner) mich an {text} {when}",
         "[bitte] (erinnere|erinner) mich daran[,] {text} {when}",
         "[bitte] (erinnere|erinner) mich {when} [daran][,] {text}",
+        "(vergiss nicht|denk daran)[,] {text} {when}",
         "mich {when} daran erinnern[,] {text}",
         "mich {when} (an|daran) {text} (erinnern|zu erinnern)",
         "{when}: {text}",
@@ -154,7 +155,8 @@ class Phrasing:
         def keeps(phrase: Phrase) -> bool:
             """Whether words that are no question could be for this: it keeps something."""
             pack = library.get(phrase.pack)
-            return pack is not None and pack.declared.actions[phrase.action].writes
+            action = pack.declared.actions[phrase.action] if pack else None
+            return action is not None and bool(action.sql or action.tool == "cron")
 
         return tuple(
             (ButtonSpec(said[:60], _tap(one)),)

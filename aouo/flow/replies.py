@@ -230,6 +230,12 @@ class Replies:
         """Let a job that bypassed its conversation's lane wait there after all."""
         self.wake(await self.database.transact(lambda tx: jobs.defer(tx, job)))
 
+    async def asks_by_form(self, job: Job) -> bool:
+        """Whether what is asked of this person here is asked by an action, not by a model."""
+        address, person = job.inbound.address, job.inbound.person.id
+        gate = await self.database.read(lambda tx: gates.open_for(tx, address, person))
+        return gate is not None and gate.call_id.startswith(f"{gate.turn_id}:")
+
     async def leave_question(self, job: Job) -> None:
         """End the turn that asks this person something, as /stop does, and let the job wait in its
         conversation's lane for that."""

@@ -109,6 +109,7 @@ def _property(takes: Argument) -> dict[str, Any]:
         return {"type": "string", "enum": list(takes.choices)}
     if takes.kind == "row":
         return {"type": ["string", "integer"], "description": f"a row of {takes.table}"}
+    kind = ["string", "integer"] if takes.kind == "duration" else kind
     hint = _HINTS.get(takes.kind)
     return {"type": kind or "string"} | ({"description": hint} if hint else {})
 

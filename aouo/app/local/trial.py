@@ -13,9 +13,9 @@ from typing import Any
 
 import aiohttp
 
+from aouo.app.keeping import is_kept, keep
 from aouo.app.lifecycle import Runtime
 from aouo.app.local.conversing import running, take_up_edits
-from aouo.app.local.keeping import is_kept, keep
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings

@@ -127,7 +127,7 @@ bin hat habe hast haben kann kannst können könnte wird darf soll wann
 """Words with which a question begins, also without its mark."""
 _COMMON = """
 a an the on at to of in for about and my me that with der die das den dem ein eine einen meine mein
-über auf zu und an mit dass von
+über auf zu und an mit dass von für
 """
 _POINTING = "this that it these those them one das dies diese dieses es sie ihn"
 _POINTS = frozenset(_POINTING.split())
@@ -349,7 +349,7 @@ def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here)
         return None
     for spans in _placed(variant.pieces, 0, tokens, 0):
         texts = {
-            name: text[tokens[first].start : tokens[last - 1].end].strip()
+            name: text[tokens[first].start : tokens[last - 1].end].strip(" ,;")
             for name, (first, last) in spans.items()
         }
         if whole and isinstance(last, str):
@@ -399,7 +399,7 @@ def _takes(variant: _Variant, name: str, value: str) -> bool:
         value.casefold() in _POINTS or value.isdecimal()
     ):
         return False  # it names none: a key is no name that people know
-    if variant.phrase.kinds.get(name) == "money" and not variant.words:
+    if variant.phrase.kinds.get(name) == "money" and COMMON.issuperset(variant.words):
         return len(value) <= _TEXT_MAX and bool(_AMOUNT.search(value))
     if not _is_open(variant.phrase.kinds, name):
         return len(value) <= _TEXT_MAX
