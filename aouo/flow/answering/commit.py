@@ -163,7 +163,7 @@ class Commit:
             if not answer.drawn and _is_noted(turn):
                 due = iso(self.clock.now() + GAP)
                 journal.wish(tx, facts.session_id, facts.id, due)
-            rows = self._also(tx, turn, text, now)
+            rows = [*self._also(tx, turn, text, now), *_without_restart(tx, turn, now)]
             if answer.shown or (not answer.drawn and _said_already(tx, facts.id, text)):
                 return [*_queued(tx, turn, (), filled, now), *rows]
             skips = facts.onboarding and routes.offer_onboarding(tx, facts.pack, facts.tenant)
@@ -367,6 +367,16 @@ def _queued(
 def _clean(messages: Sequence[Rendered], generation: Generation) -> Sequence[Rendered]:
     """No secret is stored in what will be sent."""
     return [without_secrets(message, generation.redactor) for message in messages]
+
+
+def _without_restart(tx: Tx, turn: Turn, now: str) -> list[Delivery]:
+    """Take away the line that told of a restart: what it promised is there."""
+    facts = turn.ctx.facts
+    line = deliveries.keyed(tx, deliveries.resumed_key(facts.id)) if facts.resumes else None
+    if line and line.state == "queued":
+        deliveries.mark(tx, line.id, "dropped", now)
+    told = [line.message_id] if line and line.message_id else []
+    return taken_away(tx, facts.address, facts.id, told, now)
 
 
 def _badge(facts: Facts, generation: Generation) -> str:
