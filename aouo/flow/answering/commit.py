@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -54,6 +56,7 @@ from aouo.store.turns import Status
 from aouo.words import conversations, sentences
 from aouo.words.catalogue import below, say, text
 
+_LINE_S = 2.0
 _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
@@ -142,8 +145,19 @@ class Commit:
             self.bringing.wake(lane)
         return len(lanes)
 
+    async def _line_is_out(self, turn: Turn) -> None:
+        """Wait a moment until the line that told of a restart is where it can be taken away."""
+        key = deliveries.resumed_key(turn.ctx.facts.id)
+        line = await self.database.read(lambda tx: deliveries.keyed(tx, key))
+        if line and line.state in ("queued", "sending") and not self.outbox.withdraw(line):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LINE_S):
+                    await self.outbox.settled(line)
+
     async def _answer(self, turn: Turn, answer: Ack, filled: Filled) -> int:
         """Make the whole turn history and queue its answer."""
+        if turn.ctx.facts.resumes:
+            await self._line_is_out(turn)
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
         tail = sentences.badge(badge) if badge else ""
