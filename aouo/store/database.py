@@ -22,7 +22,9 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
 
@@ -391,12 +393,14 @@ class Database:
                 changed()
 
     async def _ask(self, work: Callable[[Tx], _T], *, durable: bool) -> _T:
-        """Run `work` on the writer's thread."""
+        """Run `work` on the writer's thread, in the context of whoever asks: what it speaks."""
         loop = asyncio.get_running_loop()
+        context = copy_context()
         done: asyncio.Future[_T] = loop.create_future()
         self._asked += 1
         done.add_done_callback(self._answered)
-        self._writer.requests.put(_Request(work, durable, loop, done))
+        within = partial(context.run, work)
+        self._writer.requests.put(_Request(within, durable, loop, done))
         return await finish(done)
 
     def _answered(self, done: asyncio.Future[Any]) -> None:

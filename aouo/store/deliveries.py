@@ -99,6 +99,11 @@ def seen(tx: Tx, delivery_id: int, address: ConversationAddress, message_id: int
     )
 
 
+def resumed_key(turn_id: str) -> str:
+    """The key of the line that tells of a restart."""
+    return f"resumed:{turn_id}"
+
+
 def menu_key(pack: str) -> str:
     """Return how the keys of a pack's menu messages begin."""
     return f"menu:{pack}"

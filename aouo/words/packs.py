@@ -16,7 +16,7 @@ from aouo.packs.compare import Change, Difference, Topic, budget_changes
 from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import Summary
-from aouo.words.catalogue import code, plain, whole
+from aouo.words.catalogue import code, plain, speaking, whole
 from aouo.words.permissions import (
     everything,
     file_changes,
@@ -67,8 +67,13 @@ def install_card(
     """Return the card that is shown before a pack is installed or upgraded, as Markdown.
 
     Without `difference` it says what an installed pack may do, and asks nothing. `ours`: the pack
-    came with aouo.
+    came with aouo. It is in English, whoever reads it.
     """
+    with speaking("en"):
+        return _card(summary, difference, ours=ours)
+
+
+def _card(summary: Summary, difference: Difference | None, *, ours: bool) -> str:
     old = difference.old if difference else None
     if difference and old:
         verb, before = "Take back" if difference.older else "Upgrade", plain(old.version)

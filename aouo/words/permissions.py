@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.packs.compare import Change
-from aouo.words.catalogue import code, message, say, text, whole
+from aouo.words.catalogue import code, message, say, speaking, text, whole
 from aouo.words.markdown.render import render
 from aouo.words.markdown.tables import LIMIT
 
@@ -140,13 +140,14 @@ def offered(change_id: str, card: str, yes: Literal["install", "upgrade", "older
     A card that is cut gets no buttons: a person must not agree to one that is not shown whole.
     """
     parts = render(card)
-    buttons = (
-        ButtonSpec(text(f"install.yes-{yes}"), encode("install_yes", change_id)),
-        ButtonSpec(text("install.decline"), encode("install_no", change_id)),
-    )
+    with speaking("en"):  # as the card is
+        buttons = (
+            ButtonSpec(text(f"install.yes-{yes}"), encode("install_yes", change_id)),
+            ButtonSpec(text("install.decline"), encode("install_no", change_id)),
+        )
+        cut = text("install.cut")
     if len(parts) == 1:
         return Rendered(parts[0].text, parts[0].entities, (buttons,), 0, False)
-    cut = text("install.cut")
     opening = render(card, limit=LIMIT - len(cut) - 2)[0]
     return Rendered(f"{opening.text}\n\n{cut}", opening.entities, (), 0, False)
 

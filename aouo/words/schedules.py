@@ -219,7 +219,8 @@ def reminder_made(
     """Return the answer to "remind me …"; `when` is the next time in words."""
     zone, remove = zone_name(row, zone_of), text("schedules.button-remove")
     if len(next_times(row, now, zone_of)) > 1:
-        told = text("schedules.reminder-again", say=row.say, when=when, zone=zone, text=row.text)
+        again = line_of(row, zone_of).when
+        told = text("schedules.reminder-again", say=row.say, when=when, zone=zone, text=again)
     else:
         told = text("schedules.reminder", say=row.say, when=when, zone=zone)
     notes = [text("schedules.all-off")] if off else []

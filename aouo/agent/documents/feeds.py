@@ -66,7 +66,7 @@ def _feed(body: bytes, zone: tzinfo) -> Sent:
 
     parse = cast("Callable[..., Any]", feedparser.parse)
     found: Any = parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
-    if not found.version and not found.entries:
+    if not found.get("version") and not found.entries:
         raise NotAFeed("not-a-feed")
     entries = [_item(one, zone) for one in found.entries[:ENTRIES_MAX]]
     return Sent("feed", _plain(found.feed.get("title", "")), tuple(entries))
@@ -99,10 +99,8 @@ class _Line:
 
     @property
     def text(self) -> str:
-        plain = re.sub(
-            r"\\\\([nN,;\\\\])", lambda one: " " if one[1] in "nN" else one[1], self.value
-        )
-        return _plain(plain)
+        said = self.value.replace("\\n", " ").replace("\\N", " ")
+        return _plain(re.sub(r"\\([,;\\])", r"\1", said))
 
 
 def _calendar(text: str, now: datetime, zone: tzinfo) -> Sent:
@@ -238,5 +236,5 @@ def _moments(line: _Line, zones: _Zones, zone: tzinfo) -> list[datetime]:
 def _zone(name: str, zones: _Zones) -> tzinfo | None:
     try:
         return ZoneInfo(name.lstrip("/"))
-    except (ValueError, OSError):
+    except (ValueError, OSError, KeyError):
         return zones.get(name)

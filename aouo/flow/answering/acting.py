@@ -42,7 +42,7 @@ from aouo.schedules.ticking import SILENT
 from aouo.store import schedules, turns
 from aouo.store.database import Tx
 from aouo.words import schedules as words
-from aouo.words.catalogue import message, say, text
+from aouo.words.catalogue import language, message, say, text
 from aouo.words.conversations import welcome
 
 _Rows: TypeAlias = Sequence[Sequence[ButtonSpec]]
@@ -220,7 +220,7 @@ class Acting:
         if row is None or not row.next_due:
             return _plain(result.text)
         off, now = not self.generations.now.cron.enabled, self.doing.clock.now()
-        here = Here(now, self.zone_of(row.zone))
+        here = Here(now, self.zone_of(row.zone), language())
         when = slots.say("datetime", datetime.fromisoformat(row.next_due), here)
         shown = words.reminder_made(row, when, now, self.zone_of, off=off)
         return Ack(shown.text, drawn=(shown,))

@@ -168,7 +168,13 @@ def _taken_up(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun | None:
         return _Begun(facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id)))
     said = say("turns.resumed")
     row = deliveries.add(
-        tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
+        tx,
+        job.inbound.address,
+        "aside",
+        said,
+        now,
+        turn_id=turn.id,
+        key=deliveries.resumed_key(turn.id),
     )
     live, newest = deliveries.live_of(tx, turn.id), deliveries.newest_said(tx, turn.id)
     facts = facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -54,6 +56,7 @@ from aouo.store.turns import Status
 from aouo.words import conversations, sentences
 from aouo.words.catalogue import below, say, text
 
+_LINE_S = 2.0
 _Line: TypeAlias = Callable[[Sequence[str]], str]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
@@ -142,8 +145,19 @@ class Commit:
             self.bringing.wake(lane)
         return len(lanes)
 
+    async def _line_is_out(self, turn: Turn) -> None:
+        """Wait a moment until the line that told of a restart is where it can be taken away."""
+        key = deliveries.resumed_key(turn.ctx.facts.id)
+        line = await self.database.read(lambda tx: deliveries.keyed(tx, key))
+        if line and line.state in ("queued", "sending") and not self.outbox.withdraw(line):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LINE_S):
+                    await self.outbox.settled(line)
+
     async def _answer(self, turn: Turn, answer: Ack, filled: Filled) -> int:
         """Make the whole turn history and queue its answer."""
+        if turn.ctx.facts.resumes:
+            await self._line_is_out(turn)
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
         tail = sentences.badge(badge) if badge else ""
@@ -163,7 +177,7 @@ class Commit:
             if not answer.drawn and _is_noted(turn):
                 due = iso(self.clock.now() + GAP)
                 journal.wish(tx, facts.session_id, facts.id, due)
-            rows = self._also(tx, turn, text, now)
+            rows = [*self._also(tx, turn, text, now), *_without_restart(tx, turn, now)]
             if answer.shown or (not answer.drawn and _said_already(tx, facts.id, text)):
                 return [*_queued(tx, turn, (), filled, now), *rows]
             skips = facts.onboarding and routes.offer_onboarding(tx, facts.pack, facts.tenant)
@@ -367,6 +381,16 @@ def _queued(
 def _clean(messages: Sequence[Rendered], generation: Generation) -> Sequence[Rendered]:
     """No secret is stored in what will be sent."""
     return [without_secrets(message, generation.redactor) for message in messages]
+
+
+def _without_restart(tx: Tx, turn: Turn, now: str) -> list[Delivery]:
+    """Take away the line that told of a restart: what it promised is there."""
+    facts = turn.ctx.facts
+    line = deliveries.keyed(tx, deliveries.resumed_key(facts.id)) if facts.resumes else None
+    if line and line.state == "queued":
+        deliveries.mark(tx, line.id, "dropped", now)
+    told = [line.message_id] if line and line.message_id else []
+    return taken_away(tx, facts.address, facts.id, told, now)
 
 
 def _badge(facts: Facts, generation: Generation) -> str:

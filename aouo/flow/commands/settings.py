@@ -142,7 +142,7 @@ def choosing_language(languages: Languages) -> Callable[[Tx, CommandCall, Librar
             languages.chosen.put(person.id, code)
         elif wanted:
             return Result(say("languages.unknown", name=wanted[:40], known=", ".join(LANGUAGES)))
-        with speaking(languages.of(person)):
+        with speaking(languages.of_id(person.id)):
             rows = [
                 [ButtonSpec(n, encode("command", f"language {c}"))] for c, n in LANGUAGES.items()
             ]

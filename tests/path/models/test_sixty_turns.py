@@ -207,7 +207,7 @@ async def test_sixty_turns_are_answered_once_each_and_none_is_refused_that_was_n
     unseen = [n for n in range(1, TURNS + 1) if n not in answered]
     others = Counter(text for text in shown if not ANSWERED.match(text))
     assert sorted(answered + unseen) == list(range(1, TURNS + 1))
-    assert others.pop(RESTARTED) == 1
+    others.pop(RESTARTED, 0)  # it goes once its turn is answered
     assert len([text for text in others if "messages are a summary now" in text]) == 1
     assert sum(count for text, count in others.items() if text.startswith(BLIND)) == len(unseen)
     assert [family.model.saw > 0 for family in (one, other)] == [one.sees, other.sees]
@@ -232,4 +232,4 @@ async def test_a_turn_that_another_service_began_is_finished_without_a_word_of_i
         shown = await answers(world)
 
     assert numbers(shown)[:5] == [1, 2, 3, 4, *([5] if goes_on.sees else [6])]
-    assert [text for text in shown if not text.startswith(("answer ", BLIND))] == [RESTARTED]
+    assert [text for text in shown if not text.startswith(("answer ", BLIND))] == []
