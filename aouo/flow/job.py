@@ -15,7 +15,7 @@ import structlog
 
 from aouo.agent.context import Ending
 from aouo.agent.loop import run_turn
-from aouo.facts.commands import COMMANDS
+from aouo.facts.commands import COMMANDS, STOP
 from aouo.facts.errors import LostClaim, NothingToRetry, RouteRequiredError, StopAsked, TooLate
 from aouo.facts.ports import NO_MODEL
 from aouo.facts.work import Act, Job
@@ -119,9 +119,12 @@ class Flow:
     async def _rather(self, job: Job, answer: to.AnswerGate, installed: Installed) -> to.Decision:
         """Return what is rather meant than an answer: of an action's form, words that are a phrase
         of their own leave it."""
+        if not await self.replies.asks_by_form(job):
+            return answer
+        if self.replies.phrasing.stops(job.inbound):
+            return to.ObeyCommand(STOP.name, "")
         other = decide(job.inbound, job.active_pack, installed)
-        phrase = isinstance(other, to.RunTurn) and other.act is not None
-        return other if phrase and await self.replies.asks_by_form(job) else answer
+        return other if isinstance(other, to.RunTurn) and other.act is not None else answer
 
     async def _end_stopped(self, job: Job) -> None:
         """End a job whose person said /stop, wherever that met it."""

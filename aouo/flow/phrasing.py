@@ -31,6 +31,8 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "[please] remind me to {text} {when}",
         "[please] remind me {when} (that|about|of|:) {text}",
         "[please] remind me (about|of) {text} {when}",
+        "[please] remind me {when}[,] {text}",
+        "(don't forget|remember)[,] {when} [to] {text}",
         "set a reminder [for] {when} (to|:|for) {text}",
         "set a reminder to {text} {when}",
         "{when} remind me (to|about|of|that) {text}",
@@ -45,6 +47,8 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "[bitte] (erinnere|erinner) mich daran[,] {text} {when}",
         "[bitte] (erinnere|erinner) mich {when} [daran][,] {text}",
         "(vergiss nicht|denk daran)[,] {text} {when}",
+        "(vergiss nicht|denk daran)[,] {when} {text}",
+        "(erinnere|erinner) mich {when}[,] {text}",
         "mich {when} daran erinnern[,] {text}",
         "mich {when} (an|daran) {text} (erinnern|zu erinnern)",
         "{when}: {text}",
@@ -53,13 +57,13 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
 _ALARMS: Mapping[str, Sequence[tuple[str, str]]] = {
     "en": (
         ("wake me [up] {when}", "Wake up"),
-        ("set [an] alarm [for] {when}", "Alarm"),
-        ("[set] [a] timer (for|of) {span}", "Time is up"),
+        ("[set] [an] alarm [for|at] {when}", "Alarm"),
+        ("[set] [a] timer [for|of] {span}", "Time is up"),
     ),
     "de": (
         ("weck mich {when}", "Aufwachen"),
-        ("[stell] [einen] wecker (auf|für) {when}", "Wecker"),
-        ("[stell] [einen] timer (auf|für) {span}", "Die Zeit ist um"),
+        ("[stell] [einen|den] wecker [auf|für|um] {when}", "Wecker"),
+        ("[stell] [einen|den] timer [auf|für] {span}", "Die Zeit ist um"),
     ),
 }
 
@@ -137,6 +141,11 @@ class Phrasing:
             return Phrased(_may_remind(library, active_pack), act=act)
         tool = f"{chosen.phrase.pack}__{chosen.phrase.action}"
         return Phrased(chosen.phrase.pack, Act(tool, _arguments(chosen)))
+
+    def stops(self, inbound: Inbound) -> bool:
+        """Whether a text only says that something shall stop."""
+        content = inbound.content
+        return isinstance(content, Text) and heard(content.text, self._here(inbound))[0] == "stop"
 
     def _talk(self, said: str, here: Here, active_pack: str) -> Phrased | None:
         if self.answers(active_pack):

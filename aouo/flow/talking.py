@@ -12,7 +12,10 @@ from aouo.packs.actions.phrases import Phrase, Phrases
 from aouo.packs.actions.slots import Here
 from aouo.words.catalogue import LANGUAGES
 
-_PACK = "~talk"
+_PACK = "~talk-"
+_FILLERS = re.compile(
+    r"(?i)\s+(?:eigentlich|denn|mal|so|halt|bloß|überhaupt|really|just|actually|even|man|bro)\b"
+)
 _ROWS = ("qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm")
 _RUN = 4
 """So many keys side by side, there or back, are no word."""
@@ -25,11 +28,12 @@ def heard(said: str, here: Here) -> tuple[str, str]:
     if not re.search(r"\w", words):
         marks = set(words) - {" "}
         return ("question" if marks and marks <= set("?!.¿¡") else "signs"), spoken
-    found = _patterns().match(re.sub(r"[^\w\s'’,?]+", " ", words), here, (_PACK,))
-    if found:
-        own = [one for one in found if one.phrase.language == spoken]
-        best = (own or found)[0].phrase
-        return best.action, best.language
+    plain = re.sub(r"[^\w\s'’,?]+", " ", words)
+    own_first = sorted(LANGUAGES, key=lambda language: language != spoken)
+    for said_so in dict.fromkeys((plain, _FILLERS.sub("", plain))):
+        for language in own_first:
+            if found := _patterns().match(said_so, here, (_PACK + language,)):
+                return found[0].phrase.action, language
     return ("nonsense", spoken) if _is_nonsense(words) else ("", "")
 
 
@@ -40,7 +44,7 @@ def _patterns() -> Phrases:
     listed: dict[str, dict[str, list[str]]] = yaml.load(text, read)
     return Phrases(
         [
-            Phrase(_PACK, kind, pattern, language)
+            Phrase(_PACK + language, kind, pattern, language)
             for language in LANGUAGES
             for kind, patterns in listed[language].items()
             for pattern in patterns

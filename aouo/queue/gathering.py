@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from aouo.facts.address import ConversationAddress, Lane
-from aouo.facts.events import Album, Inbound
+from aouo.facts.events import Album, Button, Command, Inbound
 from aouo.facts.ports import iso
 from aouo.queue import joining
 from aouo.store import gates, gone, jobs
@@ -81,10 +81,12 @@ def _file_album(tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: date
 
 def replay(tx: Tx, address: ConversationAddress) -> int:
     """Let what waited for a pack go on: of each person, texts in a row are one message, as if they
-    had been written at once. Returns how many go on."""
+    had been written at once; a command or a tap between parts them. Returns how many go on."""
     before: tuple[int, Inbound] | None = None
-    for job_id, inbound in jobs.parked(tx, address):
-        if before and _go_together(before[1], inbound):
+    for job_id, inbound, waits in jobs.since_parked(tx, address):
+        if not waits:
+            before = None if isinstance(inbound.content, Command | Button) else before
+        elif before and _go_together(before[1], inbound):
             before = before[0], joining.join_burst(before[1], inbound)
             jobs.join(tx, job_id, *before)
         else:

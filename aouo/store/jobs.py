@@ -336,15 +336,17 @@ def any_parked(tx: Tx, address: ConversationAddress) -> bool:
     )
 
 
-def parked(tx: Tx, address: ConversationAddress) -> list[tuple[int, events.Inbound]]:
-    """Return the conversation's jobs that wait for a pack, in their order; those that are off the
-    record stay alone."""
+def since_parked(tx: Tx, address: ConversationAddress) -> list[tuple[int, events.Inbound, bool]]:
+    """Return the conversation's jobs (id, inbound, whether it waits for a pack) from the first that
+    waits on, in their order."""
     rows = tx.all(
-        "SELECT * FROM jobs WHERE state = 'parked' AND platform = ? AND chat_id = ? "
-        "AND thread_id = ? AND user_id = ? ORDER BY id",
+        "SELECT * FROM jobs WHERE platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ? "
+        "AND id >= (SELECT min(id) FROM jobs WHERE state = 'parked' AND platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND user_id = ?) ORDER BY id",
+        *address.columns,
         *address.columns,
     )
-    return [(row["id"], inbound_of(row)) for row in rows]
+    return [(row["id"], inbound_of(row), row["state"] == "parked") for row in rows]
 
 
 def join(tx: Tx, job_id: int, into: int, inbound: events.Inbound) -> None:

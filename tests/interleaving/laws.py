@@ -17,7 +17,7 @@ _BEGINS = re.compile(r"^begin (q\d{6})$", re.MULTILINE)
 _ENDS = re.compile(r"^end (q\d{6})$", re.MULTILINE)
 _ANSWERS = re.compile(r"^(re|by) (p\d\dn\d{5}v\d)$", re.MULTILINE)
 _MSG = re.compile(r"^(?:said|which) (q\d{6}) ", re.MULTILINE)
-_FILLED_IN = re.compile(r"\n→ (p\d\dn\d{5}v\d)")
+_FILLED_IN = re.compile(r"(?:\n→ |Saved: “|= “|holds “)(p\d\dn\d{5}v\d)")
 _WHERE = re.compile(r"^Chat: (-?\d+)\nTopic: (none|\d+)$", re.MULTILINE)
 _OFFER = "You edited a message that I had answered"
 _FAILED = "The model service is busy"
@@ -56,7 +56,8 @@ class Laws:
         self._stray_text = "\n".join(play.telegram.stray.values())
         shown = [one.text for one in self._ever] + [self._lost_text]
         self._filled_in = {mark[:9] for text in shown for mark in _FILLED_IN.findall(text)}
-        """Texts that answered the form of an action, which shows them behind its question."""
+        """Texts that answered the form of an action, which shows them behind its question, or in
+        what it did."""
         told = {mark[:9] for asked in play.model.asked for mark in asked.told}
         self._told = told | self._filled_in
 

@@ -325,7 +325,7 @@ async def test_the_picker_and_use_speak_the_persons_language(world: World) -> No
         await eventually(lambda: _has(world, "lexicon"))
 
     assert [b.text for b in picker.buttons] == ["Atlas", "Wörterbuch"]
-    assert used.text == "“lexicon” answers here now.\nWörterbuch: Merkt sich Wörter"
+    assert used.text == "Hier antwortet jetzt „lexicon“.\nWörterbuch: Merkt sich Wörter"
     assert other.text == "“lexicon” answers here now."
 
 
