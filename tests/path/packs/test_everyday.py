@@ -19,6 +19,7 @@ EVERYDAY: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     (Path(__file__).parent / "everyday.yml").read_text("utf-8")
 )
 DECLINED = text("actions.no-model")
+ASKED = ("What shall I keep?", "Which words?", "Which word?", "Which note?", "Which tag?")
 TABLES = {"notes": ("entries", "text"), "vocab": ("words", "word")}
 
 
@@ -30,7 +31,7 @@ async def wrong(bot: Running, pack: str, message: dict[str, Any]) -> str:
     with closing(sqlite3.connect(stores.file(pack, tenant))) as file:
         before = [row[0] for row in file.execute(f"SELECT {column} FROM {table}")]
     told = await bot.ask(message["say"])
-    if text("actions.button-no") in [button.text for button in told.buttons]:
+    if text("actions.button-no") in [button.text for button in told.buttons] or told.text in ASKED:
         await bot.ask("/stop")  # it asks first
     answer = told.text
     await settled(bot)
