@@ -6,8 +6,6 @@ import re
 from functools import cache
 from importlib.resources import files
 
-import yaml
-
 from aouo.packs.actions.phrases import Phrase, Phrases
 from aouo.packs.actions.slots import Here
 from aouo.words.catalogue import LANGUAGES
@@ -39,6 +37,8 @@ def heard(said: str, here: Here) -> tuple[str, str]:
 
 @cache
 def _patterns() -> Phrases:
+    import yaml
+
     read = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (files("aouo.words") / "talk.yml").read_text("utf-8")
     listed: dict[str, dict[str, list[str]]] = yaml.load(text, read)

@@ -25,7 +25,7 @@ _BYTES_MAX, _SOURCES_MAX = 5_000_000, 50
 _OWN = "pack:"
 """Begins the address of a file in the pack itself."""
 _FRESH = timedelta(minutes=5)
-"""How long what was read of an address counts, for all who follow it."""
+"""How long what was read of an address counts, for all who follow it by one pack."""
 _FOLLOWED = (
     "INSERT INTO sources (url, title, kind) VALUES (:url, :title, :kind) "
     "ON CONFLICT (url) DO UPDATE SET title = excluded.title, kind = excluded.kind, problem = '' "
@@ -52,8 +52,8 @@ class Feeds:
     clock: Clock
     zone: Callable[[str], tzinfo]
     open_store: Callable[[str, str], PackStore]
-    _read: dict[tuple[str, str], tuple[datetime, Sent]] = field(
-        init=False, default_factory=dict[tuple[str, str], tuple[datetime, Sent]]
+    _read: dict[tuple[str, str, str], tuple[datetime, Sent]] = field(
+        init=False, default_factory=dict[tuple[str, str, str], tuple[datetime, Sent]]
     )
 
     async def run(
@@ -102,9 +102,10 @@ class Feeds:
         await asyncio.to_thread(store.put, [(_FOLLOWED, read), *_entries(url, sent, now)])
 
     async def _sent(self, pack: Pack, url: str, person: str) -> Sent:
-        """Return what an address sends now, or sent a moment ago to anybody in this zone."""
+        """Return what an address sends now, or sent a moment ago to anybody in this zone by this
+        pack: another one may not reach its host."""
         zone, now = self.zone(person), self.clock.now()
-        at, kept = self._read.get((url, str(zone)), (None, None))
+        at, kept = self._read.get((pack.name, url, str(zone)), (None, None))
         if at and kept and timedelta() <= now - at < _FRESH:
             return kept
         body = await self._body(pack, url)
@@ -113,7 +114,7 @@ class Feeds:
         except NotAFeed as error:
             raise ToolFailed(text(f"feeds.sent-{error}", url=url)) from error
         self._read = {key: one for key, one in self._read.items() if now - one[0] < _FRESH}
-        self._read[url, str(zone)] = now, sent
+        self._read[pack.name, url, str(zone)] = now, sent
         return sent
 
     async def _body(self, pack: Pack, url: str) -> bytes:
