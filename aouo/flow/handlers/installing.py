@@ -74,7 +74,7 @@ async def skip_onboarding(replies: Replies, job: Job) -> None:
         pack = turns.pack_of(tx, shown.turn_id) if shown else ""
         if not pack and (route := routes.find(tx, inbound.address)):
             pack = route.active_pack
-        skipped = routes.end_onboarding(tx, pack, tenant_of(tx, inbound), "skipped", now)
+        skipped = routes.end_onboarding(tx, pack, tenant_of(tx, inbound, pack), "skipped", now)
         if shown and shown.message.buttons:
             key = f"skipped:{shown.id}"
             message = payloads.chosen(shown.message, "")

@@ -11,9 +11,10 @@ from aouo.agent.tools.reminders import Reminders
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button, Inbound, Person
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
-from aouo.facts.work import Job
+from aouo.facts.work import Delivery, Job
 from aouo.flow.commands.builtin import pack_here, pick
 from aouo.flow.commands.registry import CommandCall
+from aouo.flow.handlers.places import Places
 from aouo.flow.replies import Replies
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import Page
@@ -39,6 +40,7 @@ class Menus:
     replies: Replies
     open_store: Callable[[str, str], PackStore]
     reminders: Reminders
+    places: Places
 
     async def open(self, job: Job, page_id: str = "") -> None:
         """Show the page, "" = the pack's first one.
@@ -75,11 +77,16 @@ class Menus:
         """Return the pack that answers (None = none is chosen), whose data it shows, the pack of
         the tapped message ("" = unknown), and the message that a page takes the place of."""
         inbound = job.inbound
-        now = stamp(self.clock)
+        now, told = stamp(self.clock), list[Delivery | None]()
+        shared = inbound.chat_kind != "private"
 
         def look(tx: Tx) -> tuple[str | None, str, str, int]:
             call = CommandCall(inbound, "", now, job.id)
-            here = pack_here(tx, call, self.replies.library()), tenant_of(tx, inbound)
+            library = self.replies.library()
+            answers = pack_here(tx, call, library)
+            if shared:
+                told.append(self.places.settled(tx, inbound, library.get(answers or ""), now))
+            here = answers, tenant_of(tx, inbound, answers or "")
             if not isinstance(inbound.content, Button) or not inbound.message_id:
                 return *here, "", 0
             pack = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
@@ -90,11 +97,14 @@ class Menus:
             by = turns.pack_of(tx, row.turn_id)
             return *here, by, inbound.message_id if edits else 0
 
-        return await self.database.read(look)
+        place = self.database.transact if shared else self.database.read
+        found = await place(look)
+        self.replies.outbox.put(*filter(None, told))
+        return found
 
-    async def tenant(self, inbound: Inbound) -> str:
-        """Return whose data a person's words in this conversation are about."""
-        return await self.database.read(lambda tx: tenant_of(tx, inbound))
+    async def tenant(self, inbound: Inbound, pack: str) -> str:
+        """Return whose data a person's words to a pack in this conversation are about."""
+        return await self.database.read(lambda tx: tenant_of(tx, inbound, pack))
 
     async def drawn(
         self, pack: Pack, page_id: str, tenant: str, person: Person, *, above: str = ""
