@@ -14,8 +14,9 @@ from aouo.packs.summary import summarize
 from aouo.plumbing.control import Facts
 from aouo.store import installs
 from aouo.store.chats import NAMES
+from aouo.words.catalogue import text
 from aouo.words.markdown.render import as_text
-from aouo.words.packs import UNREAD, card_sentences, signature_line
+from aouo.words.packs import card_sentences, signature_line
 
 
 def people(shown: Shown) -> Sequence[Endpoint]:
@@ -104,7 +105,7 @@ class _Folders:
 
         async def look() -> Facts:
             kinds = await runtime.app.packs.unread()
-            return {name: UNREAD.get(kind, kind) for name, kind in kinds.items()}
+            return {name: text(f"card.unread-{kind}") for name, kind in kinds.items()}
 
         return await self._recent("", look)
 
