@@ -33,6 +33,7 @@ from aouo.packs.load import Pack
 from aouo.plumbing.web.envelope import unmarked
 from aouo.schedules.ticking import SILENT
 from aouo.words.catalogue import plural, text
+from aouo.words.schedules import text_in_words
 
 GROUP, UNDO = "act", "undo"
 """Groups of what models are shown of a pack, and of what they are not."""
@@ -137,7 +138,10 @@ def _handler(
             )
             rows = cast("list[dict[str, object]]", found["found"])
             parts: dict[str, object] = {"changed": found["changed"], **shown}
-            lines = [parts | {name: _worded(value) for name, value in row.items()} for row in rows]
+            lines = [
+                parts | {name: slots.amounts(_worded(value), here) for name, value in row.items()}
+                for row in rows
+            ]
             template = pack.said(here.language, action.row) if action.row else ""
             parts = (lines[0] if lines else parts) | {
                 "rows": "\n".join(filled(template, line) for line in lines) if template else ""
@@ -276,6 +280,8 @@ def _read(name: str, takes: Argument, raw: object, here: slots.Here) -> tuple[Ce
     stored = slots.stored(takes.kind, value)
     if isinstance(stored, int | float):
         _check_range(name, takes, stored)
+    if takes.kind in ("recurrence", "when") and isinstance(value, str):
+        return stored, text_in_words(value, here.zone)
     return stored, slots.say(takes.kind, value, here)
 
 
@@ -359,6 +365,7 @@ def _given(context: ToolContext, now: datetime, here: slots.Here) -> dict[str, C
         "today": today.isoformat(),
         "person": facts.person.id,
         "name": facts.person.name,
+        "language": here.language,
     }
 
 

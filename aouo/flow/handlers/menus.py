@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 
 from aouo.agent.tools.reminders import Reminders
 from aouo.facts.errors import AouoError
@@ -16,6 +17,7 @@ from aouo.flow.commands.builtin import pack_here, pick
 from aouo.flow.commands.registry import CommandCall
 from aouo.flow.handlers.places import Places
 from aouo.flow.replies import Replies
+from aouo.packs.actions.slots import Here, amounts
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import Page
 from aouo.packs.load import Pack
@@ -120,6 +122,10 @@ class Menus:
 
         await self.reminders.fill(pack, tenant, person)
         at, rows, more = await self._rows(pack, page, tenant, int(which or 0))
+        here = Here(self.clock.now(), UTC, person.language)
+        rows = rows and [
+            {name: amounts(_cell(value), here) for name, value in row.items()} for row in rows
+        ]
         lines = None if rows is None else [_filled(said(page.row), row) for row in rows]
         if page.sql and lines == []:
             lines = [said(page.empty)]
@@ -165,9 +171,7 @@ def _said(button: ButtonSpec, said: Callable[[str], str]) -> ButtonSpec:
 
 def _filled(template: str, row: Mapping[str, object]) -> str:
     """The template with the columns of a row; a name that is no column stays as it is written."""
-    return _COLUMN.sub(
-        lambda found: _cell(row[found[1]]) if found[1] in row else found[0], template
-    )
+    return _COLUMN.sub(lambda found: str(row[found[1]]) if found[1] in row else found[0], template)
 
 
 def _cell(value: object) -> str:
