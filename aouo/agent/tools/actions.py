@@ -30,6 +30,7 @@ from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import unmarked
 from aouo.schedules.ticking import SILENT
 from aouo.words.catalogue import plural, text
@@ -392,7 +393,11 @@ def undo(doing: Bench) -> Tool:
         for call in wish.call.split():
             if elsewhere := await asyncio.to_thread(store().noted, call):
                 await doing.reminders.put_back(elsewhere)
-            await asyncio.to_thread(store().undo, call, stamp(doing.clock))
+            try:
+                await asyncio.to_thread(store().undo, call, stamp(doing.clock))
+            except ToolFailed as error:
+                log.info("not_undone", call=call, why=str(error))
+                raise ToolFailed(text("actions.not-undone")) from error
         return text("actions.undone")
 
     return tool(UNDO, "Put back what a call changed.", _Undo, run, group=UNDO, mutates=True)
