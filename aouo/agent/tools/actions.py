@@ -224,7 +224,7 @@ def said(
     count = parts.get("count")
     number = int(count) if isinstance(count, str) and count.lstrip("-").isdecimal() else 2
     chosen = forms.get(plural(language, number)) or forms.get("other") or next(iter(forms.values()))
-    lines = [filled(pack.said(language, chosen), parts), str(parts.get("rows") or "")]
+    lines = [filled(pack.said(language, chosen), parts).rstrip(), str(parts.get("rows") or "")]
     return "\n".join(filter(None, lines))
 
 

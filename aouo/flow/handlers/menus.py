@@ -85,7 +85,7 @@ class Menus:
         def look(tx: Tx) -> tuple[str | None, str, str, int]:
             call = CommandCall(inbound, "", now, job.id)
             library = self.replies.library()
-            answers = pack_here(tx, call, library)
+            answers = pack_here(tx, call, library, self.replies.default())
             if shared:
                 told.append(self.places.settled(tx, inbound, library.get(answers or ""), now))
             here = answers, tenant_of(tx, inbound, answers or "")

@@ -113,7 +113,7 @@ class Remembering:
 
         def look(tx: Tx) -> tuple[str | None, str]:
             call = CommandCall(job.inbound, "", now, job.id)
-            pack = pack_here(tx, call, library)
+            pack = pack_here(tx, call, library, self.replies.default())
             return pack, tenant_of(tx, job.inbound, pack or "")
 
         pack, tenant = await self.database.read(look)

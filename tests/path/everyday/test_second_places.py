@@ -104,3 +104,11 @@ async def test_the_menu_of_a_topic_is_its_persons_too(world: World) -> None:
         page = await asked(bot, "/menu", **there)
         assert text("places.group-mine", pack="Notes") in [one.text for one in page]
         assert (await asked(bot, "my notes", **there))[0].text
+
+
+async def test_before_a_pack_is_chosen_the_menu_is_that_of_the_one_that_answers(
+    world: World,
+) -> None:
+    async with world.running() as bot:
+        assert (await bot.ask("/menu")).text.startswith("Notes")
+        assert "Which pack" not in (await bot.ask("/memory")).text
