@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from aouo.dashboard.access import Shown, called
 from aouo.dashboard.endpoints import Endpoint
@@ -77,7 +77,7 @@ def _facts(pack: Pack, trusted: Mapping[str, str]) -> Facts:
     """Say what a pack is, as its card does. Raises: PackError."""
     summary = summarize(pack, verify(pack.folder, trusted))
     return {
-        **asdict(summary),
+        **asdict(replace(summary, translations={})),
         "installed": True,
         "may": [as_text(one) for one in card_sentences(summary, "may")],
         "brings": [as_text(one) for one in card_sentences(summary, "brings")],
