@@ -78,6 +78,7 @@ def chores_of(
             trigger=inbox.trigger,
             schedules=schedules,
             longest_s=_longest_s(generations),
+            language=shared.languages.of_id,
         ).run,
         "generations": generations.run,
         "heartbeat": heartbeat.run,
@@ -101,7 +102,7 @@ def _heartbeat(
     zone_of: ZoneOf,
 ) -> Heartbeat:
     async def capped(most: int) -> None:
-        await owner_notices.tell(text("unasked.heartbeat-capped", tokens=most))
+        await owner_notices.tell(partial(text, "unasked.heartbeat-capped", tokens=most))
 
     return Heartbeat(
         database=shared.database,
@@ -132,7 +133,7 @@ def _watches(
         return now.admission.lists(person, now.owner.id)
 
     async def gave_up(pack: str, watch: str, why: str) -> None:
-        await owner_notices.tell(watch_fails(pack, watch, FAILURES, why, is_off=True))
+        await owner_notices.tell(partial(watch_fails, pack, watch, FAILURES, why, is_off=True))
 
     watching = Watching(
         database=shared.database,
@@ -155,6 +156,7 @@ def _watches(
         zone=partial(zone_of, ""),
         listed=listed,
         longest_s=_longest_s(generations),
+        language=shared.languages.of_id,
     )
     return {"watches": watching.run, "digests": digests.run}
 

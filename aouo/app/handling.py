@@ -40,6 +40,7 @@ from aouo.flow.handlers.gates import answer_gate as answer_gate_of
 from aouo.flow.handlers.installing import Installing
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.obeying import Obeying
+from aouo.flow.handlers.places import Places
 from aouo.flow.handlers.remembering import Remembering
 from aouo.flow.handlers.taps import on, table, taps_of
 from aouo.flow.handlers.topics import SettingUp, TopicEvents
@@ -97,7 +98,7 @@ def flow_of(
     budget_refusals = BudgetRefusals(
         database=database, clock=clock, generations=generations, replies=replies
     )
-    otr_memory = OtrMemory()
+    otr_memory, places = OtrMemory(), Places(shared.home, replies)
     turns = Turns(
         database=database,
         clock=clock,
@@ -109,6 +110,7 @@ def flow_of(
         otr_memory=otr_memory,
         listen=editing.tell,
         wake=replies.wake,
+        places=places,
     )
     bringing = Bringing(
         database=database,
@@ -136,6 +138,7 @@ def flow_of(
         replies=replies,
         open_store=shared.stores.open,
         reminders=reminders,
+        places=places,
     )
     commit = Commit(
         database=database,
@@ -239,6 +242,7 @@ def flow_of(
         editing=editing,
         installing=installing,
         menus=menus,
+        places=places,
     )
     return Flow(
         running=running,

@@ -155,9 +155,9 @@ class Runtime:
             for name, work in self._optional(telegram).items()
         ]
         if self.loaded.from_last_good:
-            await app.owner_notices.tell(sentences.config_broken(self.loaded.problems))
+            await app.owner_notices.tell(partial(sentences.config_broken, self.loaded.problems))
         if self._takeover.unfinished:
-            await app.owner_notices.tell(sentences.unfinished(self._takeover.told))
+            await app.owner_notices.tell(partial(sentences.unfinished, self._takeover.told))
         ingress = [begin("load", telegram.load)] if telegram else []
         log.info("started", packs=list(app.generations.library.names), waiting=waiting)
         self.ready.set()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from aouo.app.build_generation import build_generation
@@ -177,12 +178,12 @@ class Reloading:
             )
         about = str(self._file.look)
         if mended and told:
-            await self.owner_notices.tell(text("config.mended"), about=about)
+            await self.owner_notices.tell(partial(text, "config.mended"), about=about)
         if self._after.unfinished:
-            note = sentences.unfinished(self._after.told, did="reloaded")
+            note = partial(sentences.unfinished, self._after.told, did="reloaded")
             await self.owner_notices.tell(note, about=about)
         if result.after_restart:
-            note = sentences.config_after_restart(result.after_restart)
+            note = partial(sentences.config_after_restart, result.after_restart)
             await self.owner_notices.tell(note, about=about)
 
     async def _reject(self, problems: tuple[str, ...]) -> _Reloaded:
@@ -191,7 +192,8 @@ class Reloading:
             log.warning("config_rejected", problems=list(problems))
             about = str(look_of(self.shared.home.config))
             self._problems, self._told = problems, True
-            await self.owner_notices.tell(sentences.config_rejected(problems), about=about)
+            note = partial(sentences.config_rejected, problems)
+            await self.owner_notices.tell(note, about=about)
         return _Reloaded(problems=problems)
 
     def _pending(self) -> tuple[str, ...]:

@@ -159,6 +159,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         owner=owner,
         renamed=moved,
         publish=shared.bus.publish,
+        language=shared.languages.of_id,
     )
     outbox = Outbox(
         ledger=ledger,
@@ -185,7 +186,9 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         menu_changed=refreshing.menu_changed.set,
         concerns=lambda: known_models.told,
     )
-    waiting_notice = WaitingNotice(database=database, clock=clock, outbox=outbox)
+    waiting_notice = WaitingNotice(
+        database=database, clock=clock, outbox=outbox, language=shared.languages.of
+    )
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -258,9 +261,10 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         clock=clock,
         outbox=outbox,
         chat=lambda: owner().told_in(telegram=telegram is not None),
+        language=lambda: shared.languages.of_id(owner().person.id),
     )
     known_models = KnownModels(generations, clock, owner_notices)
-    parts = Parts(clock, lambda name: owner_notices.tell(text("parts.failed", name=name)))
+    parts = Parts(clock, lambda name: owner_notices.tell(partial(text, "parts.failed", name=name)))
     chores = chores_of(
         shared,
         generations,

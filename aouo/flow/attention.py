@@ -19,6 +19,7 @@ from aouo.store import deliveries, kept_reports, schedules
 from aouo.store.database import Database, Tx
 from aouo.store.kept_reports import KeptReport
 from aouo.words import sentences
+from aouo.words.catalogue import speaking
 from aouo.words.turns import digest
 
 
@@ -91,7 +92,7 @@ def _is_asked_for(tx: Tx, inbound: Inbound, report: Report) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Digests:
-    """Folds what is due; `listed` says who may still be talked to.
+    """Folds what is due; `listed` says who may still be talked to, `language` in which one.
 
     What is due and its message are one transaction: a kill loses none and sends none twice.
     """
@@ -103,6 +104,7 @@ class Digests:
     zone: Callable[[], tzinfo]
     listed: Callable[[str], bool]
     longest_s: Callable[[], float]
+    language: Callable[[str], str]
 
     async def run(self) -> None:
         """Send what is due, for ever; with other rules, or at a start, plan first what waits."""
@@ -150,11 +152,12 @@ class Digests:
             return kept_reports.send(tx, first, now)
         for one in kept:
             kept_reports.told(tx, one, first.id)
-        message = digest(
-            [(one.name, one.text) for one in kept],
-            first.id,
-            more=any(_is_more(message) for one in kept for message in one.messages),
-        )
+        with speaking(self.language(person)):
+            message = digest(
+                [(one.name, one.text) for one in kept],
+                first.id,
+                more=any(_is_more(message) for one in kept for message in one.messages),
+            )
         key = f"digest:{first.id}"
         newest = kept[-1].turn_id  # its words are forgotten with those of the last one
         return [deliveries.add(tx, first.address, "notice", message, now, turn_id=newest, key=key)]

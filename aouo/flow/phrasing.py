@@ -39,16 +39,20 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "(ping|nudge|alert) me {when} (to|about) {text}",
         "(don't let me forget|don't forget|remember) [to|about] {text} {when}",
         "{when}: {text}",
+        "[new|add|set] [a] reminder[:] [to|for] {text} {when}",
+        "[new|add|set] [a] reminder {when} (to|:|for) {text}",
     ),
     "de": (
-        "[bitte] (erinnere|erinner) mich {when} (an|:|dass) {text}",
-        "[bitte] (erinnere|erinner) mich {when} daran[,] {text}",
-        "[bitte] (erinnere|erinner) mich an {text} {when}",
-        "[bitte] (erinnere|erinner) mich daran[,] {text} {when}",
-        "[bitte] (erinnere|erinner) mich {when} [daran][,] {text}",
+        "[bitte] erinnere mich {when} (an|an das|:|dass) {text}",
+        "[bitte] erinnere mich {when} daran[,] {text}",
+        "[bitte] erinnere mich (an|an das) {text} {when}",
+        "[bitte] erinnere mich daran[,] {text} {when}",
+        "[bitte] erinnere mich {when} [daran][,] {text}",
+        "[neue] erinnerung[:] [an|für] {text} {when}",
+        "[neue] erinnerung [für] {when} (:|an) {text}",
         "(vergiss nicht|denk daran)[,] {text} {when}",
         "(vergiss nicht|denk daran)[,] {when} {text}",
-        "(erinnere|erinner) mich {when}[,] {text}",
+        "erinnere mich {when}[,] {text}",
         "mich {when} daran erinnern[,] {text}",
         "mich {when} (an|daran) {text} (erinnern|zu erinnern)",
         "{when}: {text}",
@@ -151,6 +155,9 @@ class Phrasing:
         if self.answers(active_pack):
             return None
         talk = heard(said, here)
+        if talk[0] == "clock":
+            _, day, time = slots.say("datetime", here.now, here).split(", ")
+            return Phrased(back=text("talk.clock", time=time, day=day))
         return Phrased(talk=talk) if talk[0] else None
 
     def nearest(self, inbound: Inbound, active_pack: str) -> tuple[tuple[ButtonSpec, ...], ...]:
@@ -165,9 +172,11 @@ class Phrasing:
             """Whether words that are no question could be for this: it keeps something."""
             pack = library.get(phrase.pack)
             action = pack.declared.actions[phrase.action] if pack else None
-            return action is not None and bool(action.sql or action.tool == "cron")
+            says = action and action.tool == "cron" and "text" in phrase.kinds
+            return action is not None and bool(action.sql or says)
 
-        return tuple(
+        loose = phrases.match(content.text, here, packs, loosely=True)[:1]
+        return self._options(loose, library, here) + tuple(
             (ButtonSpec(said[:60], _tap(one)),)
             for _, said in phrases.nearest(content.text, here, packs, fits=keeps)
             for one in phrases.match(said, here, packs)[:1]

@@ -15,6 +15,7 @@ from aouo.plumbing.logs import log
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 from aouo.words import conversations, turns
+from aouo.words.catalogue import speaking
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -31,6 +32,7 @@ class Ledger:
     owner: Callable[[], Owner]
     renamed: Callable[[ConversationAddress, str], None]
     publish: Callable[[Event], None]
+    language: Callable[[str], str]
 
     async def recover(self) -> list[Delivery]:
         """Take over the rows that an earlier process left; return the queued ones, in order."""
@@ -153,7 +155,8 @@ class Ledger:
             )
             deliveries.hush_as(tx, again.id, row.id)
             return again
-        said = turns.may_not_have_arrived(row.id, row.message)
+        with speaking(self.language(row.address.chat_id)):
+            said = turns.may_not_have_arrived(row.id, row.message)
         doubt = deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")
         deliveries.hush_as(tx, doubt.id, row.id)
         return doubt

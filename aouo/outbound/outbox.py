@@ -25,7 +25,7 @@ from aouo.plumbing.home import Home, home_path
 from aouo.plumbing.logs import log
 from aouo.store import deliveries
 from aouo.store.database import Database, Tx
-from aouo.words.catalogue import message
+from aouo.words.catalogue import message, speaking
 
 
 def _nothing() -> None: ...
@@ -263,13 +263,16 @@ class OwnerNotices:
     clock: Clock
     outbox: Outbox
     chat: Callable[[], ConversationAddress | None]
+    language: Callable[[], str]
 
-    async def tell(self, text: str, *, daily: bool = True, about: str = "") -> None:
-        """Queue a message, once for the same text and day, or once for the same text; again if it
-        is `about` something else."""
+    async def tell(self, words: Callable[[], str], *, daily: bool = True, about: str = "") -> None:
+        """Queue what `words` says in the owner's language, once for the same text and day, or once
+        for the same text; again if it is `about` something else."""
         chat = self.chat()
         if chat is None:
             return
+        with speaking(self.language()):
+            text = words()
         now = stamp(self.clock)
         digest = hashlib.sha256(f"{text}{about}".encode()).hexdigest()[:16]
 

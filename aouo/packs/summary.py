@@ -16,6 +16,7 @@ from aouo.packs.authoring import validate
 from aouo.packs.data.rows import Column
 from aouo.packs.data.schema_guard import SchemaRefused
 from aouo.packs.data.schema_text import normal, split, trial
+from aouo.packs.format.fast_paths import Translations
 from aouo.packs.format.manifest import FILE, Budget, Manifest
 from aouo.packs.format.problems import errors
 from aouo.packs.format.tools_text import PackTool
@@ -177,6 +178,7 @@ class Summary:
     """What can be done with it without a model, in plain words."""
     unused: tuple[str, ...] = ()
     """What a pack of the original says that does nothing here, each with its place."""
+    translations: Translations = field(default_factory=dict[str, dict[str, str]])
     parts: Mapping[str, _Part] = field(default_factory=dict[str, _Part])
     """Its files that run or speak."""
 
@@ -235,6 +237,7 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
         ),
         titles={name: one.title for name, one in pack.declared.actions.items()}
         | {skill.name: skill.display_name for skill in pack.skills.values()},
+        translations={one: dict(said) for one, said in pack.translations.items()},
         parts=parts(manifest, files),
     )
 

@@ -25,7 +25,7 @@ from aouo.schedules import proposals
 from aouo.schedules.service import Schedules, why_not
 from aouo.store import jobs, routes, schedule_runs, schedules
 from aouo.store.database import Database, Tx
-from aouo.words.catalogue import text
+from aouo.words.catalogue import speaking, text
 from aouo.words.schedules import moment_in_words
 
 SILENT = "[SILENT]"
@@ -121,13 +121,14 @@ Due: TypeAlias = Callable[[Tx, datetime], Sequence[Inbound]]
 @dataclass(slots=True, eq=False)
 class Ticking:
     """Files a job for each due time; `trigger` is `Inbox.trigger`, `longest_s` the longest sleep
-    as the settings are now."""
+    as the settings are now, `language` a person's."""
 
     database: Database
     clock: Clock
     trigger: Callable[[Due], Awaitable[int]]
     schedules: Schedules
     longest_s: Callable[[], float]
+    language: Callable[[str], str]
     _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def __post_init__(self) -> None:
@@ -157,11 +158,14 @@ class Ticking:
             self._turn_back(tx, row, now)
         found: list[Inbound] = []
         for row in schedules.due(tx, iso(now), _BATCH):
-            found += self._fire(tx, row, now)
+            with speaking(self.language(row.person)):
+                found += self._fire(tx, row, now)
             if self.clock.monotonic_s() > enough_s:
                 break
         for run in schedule_runs.to_retry(tx, iso(now), _BATCH):
-            found += self._retry(tx, run, now)
+            row = schedules.get(tx, run.schedule_id)
+            with speaking(self.language(row.person if row else "")):
+                found += self._retry(tx, row, run, now)
         return found
 
     def _turn_back(self, tx: Tx, row: Scheduled, now: datetime) -> None:
@@ -173,9 +177,11 @@ class Ticking:
         schedules.advance(tx, row.id, schedule_runs.newest(tx, row.id, iso(now)), due)
         log.warning("schedule_turned_back", schedule=row.id, from_=row.next_due, to=due)
 
-    def _retry(self, tx: Tx, run: ScheduleRun, now: datetime) -> list[Inbound]:
+    def _retry(
+        self, tx: Tx, row: Scheduled | None, run: ScheduleRun, now: datetime
+    ) -> list[Inbound]:
         """Begin a further try, or the first of a run that was asked for, also while it is off."""
-        row, asked_for = schedules.get(tx, run.schedule_id), run.tries == 0
+        asked_for = run.tries == 0
         told: list[Inbound] = []
         if row is None or not (row.enabled or asked_for):
             why = text("schedules.not-off")

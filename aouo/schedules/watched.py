@@ -221,7 +221,7 @@ def settle_watch(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> R
     del now
     if turns.effects(tx, end.turn_id):
         pack, watch = asked.trigger.split(":", 1)
-        watches.forget_seen(tx, pack, watch, tenant_of(tx, job.inbound))
+        watches.forget_seen(tx, pack, watch, tenant_of(tx, job.inbound, pack))
     is_silent = end.status == "done" and not end.spoke and end.text.strip() in ("", SILENT)
     if is_silent or end.status == "stopped":
         return None

@@ -230,7 +230,7 @@ class Watching:
             content = Triggered(one.trigger, "", "")
             place = Inbound(address, Person(person), content, kind, origin=ORIGIN)
             if person:
-                found[tenant_of(tx, place) if apart else ""].append(place)
+                found[tenant_of(tx, place, one.manifest.name) if apart else ""].append(place)
         return found
 
     def _person_in(self, address: ConversationAddress, *, private: bool) -> str:

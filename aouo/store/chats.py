@@ -109,19 +109,55 @@ TOPICS = Query(
 _NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)
 
 
-def tenant_of(tx: Tx, inbound: Inbound) -> str:
+def tenant_of(tx: Tx, inbound: Inbound, pack: str) -> str:
     """Return the tenant as a file name; a group that became a supergroup keeps its first one.
 
-    A person is one tenant in all their private chats.
+    A person is one tenant in all their private chats, unless they chose another for the pack.
     """
-    return tenant_at(tx, inbound.address, inbound.chat_kind, inbound.person.id)
+    return tenant_at(tx, inbound.address, inbound.chat_kind, inbound.person.id, pack)
 
 
-def tenant_at(tx: Tx, address: ConversationAddress, kind: ChatKind, person: str) -> str:
-    """Return the tenant of a person in a conversation."""
+def tenant_at(tx: Tx, address: ConversationAddress, kind: ChatKind, person: str, pack: str) -> str:
+    """Return the tenant of a person in a conversation with a pack."""
+    place = _place_at(tx, address, kind, person)
+    return data_in(tx, place, pack, person) or place
+
+
+def place_of(tx: Tx, inbound: Inbound) -> str:
+    """Return the tenant that a person is where they wrote, before anybody chose another one."""
+    return _place_at(tx, inbound.address, inbound.chat_kind, inbound.person.id)
+
+
+def _place_at(tx: Tx, address: ConversationAddress, kind: ChatKind, person: str) -> str:
     if kind == "private":
         return data_of(address.platform, person)
     return data_name(address.platform, _first(tx, address).queue_key)
+
+
+def data_in(tx: Tx, place: str, pack: str, person: str) -> str:
+    """Return the tenant whose data a person uses in a place, "" = nobody settled that."""
+    return tx.text(
+        "SELECT tenant FROM data_places WHERE place = ? AND pack = ? AND person IN ('', ?) "
+        "ORDER BY person LIMIT 1",
+        place,
+        pack,
+        person,
+    )
+
+
+def is_asked_about(tx: Tx, place: str, pack: str, person: str) -> bool:
+    """Whether it was this person's to settle."""
+    found = "SELECT 1 FROM data_places WHERE place = ? AND pack = ? AND person = ?"
+    return tx.finds(found, place, pack, person)
+
+
+def keep_data_in(
+    tx: Tx, place: str, pack: str, person: str, tenant: str, *, everybody: bool = False
+) -> None:
+    """Settle whose data a person, or everybody, uses in a place from now on."""
+    tx.run("DELETE FROM data_places WHERE place = ? AND pack = ? AND person = ''", place, pack)
+    for whose in (person, "") if everybody else (person,):
+        tx.run("INSERT OR REPLACE INTO data_places VALUES (?, ?, ?, ?)", place, pack, whose, tenant)
 
 
 def is_tenant(name: str) -> bool:

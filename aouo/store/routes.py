@@ -105,6 +105,16 @@ def bound_to(tx: Tx, pack: str) -> list[tuple[ConversationAddress, ChatKind]]:
     return [(_address(row), cast("ChatKind", row["chat_kind"])) for row in rows]
 
 
+def shared(tx: Tx, platform: str) -> list[tuple[ConversationAddress, str]]:
+    """Return the groups and topics there are, each with the topic's title, the newest first."""
+    rows = tx.all(
+        "SELECT * FROM conversation_routes WHERE platform = ? AND chat_kind <> 'private' "
+        "ORDER BY id DESC",
+        platform,
+    )
+    return [(_address(row), row["title"]) for row in rows]
+
+
 def heard_from(tx: Tx, address: ConversationAddress) -> None:
     """Clear `gone` and `paused`, since a person writes here; a failing send sets them again."""
     tx.run(

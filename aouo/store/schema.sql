@@ -139,6 +139,14 @@ CREATE TABLE moved_chats (        -- groups that became supergroups
   PRIMARY KEY (platform, chat_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE data_places (        -- whose data of a pack is used in a place that is not the first
+  place  TEXT NOT NULL,                       -- the tenant that whoever writes there would be
+  pack   TEXT NOT NULL,
+  person TEXT NOT NULL,                       -- for whom, "" = everybody there
+  tenant TEXT NOT NULL,
+  PRIMARY KEY (place, pack, person)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE gone_chats (         -- their messages are refused at once, their jobs wait
   platform TEXT NOT NULL,
   chat_id  TEXT NOT NULL,

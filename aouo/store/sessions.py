@@ -86,6 +86,34 @@ def _newest(tx: Tx, key: str) -> str:
     )
 
 
+def any_with(tx: Tx, address: ConversationAddress, kind: ChatKind, pack: str) -> bool:
+    """Whether there was ever one with a pack here, or in any topic of this private chat."""
+    if kind != "private":
+        return bool(_newest(tx, address.session_key(pack)))
+    chat = f"{address.platform}:{address.chat_id}:"
+    return tx.finds(
+        "SELECT 1 FROM sessions WHERE session_key BETWEEN ? AND ? AND session_key LIKE ? LIMIT 1",
+        chat,
+        f"{chat}\U0010ffff",
+        f"%:pack:{pack}",
+    )
+
+
+def elsewhere(
+    tx: Tx, here: ConversationAddress, person: str, pack: str
+) -> tuple[ConversationAddress, str] | None:
+    """Return a group or topic where somebody used a pack, and the topic's title."""
+    for address, title in routes.shared(tx, here.platform):
+        if tx.finds(
+            "SELECT 1 FROM sessions AS s JOIN turns AS t ON t.session_id = s.id "
+            "JOIN jobs AS j ON j.id = t.job_id WHERE s.session_key = ? AND j.person = ? LIMIT 1",
+            address.session_key(pack),
+            person,
+        ):
+            return address, title
+    return None
+
+
 def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> Resolved:
     """Return the turn's session; its key is always the one derived from address and pack.
 

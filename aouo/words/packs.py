@@ -6,17 +6,18 @@ line, without invisible characters, so that none can look like a sentence of our
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
 from typing import Literal, TypeAlias, assert_never
 
 from aouo.facts.schedule import NotASchedule
 from aouo.packs.compare import Change, Difference, Topic, budget_changes
+from aouo.packs.format.fast_paths import translated
 from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import Summary
-from aouo.words.catalogue import code, plain, speaking, whole
+from aouo.words.catalogue import code, language, plain, text, whole
 from aouo.words.permissions import (
     everything,
     file_changes,
@@ -37,28 +38,8 @@ _BEHIND = frozenset({"onboarding", "aggregator"})
 """Skills that nobody asks for: the first conversation, and the one that only a schedule starts."""
 _Part: TypeAlias = Literal["asks", "changes", "gone"]
 """Of an upgrade: what needs a yes, what is different and needs none, what it gives up."""
-_FILES_OF: Mapping[Topic, str] = {
-    "programs": "what it runs",
-    "soul": "who it is and how it works",
-    "skill_texts": "what its skills tell the model",
-}
-UNREAD: Mapping[str, str] = {
-    "new": "in the folder, not loaded yet",
-    "changed": "changed in the folder; the bot goes on with what it read before",
-    "gone": "not in the folder any more; the bot goes on with it",
-    "broken": "does not load any more; the bot goes on with what it read before",
-}
-"""How a pack's folder differs from what the running bot has loaded."""
-_ELSEWHERE = (
-    "**It comes from another place than the installed version**, and gets all that this keeps. "
-    "If it is not by the same author, do not install it."
-)
-_OLDER = "**It is older than the installed version**, which may have mended something."
-_FINDS_DATA = (
-    "**A pack of this name was here before and left data.** This one gets all of it; if it is "
-    "another pack, say no, install the old one again, and remove it with `aouo pack uninstall {} "
-    "--purge` on the bot's machine, which deletes its data."
-)
+_FILES: frozenset[Topic] = frozenset({"programs", "soul", "skill_texts"})
+"""What is told as files."""
 
 
 def install_card(
@@ -67,31 +48,25 @@ def install_card(
     """Return the card that is shown before a pack is installed or upgraded, as Markdown.
 
     Without `difference` it says what an installed pack may do, and asks nothing. `ours`: the pack
-    came with aouo. It is in English, whoever reads it.
+    came with aouo.
     """
-    with speaking("en"):
-        return _card(summary, difference, ours=ours)
-
-
-def _card(summary: Summary, difference: Difference | None, *, ours: bool) -> str:
     old = difference.old if difference else None
     if difference and old:
-        verb, before = "Take back" if difference.older else "Upgrade", plain(old.version)
-        title = f"{verb} {{}} from {before} to {{}}?"
-        sections = [_head(summary, title), *_upgrade(difference, old, summary)]
+        verb = "older" if difference.older else "upgrade"
+        sections = [_head(summary, verb, old.version), *_upgrade(difference, old, summary)]
         signer_changed = difference.signer_changed
     else:
         finds_data = difference is not None and difference.finds_data
         sections = [
-            _head(summary, "Install {} {}?" if difference else "{} {}"),
-            _FINDS_DATA.format(summary.name) if finds_data else "",
-            _section("It may", _may(summary)),
-            _section("It brings", _brings(summary)),
+            _head(summary, "install" if difference else "named"),
+            text("card.finds-data", pack=summary.name) if finds_data else "",
+            _section("may", _may(summary)),
+            _section("brings", _brings(summary)),
         ]
         signer_changed = False
     signed = signature_line(summary.signature, changed=signer_changed)
     if ours and summary.signature.state == "none" and not signer_changed:
-        signed = "It comes with aouo."
+        signed = text("card.ours")
     sections += [_unused(summary), signed, _size(summary)]
     return "\n\n".join(section for section in sections if section)
 
@@ -101,16 +76,14 @@ def _unused(summary: Summary) -> str:
         return ""
     more = len(summary.unused) - _UNUSED_MAX
     told = [f"- {plain(said, _TEXT_MAX)}" for said in summary.unused[:_UNUSED_MAX]]
-    told += [f"- and {more} more"] if more > 0 else []
-    title = "**It was written for another runtime; this of it does nothing here**"
-    return "\n".join([title, *told])
+    told += [f"- {text('card.more', count=more)}"] if more > 0 else []
+    return "\n".join([f"**{text('card.unused')}**", *told])
 
 
 def permissions_card(summary: Summary) -> str:
     """Return what an installed pack may do, as Markdown."""
-    title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
-    told = list(_may(summary))
-    return "\n".join([title, *(f"- {sentence}" for sentence in told)])
+    title = text("card.named-may", name=f"{plain(summary.display_name)} ({code(summary.name)})")
+    return "\n".join([f"**{title}**", *(f"- {sentence}" for sentence in _may(summary))])
 
 
 def card_sentences(summary: Summary, part: Literal["may", "brings"]) -> list[str]:
@@ -118,12 +91,17 @@ def card_sentences(summary: Summary, part: Literal["may", "brings"]) -> list[str
     return list(_may(summary) if part == "may" else _brings(summary))
 
 
-def _head(new: Summary, title: str) -> str:
-    """Return the title, with places for name and version, and the description below it."""
-    name = f"{plain(new.display_name)} ({code(new.name)})"
-    said = f"**{title.format(name, plain(new.version))}**"
-    described = plain(new.description, _TEXT_MAX)
-    return f"{said}\n{described}" if described else said
+def _head(new: Summary, title: str, before: str = "") -> str:
+    """Return the title with name and version, and the description below it."""
+    name = f"{plain(_own(new, new.display_name))} ({code(new.name)})"
+    said = text(f"card.head-{title}", name=name, version=plain(new.version), before=plain(before))
+    described = plain(_own(new, new.description), _TEXT_MAX)
+    return f"**{said}**\n{described}" if described else f"**{said}**"
+
+
+def _own(summary: Summary, said: str) -> str:
+    """Return words of a pack in the language that is spoken, if it says them in it."""
+    return translated(summary.translations, language(), said)
 
 
 def _may(summary: Summary) -> Iterator[str]:
@@ -155,7 +133,7 @@ def _may(summary: Summary) -> Iterator[str]:
 def _brings(summary: Summary) -> Iterator[str]:
     skills = tuple(_title(summary, name) for name in summary.skills if name not in _BEHIND)
     lists: tuple[tuple[Topic, tuple[str, ...]], ...] = (
-        ("actions", summary.actions),
+        ("actions", tuple(_own(summary, title) for title in summary.actions)),
         ("skills", skills),
         ("commands", summary.commands),
         ("memory", summary.memory),
@@ -174,14 +152,12 @@ def _brings(summary: Summary) -> Iterator[str]:
 def _upgrade(difference: Difference, old: Summary, new: Summary) -> list[str]:
     parts = _differing(difference)
     return [
-        _ELSEWHERE if difference.elsewhere else "",
-        _OLDER if difference.older else "",
-        _section("New, and needs your yes", parts["asks"]) or "It asks for nothing new.",
-        _section("Different", parts["changes"]),
-        _section("Gone", parts["gone"]),
-        ""
-        if set(new.migrations) <= set(old.migrations)
-        else "What it has kept so far is rewritten for this version; a copy is made before.",
+        text("card.elsewhere") if difference.elsewhere else "",
+        text("card.is-older") if difference.older else "",
+        _section("asks", parts["asks"]) or text("card.asks-nothing"),
+        _section("changes", parts["changes"]),
+        _section("gone", parts["gone"]),
+        "" if set(new.migrations) <= set(old.migrations) else text("card.rewritten"),
         _left_behind(difference),
     ]
 
@@ -193,10 +169,7 @@ def _left_behind(difference: Difference) -> str:
         return ""
     name = difference.new.name
     place = f"data/store/{name}.db" if scopes[0].before == "shared" else f"data/store/{name}/"
-    return (
-        "**What it has kept so far is not seen any more.** Nothing of it is deleted: it stays in "
-        f"{code(place)} in the bot's home, and comes back with the version that is installed now."
-    )
+    return text("card.hidden", place=code(place))
 
 
 def _differing(difference: Difference) -> dict[_Part, list[str]]:
@@ -206,13 +179,15 @@ def _differing(difference: Difference) -> dict[_Part, list[str]]:
         if change.topic == "size":  # it stands below the card
             continue
         part: _Part = "asks" if change.asks else "changes"
-        if change.kind == "removed" and change.topic not in _FILES_OF:
+        if change.kind == "removed" and change.topic not in _FILES:
             part = "gone"
         if change.topic == "skills":
             if change.item in _BEHIND:
                 continue
             summary = difference.old if part == "gone" else difference.new
             change = replace(change, item=_title(summary or difference.new, change.item))
+        if change.topic == "actions":
+            change = replace(change, item=_own(difference.new, change.item))
         grouped.setdefault((part, change.topic), []).append(change)
     told: dict[_Part, list[str]] = {"asks": [], "changes": [], "gone": []}
     for (part, topic), changes in grouped.items():
@@ -222,45 +197,36 @@ def _differing(difference: Difference) -> dict[_Part, list[str]]:
 
 def _title(summary: Summary, skill: str) -> str:
     """Return how people read a skill's name, which a schedule may write after its pack's."""
-    return summary.titles.get(skill.removeprefix(f"{summary.name}:"), skill)
+    return _own(summary, summary.titles.get(skill.removeprefix(f"{summary.name}:"), skill))
 
 
 def _section(title: str, sentences: Iterable[str]) -> str:
     told = [f"- {sentence}" for sentence in sentences]
-    return "\n".join([f"**{title}**", *told]) if told else ""
+    return "\n".join([f"**{text(f'card.title-{title}')}**", *told]) if told else ""
 
 
 def _sentences(part: _Part, topic: Topic, changes: Sequence[Change]) -> list[str]:
-    if topic in _FILES_OF:
-        return [f"{_FILES_OF[topic]}: {file_changes(changes)}"]
-    new = "new " if part == "changes" else ""
+    if topic in _FILES:
+        return [text(f"card.files-{topic}", files=file_changes(changes))]
     if part == "gone":
         return _said(topic, [one.item for one in changes], changes)
     added = [one.item for one in changes if one.kind == "added"]
     changed = [_changed(one) for one in changes if one.kind == "changed"]
-    return [*(_said(topic, added, changes, new) if added else []), *filter(None, changed)]
+    told = _said(topic, added, changes) if added else []
+    if part == "changes" and topic in _MORE:
+        told = [text("card.new", said=said) for said in told]
+    return [*told, *filter(None, changed)]
 
 
-def _said(
-    topic: Topic, items: Sequence[str], changes: Sequence[Change] = (), new: str = ""
-) -> list[str]:
+_MORE: frozenset[Topic] = frozenset({"tables", "memory", "actions", "skills", "commands"})
+"""What a version may have more of: it is called new."""
+
+
+def _said(topic: Topic, items: Sequence[str], changes: Sequence[Change] = ()) -> list[str]:
     """Return the sentences for the names of a topic, one per list item."""
     match topic:
         case "tools":
             return tools(items)
-        case "network":
-            return [f"reach on the internet: {hosts(items)}"]
-        case "file_paths":
-            opened = "as far as the bot's settings allow"
-            return [f"read and change files outside its own folder, {opened}: {everything(items)}"]
-        case "external_commands":
-            return [f"run programs that are on the bot's machine: {everything(items)}"]
-        case "pack_tools":
-            return [f"run small programs of its own, kept apart from the rest: {everything(items)}"]
-        case "platforms":
-            return [f"work only in {platforms(items)}"]
-        case "may_schedule":
-            return ["write to you by itself, at set times"]
         case "schedules":
             return [_planned(change) for change in changes]
         case "watches":
@@ -268,64 +234,63 @@ def _said(
             return [_looks(change.after or change.before) for change in changed]
         case "scope":
             return [keeps(items)]
-        case "tables":
-            return [f"{new}data that it keeps: {names(items)}"]
         case "memory":
-            return [f"{new}{notes(items)}"]
-        case "actions":
-            return [f"{new}what you can do by a tap or a phrase: {names(items)}"]
-        case "skills":
-            return [f"{new}skills: {names(items)}"]
-        case "commands":
-            return [f"{new}commands: {names([f'/{name}' for name in items])}"]
+            return [notes(items)]
         case "prompt":
-            return [f"about {_words(items[0])} that the model reads with each message"]
-        case "depends_on":
-            return [f"works only with the packs {everything(items)}"]
-        case "requires_core":
-            return [f"needs aouo {names(items)}"]
+            return [text("card.prompt", count=_words(items[0]))]
+        case "network" | "platforms":
+            told = (hosts if topic == "network" else platforms)(items)
+        case "tables" | "actions" | "skills" | "commands" | "requires_core":
+            told = names([f"/{name}" for name in items] if topic == "commands" else items)
+        case "file_paths" | "external_commands" | "pack_tools" | "depends_on" | "may_schedule":
+            told = everything(items)
         case "signature" | "size" | "budget" | "programs" | "soul" | "skill_texts":
             return []
         case _:
             assert_never(topic)
+    return [text(f"card.topic-{topic}", items=told)]
 
 
 def _changed(change: Change) -> str:
     before, after = whole(change.before), whole(change.after)
+    same = change.after == change.before
+    item = code(change.item)
     match change.topic:
         case "signature":
-            return "who signed it (see below)"
-        case "scope" if change.after == "shared":
-            return "keep what is new for all: **everybody who may talk to this bot reads it**"
+            return text("card.signature")
         case "scope":
-            return "begin anew with everybody, and keep each person's data apart"
+            return text(f"card.now-{change.after}")
         case "platforms":
             before, after = (platforms(side.split(", ")) for side in (change.before, change.after))
-            named = f"works only in {after}" if change.after else "works everywhere"
-            return f"{named}, was only in {before}" if change.before else named
+            named = text("card.only-in", items=after) if change.after else text("card.everywhere")
+            return text("card.was-only-in", said=named, before=before) if change.before else named
         case "schedules":
-            same = change.after == change.before
-            was = "with other work than before" if same else f"was {_when(change.before)}"
-            return f"write to you by itself, {_when(change.after)} ({code(change.item)}), {was}"
+            plan = text("card.plan", when=_when(change.after), what=item)
+            return plan + (f", {text('card.other-work')}" if same else _was(_when(change.before)))
         case "watches":
-            same = change.after == change.before
-            return _looks(change.after) + ("" if same else f", was: {_looks(change.before)}")
+            return _looks(change.after) + (
+                "" if same else f", {text('card.looked', before=_looks(change.before))}"
+            )
         case "budget":
             return _ceiling(change)
         case "pack_tools":
-            return f"its program {code(change.item)} starts {after}, was {before}"
+            return text("card.starts", item=item, after=after) + _was(before)
         case "tables":
-            return f"what it keeps in {code(change.item)}: {_columns(change)}"
+            return text("card.columns", item=item, columns=_columns(change))
         case "prompt":
             now, was = _words(change.after), _words(change.before)
-            told = f"about {now} that the model reads with each message, was {was.split()[0]}"
-            return told if now != was else ""
+            return text("card.prompt", count=now) + _was(str(was)) if now != was else ""
         case "size":
-            return f"{kilobytes(int(change.after))} on disk, was {kilobytes(int(change.before))}"
+            return kilobytes(int(change.after)) + _was(kilobytes(int(change.before)))
         case "requires_core":
-            return f"needs aouo {after}" if change.after else "needs no certain version of aouo"
+            needs = text("card.topic-requires_core", items=after)
+            return needs if change.after else text("card.requires-no-core")
         case _:
-            return f"{code(change.item)}: {after}, was {before}"
+            return f"{item}: {after}{_was(before)}"
+
+
+def _was(before: str) -> str:
+    return f", {text('card.was', before=before)}"
 
 
 def _columns(change: Change) -> str:
@@ -336,80 +301,75 @@ def _columns(change: Change) -> str:
     before, after = change.before.split(", "), change.after.split(", ")
     new = ", ".join(name for name in after if name not in before)
     gone = ", ".join(name for name in before if name not in after)
-    said = [f"{code(new)} is new"] if new else []
+    said = [text("card.column-new", names=code(new))] if new else []
     if gone:
-        said.append(f"{code(gone)} is gone")
-    same = "other rules" if before == after else "another order"
-    return ", ".join(said) or f"the same as before, in {same}"
+        said.append(text("card.column-gone", names=code(gone)))
+    same = "rules" if before == after else "order"
+    return ", ".join(said) or text(f"card.same-{same}")
 
 
 def _ceiling(change: Change) -> str:
     """Return the sentence for a changed limit of a pack; "0" = no limit."""
-    unit = {"daily_usd": "USD a day", "daily_tokens": "tokens a day"}
-    of = unit.get(change.item, "tokens an answer")
-    was = f", was {plain(change.before)}" if change.before != "0" else ""
+    unit = text(f"card.of-{change.item}")
+    was = plain(change.before)
     if change.after == "0":
-        return f"sets itself no limit any more, was {plain(change.before)} {of}"
-    return f"uses at most {plain(change.after)} {of}{was}"
+        return text("card.no-limit", unit=unit, before=was)
+    at_most = text("card.at-most", number=plain(change.after), unit=unit)
+    return at_most + (_was(was) if change.before != "0" else "")
 
 
 def _plans(summary: Summary) -> list[str]:
     return [
-        f"write to you by itself, {_when(job.schedule)} "
-        f"({code(_title(summary, job.skill) or job.id)})"
-        + ("" if job.enabled else ", off until you switch it on")
+        _plan(job.schedule, _title(summary, job.skill) or job.id, off=not job.enabled)
         for job in summary.schedules
     ]
 
 
 def _planned(change: Change) -> str:
-    off = "" if change.asks or change.kind == "removed" else ", off until you switch it on"
-    when = _when(change.after or change.before)
-    return f"write to you by itself, {when} ({code(change.item)}){off}"
+    off = not (change.asks or change.kind == "removed")
+    return _plan(change.after or change.before, change.item, off=off)
+
+
+def _plan(when: str, what: str, *, off: bool) -> str:
+    said = text("card.plan", when=_when(when), what=code(what))
+    return f"{said}, {text('card.off')}" if off else said
 
 
 def _looks(told: str) -> str:
     """Word what a watch looks at, and how often; `told` holds both."""
     every, _, target = told.partition(" ")
-    at = code(target) if target else "what it keeps"
-    return f"look at {at} by itself, {_when(f'every {every}')}, and write to you when it changed"
+    at = code(target) if target else text("card.what-it-keeps")
+    return text("card.looks", at=at, when=_when(f"every {every}"))
 
 
-def _when(text: str) -> str:
+def _when(said: str) -> str:
     try:
-        return plain(text_in_words(text, UTC))
+        return plain(text_in_words(said, UTC))
     except NotASchedule:
-        return code(text)
+        return code(said)
 
 
 def signature_line(signature: Signature, *, changed: bool = False) -> str:
     """Return the sentence about a pack's signature; `changed`: the signer is another one."""
-    other = (
-        "**This is not signed by who signed the installed version.** If its author did not tell "
-        "you why, do not install it.\n"
-        if changed
-        else ""
-    )
+    other = f"{text('card.other-signer')}\n" if changed else ""
     match signature.state:
         case "none":
-            return f"{other}Not signed: nothing says who made it."
+            return other + text("card.unsigned")
         case "valid":
-            return f"{other}Signed by {plain(signature.name)}, whose key you trust."
+            return other + text("card.signed", name=plain(signature.name))
         case "unknown_key":
-            which = code(signature.key or signature.key_id)
-            return f"{other}Signed with a key you have not said you trust: {which}"
+            return other + text("card.signed-by-key", key=code(signature.key or signature.key_id))
         case "wrong":
-            return f"**The signature is wrong:** {plain(signature.comment)}. Do not install it."
+            return text("card.wrong", why=plain(signature.comment))
         case _:
             assert_never(signature.state)
 
 
 def _size(summary: Summary) -> str:
-    files = "1 file" if summary.files == 1 else f"{summary.files} files"
-    return f"{files}, {kilobytes(summary.size_bytes)}, fingerprint {code(summary.content[:16])}"
+    size, print_ = kilobytes(summary.size_bytes), code(summary.content[:16])
+    return text("card.size", count=summary.files, size=size, fingerprint=print_)
 
 
-def _words(size_bytes: str) -> str:
-    """Return roughly how many words a text of so many bytes has: "117 words"."""
-    number = max(1, round(int(size_bytes) / 6))
-    return "1 word" if number == 1 else f"{number} words"
+def _words(size_bytes: str) -> int:
+    """Return roughly how many words a text of so many bytes has."""
+    return max(1, round(int(size_bytes) / 6))

@@ -8,79 +8,59 @@ from typing import Literal, assert_never
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.packs.compare import Change
-from aouo.words.catalogue import code, message, say, speaking, text, whole
+from aouo.words.catalogue import code, message, say, text, whole
 from aouo.words.markdown.render import render
 from aouo.words.markdown.tables import LIMIT
 
 _LISTED_MAX = 12
-PLATFORMS = {"tg": "Telegram", "cli": "the terminal", "web": "the local page"}
-_NOTES = {
-    "SOUL.md": "notes on how to be with you",
-    "STATE.md": "notes on where things stand with you",
-}
 _PLAIN_TALK = {"msg", "memory", "clarify"}
 """The tools of `core` that one line of a card stands for."""
 
 _CAN = {
-    "core": "answer you, ask with buttons, and remember things about you",
-    "files": "read and write files in its own folder",
-    "web": "read web pages at the addresses it may reach, and search the web",
-    "documents": "read documents you send",
-    "voice": "speak",
-    "schedule": "change when it writes to you by itself",
-    "sessions": "look up what was said before in this conversation",
-    "pack": "",
-    "msg": "send messages, pictures and files",
-    "memory": "remember things about you",
-    "skill_view": "",
-    "load_tools": "",
-    "load_skills": "",
-    "clarify": "ask with buttons",
-    "persist": "",
-    "db": "",
-    "read_file": "read files in its own folder",
-    "write_file": "write files in its own folder",
-    "list_dir": "list its own folder",
-    "fetch": "read web pages at the addresses it may reach",
-    "web_search": "search the web",
-    "read_document": "read documents you send",
-    "tts": "speak",
-    "cron": "change when it writes to you by itself",
-    "shell": "**run any command on the bot's machine**",
+    **dict.fromkeys(("pack", "skill_view", "load_tools", "load_skills", "persist", "db"), ""),
+    **{one: one for one in ("core", "files", "web", "sessions", "msg", "memory", "clarify")},
+    **{one: one for one in ("read_file", "write_file", "list_dir", "fetch", "web_search", "shell")},
+    "documents": "read_document",
+    "voice": "tts",
+    "schedule": "cron",
+    "read_document": "read_document",
+    "tts": "tts",
+    "cron": "cron",
 }
+"""By tool and group, which sentence says what it can; "" = none, since all packs can."""
 
 
 def tools(items: Sequence[str]) -> list[str]:
     if not items:
-        return ["only talk"]
+        return [text("card.can-talk")]
     named = [*(["shell"] if "shell" in items else []), *items]
     if set(items) >= _PLAIN_TALK:
         named = ["core", *(name for name in named if name not in _PLAIN_TALK)]
         named.sort(key=lambda name: name != "shell")
-    known = dict.fromkeys(_CAN[name] for name in named if _CAN.get(name))
+    known = dict.fromkeys(text(f"card.can-{can}") for name in named if (can := _CAN.get(name)))
     servers = [name for name in items if name.startswith(("mcp:", "mcp__"))]
-    more = [f"use services that are connected to the bot: {everything(servers)}"] if servers else []
+    more = [text("card.use-servers", names=everything(servers))] if servers else []
     other = [name for name in items if name not in _CAN and name not in servers]
-    return [*known, *more, *([f"use {everything(other)}"] if other else [])]
+    return [*known, *more, *([text("card.use-tools", names=everything(other))] if other else [])]
 
 
 def hosts(items: Sequence[str]) -> str:
-    return "**any address**" if "*" in items else everything(items)
+    return text("card.any-address") if "*" in items else everything(items)
 
 
 def keeps(items: Sequence[str]) -> str:
-    whose = (
-        "for each person apart" if items[0] == "person" else "**shared by all who may talk to it**"
-    )
-    return f"keep data, {whose}: {names(items[1:])}"
+    return text(f"card.keeps-{items[0]}", items=names(items[1:]))
 
 
-def platforms(items: Sequence[str]) -> str:
-    return ", ".join(PLATFORMS.get(item) or whole(item) for item in items)
+def platforms(items: Sequence[str], between: str = ", ") -> str:
+    known = ("tg", "cli", "web")
+    return between.join(text(f"card.on-{one}") if one in known else whole(one) for one in items)
 
 
 def notes(items: Sequence[str]) -> str:
-    return " and ".join(_NOTES.get(item) or code(item) for item in items)
+    known = {"SOUL.md": "soul", "STATE.md": "state"}
+    told = [text(f"card.notes-{known[item]}") if item in known else code(item) for item in items]
+    return f" {text('card.and')} ".join(told)
 
 
 def everything(items: Sequence[str]) -> str:
@@ -89,34 +69,36 @@ def everything(items: Sequence[str]) -> str:
 
 
 def names(items: Sequence[str]) -> str:
-    shown = ", ".join(code(item) for item in items[:_LISTED_MAX])
-    more = len(items) - _LISTED_MAX
-    return f"{shown} and {more} more" if more > 0 else shown
+    return _shortened([code(item) for item in items[:_LISTED_MAX]], len(items))
 
 
 def file_changes(changes: Sequence[Change]) -> str:
     """List the files that are new, changed and gone, with their sizes."""
-    told = [_file_change(change) for change in changes[:_LISTED_MAX]]
-    more = len(changes) - _LISTED_MAX
-    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
+    return _shortened([_file_change(change) for change in changes[:_LISTED_MAX]], len(changes))
+
+
+def _shortened(told: Sequence[str], count: int) -> str:
+    shown, more = ", ".join(told), count - len(told)
+    return f"{shown} {text('card.more', count=more)}" if more > 0 else shown
 
 
 def _file_change(change: Change) -> str:
     name = whole(change.item)
     match change.kind:
         case "added":
-            return f"{name} is new ({kilobytes(int(change.after))})"
+            return text("card.file-new", name=name, size=kilobytes(int(change.after)))
         case "removed":
-            return f"{name} is gone"
+            return text("card.file-gone", name=name)
         case "changed":
             now, was = (kilobytes(int(size)) for size in (change.after, change.before))
-            return f"{name} is changed ({now}{'' if now == was else f', was {was}'})"
+            size = now if now == was else f"{now}, {text('card.was', before=was)}"
+            return text("card.file-changed", name=name, size=size)
         case _:
             assert_never(change.kind)
 
 
 def kilobytes(size: int) -> str:
-    return f"{size} bytes" if size < 1024 else f"{size / 1024:,.1f} kB"
+    return text("card.bytes", count=size) if size < 1024 else f"{size / 1024:,.1f} kB"
 
 
 _NAMED_MAX = 6
@@ -140,12 +122,11 @@ def offered(change_id: str, card: str, yes: Literal["install", "upgrade", "older
     A card that is cut gets no buttons: a person must not agree to one that is not shown whole.
     """
     parts = render(card)
-    with speaking("en"):  # as the card is
-        buttons = (
-            ButtonSpec(text(f"install.yes-{yes}"), encode("install_yes", change_id)),
-            ButtonSpec(text("install.decline"), encode("install_no", change_id)),
-        )
-        cut = text("install.cut")
+    buttons = (
+        ButtonSpec(text(f"install.yes-{yes}"), encode("install_yes", change_id)),
+        ButtonSpec(text("install.decline"), encode("install_no", change_id)),
+    )
+    cut = text("install.cut")
     if len(parts) == 1:
         return Rendered(parts[0].text, parts[0].entities, (buttons,), 0, False)
     opening = render(card, limit=LIMIT - len(cut) - 2)[0]

@@ -19,7 +19,7 @@ from aouo.guard.prepared import Ask, PreparedCall, answers
 from aouo.words import models, money
 from aouo.words.catalogue import one_line, say, text
 from aouo.words.markdown.tables import LIMIT, utf16_len
-from aouo.words.permissions import PLATFORMS
+from aouo.words.permissions import platforms
 
 _SHOWN_NAME_CHARS = 80
 _WISHES = {"read_file": "read", "read_document": "read", "list_dir": "see", "msg": "send"}
@@ -107,7 +107,7 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
         case errors.BudgetExceeded():
             return money.budget(error)
         case errors.PlatformRefused(pack=pack):
-            places = " and ".join(PLATFORMS.get(name, name) for name in error.allowed)
+            places = platforms(error.allowed, f" {text('card.and')} ")
             return text("turns.elsewhere-only", pack=pack, places=places)
         case errors.PriceUnknown():
             return text("turns.price-unknown", model=error.model, key=error.key)

@@ -16,22 +16,32 @@ CREATE TABLE IF NOT EXISTS budgets (
   currency TEXT NOT NULL DEFAULT ''
 );
 
--- The category of a word; people and models may add to it.
-CREATE TABLE IF NOT EXISTS keywords (word TEXT PRIMARY KEY NOT NULL, category TEXT NOT NULL);
-INSERT OR IGNORE INTO keywords (word, category) VALUES
-  ('groceries', 'Groceries'), ('supermarket', 'Groceries'), ('bread', 'Groceries'), ('milk', 'Groceries'),
-  ('lunch', 'Eating out'), ('dinner', 'Eating out'), ('breakfast', 'Eating out'), ('coffee', 'Eating out'),
-  ('pizza', 'Eating out'), ('restaurant', 'Eating out'), ('ice cream', 'Eating out'), ('beer', 'Eating out'),
-  ('gas', 'Transport'), ('fuel', 'Transport'), ('taxi', 'Transport'), ('bus', 'Transport'), ('train', 'Transport'),
-  ('parking', 'Transport'), ('flight', 'Travel'), ('hotel', 'Travel'), ('rent', 'Home'), ('electricity', 'Home'),
-  ('internet', 'Home'), ('phone', 'Home'), ('cinema', 'Fun'), ('concert', 'Fun'), ('book', 'Fun'), ('gift', 'Gifts'),
-  ('shoes', 'Clothes'), ('shirt', 'Clothes'), ('clothes', 'Clothes'), ('doctor', 'Health'), ('pharmacy', 'Health'),
-  ('lebensmittel', 'Lebensmittel'), ('supermarkt', 'Lebensmittel'), ('brot', 'Lebensmittel'), ('milch', 'Lebensmittel'),
-  ('mittagessen', 'Essen gehen'), ('abendessen', 'Essen gehen'), ('frühstück', 'Essen gehen'), ('kaffee', 'Essen gehen'),
-  ('eis', 'Essen gehen'), ('bier', 'Essen gehen'), ('benzin', 'Verkehr'), ('tanken', 'Verkehr'), ('zug', 'Verkehr'),
-  ('bahn', 'Verkehr'), ('parken', 'Verkehr'), ('flug', 'Reisen'), ('miete', 'Wohnen'), ('strom', 'Wohnen'),
-  ('handy', 'Wohnen'), ('kino', 'Freizeit'), ('konzert', 'Freizeit'), ('buch', 'Freizeit'), ('geschenk', 'Geschenke'),
-  ('schuhe', 'Kleidung'), ('hemd', 'Kleidung'), ('kleidung', 'Kleidung'), ('arzt', 'Gesundheit'), ('apotheke', 'Gesundheit');
+-- The category of a word; people and models may add to it. With … behind it, what counts as it, too.
+CREATE TABLE IF NOT EXISTS keywords (
+  word     TEXT NOT NULL,
+  category TEXT NOT NULL,
+  language TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (word, language)
+);
+INSERT OR IGNORE INTO keywords (word, category, language) VALUES
+  ('groceries', 'Groceries', 'en'), ('supermarket', 'Groceries', 'en'), ('food', 'Groceries', 'en'), ('snacks', 'Groceries', 'en'), ('bread', 'Groceries', 'en'), ('milk', 'Groceries', 'en'), ('vegetables', 'Groceries', 'en'), ('fruit', 'Groceries', 'en'),
+  ('food …', 'Groceries', 'en'), ('food ……', 'Eating out', 'en'), ('lunch', 'Eating out', 'en'), ('dinner', 'Eating out', 'en'), ('breakfast', 'Eating out', 'en'), ('coffee', 'Eating out', 'en'), ('pizza', 'Eating out', 'en'), ('restaurant', 'Eating out', 'en'), ('ice cream', 'Eating out', 'en'), ('beer', 'Eating out', 'en'), ('burger', 'Eating out', 'en'), ('sushi', 'Eating out', 'en'), ('drinks', 'Eating out', 'en'), ('tea', 'Eating out', 'en'), ('bar', 'Eating out', 'en'),
+  ('gas', 'Transport', 'en'), ('fuel', 'Transport', 'en'), ('petrol', 'Transport', 'en'), ('taxi', 'Transport', 'en'), ('uber', 'Transport', 'en'), ('bus', 'Transport', 'en'), ('train', 'Transport', 'en'), ('parking', 'Transport', 'en'), ('subway', 'Transport', 'en'), ('ticket', 'Transport', 'en'),
+  ('flight', 'Travel', 'en'), ('hotel', 'Travel', 'en'),
+  ('rent', 'Home', 'en'), ('electricity', 'Home', 'en'), ('internet', 'Home', 'en'), ('phone', 'Home', 'en'), ('furniture', 'Home', 'en'),
+  ('cinema', 'Fun', 'en'), ('concert', 'Fun', 'en'), ('book', 'Fun', 'en'), ('netflix', 'Fun', 'en'), ('spotify', 'Fun', 'en'), ('movie', 'Fun', 'en'), ('game', 'Fun', 'en'), ('museum', 'Fun', 'en'),
+  ('gift', 'Gifts', 'en'), ('present', 'Gifts', 'en'), ('flowers', 'Gifts', 'en'),
+  ('shoes', 'Clothes', 'en'), ('shirt', 'Clothes', 'en'), ('clothes', 'Clothes', 'en'), ('jacket', 'Clothes', 'en'), ('jeans', 'Clothes', 'en'),
+  ('doctor', 'Health', 'en'), ('pharmacy', 'Health', 'en'), ('gym', 'Health', 'en'), ('haircut', 'Health', 'en'), ('dentist', 'Health', 'en'), ('medicine', 'Health', 'en'),
+  ('lebensmittel', 'Lebensmittel', 'de'), ('supermarkt', 'Lebensmittel', 'de'), ('essen …', 'Lebensmittel', 'de'), ('brot', 'Lebensmittel', 'de'), ('milch', 'Lebensmittel', 'de'), ('gemüse', 'Lebensmittel', 'de'), ('obst', 'Lebensmittel', 'de'), ('einkauf', 'Lebensmittel', 'de'), ('rewe', 'Lebensmittel', 'de'), ('edeka', 'Lebensmittel', 'de'), ('aldi', 'Lebensmittel', 'de'), ('lidl', 'Lebensmittel', 'de'),
+  ('essen', 'Essen gehen', 'de'), ('mittagessen', 'Essen gehen', 'de'), ('abendessen', 'Essen gehen', 'de'), ('frühstück', 'Essen gehen', 'de'), ('kaffee', 'Essen gehen', 'de'), ('eis', 'Essen gehen', 'de'), ('bier', 'Essen gehen', 'de'), ('pizza', 'Essen gehen', 'de'), ('restaurant', 'Essen gehen', 'de'), ('döner', 'Essen gehen', 'de'), ('burger', 'Essen gehen', 'de'), ('sushi', 'Essen gehen', 'de'), ('kneipe', 'Essen gehen', 'de'),
+  ('benzin', 'Verkehr', 'de'), ('tanken', 'Verkehr', 'de'), ('zug', 'Verkehr', 'de'), ('bahn', 'Verkehr', 'de'), ('parken', 'Verkehr', 'de'), ('taxi', 'Verkehr', 'de'), ('bus', 'Verkehr', 'de'), ('fahrkarte', 'Verkehr', 'de'), ('ticket', 'Verkehr', 'de'),
+  ('flug', 'Reisen', 'de'), ('hotel', 'Reisen', 'de'),
+  ('miete', 'Wohnen', 'de'), ('strom', 'Wohnen', 'de'), ('handy', 'Wohnen', 'de'), ('internet', 'Wohnen', 'de'), ('möbel', 'Wohnen', 'de'),
+  ('kino', 'Freizeit', 'de'), ('konzert', 'Freizeit', 'de'), ('buch', 'Freizeit', 'de'), ('netflix', 'Freizeit', 'de'), ('spotify', 'Freizeit', 'de'), ('museum', 'Freizeit', 'de'),
+  ('geschenk', 'Geschenke', 'de'), ('blumen', 'Geschenke', 'de'),
+  ('schuhe', 'Kleidung', 'de'), ('hemd', 'Kleidung', 'de'), ('kleidung', 'Kleidung', 'de'), ('jacke', 'Kleidung', 'de'), ('jeans', 'Kleidung', 'de'),
+  ('arzt', 'Gesundheit', 'de'), ('apotheke', 'Gesundheit', 'de'), ('friseur', 'Gesundheit', 'de'), ('zahnarzt', 'Gesundheit', 'de'), ('fitnessstudio', 'Gesundheit', 'de');
 
 CREATE TRIGGER IF NOT EXISTS a_spending_gets_a_category AFTER INSERT ON spendings WHEN NEW.category = ''
 BEGIN

@@ -121,5 +121,5 @@ def test_answers_and_pages_bypass_their_lane_and_only_answers_are_asked_once() -
         *("edited", "install_offer", "install_yes", "install_no", "again", "digest"),
     }
     assert {name for name, form in FORMS.items() if form.bypasses and not form.asks_once} == {
-        "page"
+        *("data", "page"),
     }

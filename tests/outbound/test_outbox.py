@@ -60,6 +60,7 @@ async def outbox_over(
         owner=Owner,
         renamed=lambda address, chat_id: None,
         publish=lambda event: None,
+        language=lambda chat: "",
     )
     yield (
         Outbox(

@@ -70,6 +70,7 @@ class Ticks:
             trigger=self._file,
             schedules=Rules(zone_of, may),
             longest_s=lambda: longest_s,
+            language=lambda person: "",
         )
 
     async def add(

@@ -27,7 +27,7 @@ OTHERS = [language for language in LANGUAGES if language != LANGUAGE]
 ASKS = ("text", "say", "sentence")
 """By what names the functions of the catalogue are called."""
 SENTENCE = re.compile(r"[A-Z“/].*[.?:…]\s*", re.DOTALL)
-SPEAKING = ("flow", "commands", "outbound", "telegram", "queue", "routing", "triggers", "memory")
+SPEAKING = ("flow", "outbound", "telegram", "queue", "schedules", "memory", "words")
 """The rooms that what people read passes through."""
 TOLD_THE_MODEL = ("flow/approving.py", "memory/edits.py", "outbound/pages.py")
 """Their sentences are results that the model reads."""

@@ -16,7 +16,7 @@ from aouo.packs.format.manifest import Budget
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import OwnTool, Planned, Summary, Watched, summarize_folder
 from aouo.words import permissions
-from aouo.words.catalogue import _one_line, code, plain
+from aouo.words.catalogue import _one_line, code, plain, speaking
 from aouo.words.markdown.render import render
 from aouo.words.packs import install_card
 
@@ -424,3 +424,17 @@ def test_a_card_that_fits_asks() -> None:
     shown = permissions.offered("c1", "It may read.", "install")
 
     assert [button.label for button in shown.buttons[0]] == ["Install", "No"]
+
+
+def test_a_card_is_in_one_language() -> None:
+    """Whatever it says of a pack of ours, in German no word of the English card is left."""
+    samples = sorted(path.parent for path in SAMPLES.glob("*/pack.yml"))
+    for folder in samples:
+        summary = summarize_folder(folder)
+        english = install_card(summary)
+        with speaking("de"):
+            german = install_card(summary)
+        own, theirs = (
+            set(re.findall(r"[a-z]{4,}", re.sub("`[^`]*`", "", card))) for card in (english, german)
+        )
+        assert (own & theirs) <= {"aouo", "skills", "name", "notes", "text"}, folder.name

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from io import BytesIO, StringIO
 from typing import Any, Literal, TypeAlias, cast
+from urllib.parse import urljoin
 from zoneinfo import ZoneInfo
 
 ENTRIES_MAX, _TITLE_MAX = 500, 300
@@ -59,6 +60,20 @@ def read(body: bytes, now: datetime, zone: tzinfo) -> Sent:
     if b"BEGIN:VCALENDAR" in body[:4_000].upper():
         return _calendar(body.decode("utf-8-sig", "replace"), now, zone)
     return _feed(body, zone)
+
+
+_LINK = re.compile(r"<link\b[^>]{0,1000}>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*["']?([^"'\s>]+)""")
+_HEAD_BYTES = 200_000
+
+
+def linked(page: bytes, url: str) -> str:
+    """Return the address of the feed that a page at `url` names, "" = it names none."""
+    for tag in _LINK.findall(page[:_HEAD_BYTES].decode("utf-8", "replace")):
+        said = {name.casefold(): value for name, value in _ATTRIBUTE.findall(tag)}
+        if re.fullmatch(r"application/(?:rss|atom)\+xml", said.get("type", "").casefold()):
+            return urljoin(url, html.unescape(said.get("href", "")))
+    return ""
 
 
 def _feed(body: bytes, zone: tzinfo) -> Sent:

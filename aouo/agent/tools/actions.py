@@ -30,9 +30,11 @@ from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import unmarked
 from aouo.schedules.ticking import SILENT
 from aouo.words.catalogue import plural, text
+from aouo.words.schedules import text_in_words
 
 GROUP, UNDO = "act", "undo"
 """Groups of what models are shown of a pack, and of what they are not."""
@@ -137,7 +139,10 @@ def _handler(
             )
             rows = cast("list[dict[str, object]]", found["found"])
             parts: dict[str, object] = {"changed": found["changed"], **shown}
-            lines = [parts | {name: _worded(value) for name, value in row.items()} for row in rows]
+            lines = [
+                parts | {name: slots.amounts(_worded(value), here) for name, value in row.items()}
+                for row in rows
+            ]
             template = pack.said(here.language, action.row) if action.row else ""
             parts = (lines[0] if lines else parts) | {
                 "rows": "\n".join(filled(template, line) for line in lines) if template else ""
@@ -219,7 +224,7 @@ def said(
     count = parts.get("count")
     number = int(count) if isinstance(count, str) and count.lstrip("-").isdecimal() else 2
     chosen = forms.get(plural(language, number)) or forms.get("other") or next(iter(forms.values()))
-    lines = [filled(pack.said(language, chosen), parts), str(parts.get("rows") or "")]
+    lines = [filled(pack.said(language, chosen), parts).rstrip(), str(parts.get("rows") or "")]
     return "\n".join(filter(None, lines))
 
 
@@ -276,6 +281,8 @@ def _read(name: str, takes: Argument, raw: object, here: slots.Here) -> tuple[Ce
     stored = slots.stored(takes.kind, value)
     if isinstance(stored, int | float):
         _check_range(name, takes, stored)
+    if takes.kind in ("recurrence", "when") and isinstance(value, str):
+        return stored, text_in_words(value, here.zone)
     return stored, slots.say(takes.kind, value, here)
 
 
@@ -359,6 +366,7 @@ def _given(context: ToolContext, now: datetime, here: slots.Here) -> dict[str, C
         "today": today.isoformat(),
         "person": facts.person.id,
         "name": facts.person.name,
+        "language": here.language,
     }
 
 
@@ -385,7 +393,11 @@ def undo(doing: Bench) -> Tool:
         for call in wish.call.split():
             if elsewhere := await asyncio.to_thread(store().noted, call):
                 await doing.reminders.put_back(elsewhere)
-            await asyncio.to_thread(store().undo, call, stamp(doing.clock))
+            try:
+                await asyncio.to_thread(store().undo, call, stamp(doing.clock))
+            except ToolFailed as error:
+                log.info("not_undone", call=call, why=str(error))
+                raise ToolFailed(text("actions.not-undone")) from error
         return text("actions.undone")
 
     return tool(UNDO, "Put back what a call changed.", _Undo, run, group=UNDO, mutates=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from io import BytesIO
 
-from aouo.agent.documents.feeds import NotAFeed, Sent, read
+from aouo.agent.documents.feeds import NotAFeed, Sent, linked, read
 from aouo.agent.tools.registry import ToolContext
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
@@ -17,6 +17,7 @@ from aouo.packs.data.rows import Cell
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.folder import NotInside, read_inside
 from aouo.packs.load import Pack
+from aouo.plumbing.logs import log
 from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.client import Web
 from aouo.words.catalogue import text
@@ -80,15 +81,25 @@ class Feeds:
         self, pack: Pack, store: PackStore, said: str, person: str, call_id: str
     ) -> str:
         url = _address(said)
-        sent = await self._sent(pack, url, person)
+        try:
+            sent = await self._sent(pack, url, person)
+        except ToolFailed:  # a page may name the feed of its site
+            url = linked(await self._body(pack, url), url)
+            if not url:
+                raise
+            sent = await self._sent(pack, url, person)
         (found,) = await asyncio.to_thread(store.read, "SELECT count(*) AS n FROM sources")
         if int(str(found["n"])) >= _SOURCES_MAX:
             raise ToolFailed(text("feeds.too-many", most=_SOURCES_MAX))
         now = stamp(self.clock)
-        values: dict[str, Cell] = {"url": url, "title": sent.title or url, "kind": sent.kind}
+        values: dict[str, Cell] = {
+            "url": url,
+            "title": sent.title or url.partition("://")[2],
+            "kind": sent.kind,
+        }
         await asyncio.to_thread(store.act, [_FOLLOWED], values, call_id=f"{call_id}.1", now=now)
         await asyncio.to_thread(store.put, _entries(url, sent, now))
-        return sent.title or url
+        return sent.title or url.partition("://")[2]
 
     async def _refreshed(self, pack: Pack, store: PackStore, url: str, person: str) -> None:
         now = stamp(self.clock)
@@ -98,7 +109,7 @@ class Feeds:
             values = {"url": url, "problem": str(error)[:300]}
             await asyncio.to_thread(store.put, [(_FAILED, values)])
             return
-        read = {"url": url, "title": sent.title or url, "kind": sent.kind}
+        read = {"url": url, "title": sent.title or url.partition("://")[2], "kind": sent.kind}
         await asyncio.to_thread(store.put, [(_FOLLOWED, read), *_entries(url, sent, now)])
 
     async def _sent(self, pack: Pack, url: str, person: str) -> Sent:
@@ -126,7 +137,11 @@ class Feeds:
             return own.encode()
         body = BytesIO()
         permits = Permits(pack.name, pack.manifest.permissions.network)
-        await self.web.download(url, permits, body, max_bytes=_BYTES_MAX, https=False)
+        try:
+            await self.web.download(url, permits, body, max_bytes=_BYTES_MAX, https=False)
+        except ToolFailed as error:  # worded for models
+            log.info("feed_unread", pack=pack.name, why=str(error))
+            raise ToolFailed(text("feeds.unread", url=url)) from error
         return body.getvalue()
 
 

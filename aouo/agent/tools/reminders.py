@@ -42,7 +42,7 @@ class Reminders:
     async def fill(self, pack: Pack, tenant: str, person: Person) -> None:
         if not (table := pack.manifest.schema.reminders):
             return
-        found = await self.database.read(lambda tx: _those_of(tx, tenant))
+        found = await self.database.read(lambda tx: reminders_of(tx, tenant, pack.name))
         here = slots.Here(self.clock.now(), self.zone(person.id), person.language)
         rows = [_row(one, state, here) for one, state in found]
 
@@ -58,7 +58,7 @@ class Reminders:
         Raises:
             ToolFailed: there is none; says so.
         """
-        those = await self.database.read(lambda tx: _those_of(tx, facts.tenant))
+        those = await self.database.read(lambda tx: reminders_of(tx, facts.tenant, facts.pack))
         late = [row.id for row, state in those if state == "late"]
         wish = wanted.get("id") or "".join(late[-1:])
         found = next((one for one in those if one[0].id == wish), None)
@@ -129,11 +129,13 @@ def _steps(steps: str) -> list[tuple[str, str]]:
     return [(step[0], step[1:]) for step in steps.split()]
 
 
-def _those_of(tx: Tx, tenant: str) -> list[tuple[Scheduled, str]]:
+def reminders_of(tx: Tx, tenant: str, pack: str) -> list[tuple[Scheduled, str]]:
+    """Return what will be said to a tenant of a pack, and what was said and not ticked off, each
+    with its state."""
     found = [
         (row, state)
         for row in schedules.spoken(tx)
-        if tenant_at(tx, row.address, row.chat_kind, row.person) == tenant
+        if tenant_at(tx, row.address, row.chat_kind, row.person, pack) == tenant
         and (state := _state(tx, row))
     ]
     return sorted(found, key=lambda one: one[0].next_due or one[0].last_due)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Generator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -89,13 +89,13 @@ RELOAD = "Run `aouo reload`."
 
 def unread(home: Home) -> dict[str, str]:
     """Return by pack why the running bot's version differs from its folder; {} without a bot."""
-    from aouo.words.packs import UNREAD
+    from aouo.words.catalogue import text
 
     try:
         kinds: dict[str, str] = ask(home, "pack_unread").get("unread", {})
     except NoAnswer:  # a bot of another version, or a busy one
         return {}
-    return {name: UNREAD.get(kind, kind) for name, kind in kinds.items()}
+    return {name: text(f"card.unread-{kind}") for name, kind in kinds.items()}
 
 
 @click.command()
@@ -109,7 +109,7 @@ def info(pack: str, as_json: bool) -> None:
     with named(pack) as (folder, is_installed):
         summary = _summary_of(folder, is_installed=is_installed)
         if as_json:
-            print_json({**asdict(summary), "installed": is_installed})
+            print_json({**asdict(replace(summary, translations={})), "installed": is_installed})
             return
         click.echo(as_text(install_card(summary)))
         if is_installed:

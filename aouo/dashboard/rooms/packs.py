@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from aouo.dashboard.access import Shown, called
 from aouo.dashboard.endpoints import Endpoint
@@ -14,8 +14,9 @@ from aouo.packs.summary import summarize
 from aouo.plumbing.control import Facts
 from aouo.store import installs
 from aouo.store.chats import NAMES
+from aouo.words.catalogue import text
 from aouo.words.markdown.render import as_text
-from aouo.words.packs import UNREAD, card_sentences, signature_line
+from aouo.words.packs import card_sentences, signature_line
 
 
 def people(shown: Shown) -> Sequence[Endpoint]:
@@ -76,7 +77,7 @@ def _facts(pack: Pack, trusted: Mapping[str, str]) -> Facts:
     """Say what a pack is, as its card does. Raises: PackError."""
     summary = summarize(pack, verify(pack.folder, trusted))
     return {
-        **asdict(summary),
+        **asdict(replace(summary, translations={})),
         "installed": True,
         "may": [as_text(one) for one in card_sentences(summary, "may")],
         "brings": [as_text(one) for one in card_sentences(summary, "brings")],
@@ -104,7 +105,7 @@ class _Folders:
 
         async def look() -> Facts:
             kinds = await runtime.app.packs.unread()
-            return {name: UNREAD.get(kind, kind) for name, kind in kinds.items()}
+            return {name: text(f"card.unread-{kind}") for name, kind in kinds.items()}
 
         return await self._recent("", look)
 

@@ -131,7 +131,7 @@ class Acting:
 
     async def _hand_over(self, job: Job, pack: str, call_id: str, ask: _Ask) -> None:
         """Let the model answer the words that a phrase took, once its effect is put back."""
-        tenant = await self.menus.tenant(job.inbound)
+        tenant = await self.menus.tenant(job.inbound, pack)
         store = await asyncio.to_thread(self.doing.open_store, pack, tenant)
         try:
             await asyncio.to_thread(store.undo, call_id, stamp(self.doing.clock))
@@ -141,7 +141,7 @@ class Acting:
             await ask(job, RunTurn(pack, "", again=True))
 
     async def _undoable(self, pack: str, job: Job, call_id: str) -> bool:
-        tenant = await self.menus.tenant(job.inbound)
+        tenant = await self.menus.tenant(job.inbound, pack)
         store = await asyncio.to_thread(self.doing.open_store, pack, tenant)
         return await asyncio.to_thread(store.undoable, call_id)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import cast
 
@@ -125,7 +125,7 @@ class _Begun:
     filling, `behind` those that other messages of the turn stand below; all only if the turn was
     taken up. `stale_key` is what the route pointed to wrongly. `chosen` is the edit that shows
     which button began the turn. `carried` is what it has from the command of the turn that it
-    tries again.
+    tries again, `told` what says whose data it uses.
     """
 
     facts: Facts
@@ -135,14 +135,22 @@ class _Begun:
     behind: tuple[Delivery, ...] = ()
     chosen: Delivery | None = None
     carried: Carried | None = None
+    told: Delivery | None = None
 
 
 async def begin(
-    database: Database, job: Job, wanted: RunTurn, now: str, *, onboards: bool = False
+    database: Database,
+    job: Job,
+    wanted: RunTurn,
+    now: str,
+    *,
+    onboards: bool = False,
+    place: Callable[[Tx], Delivery | None] = lambda tx: None,
 ) -> _Begun:
     """Begin the job's turn, or take up the one that a former process left open.
 
-    `onboards`: the pack's first conversation with somebody may be had now.
+    `onboards`: the pack's first conversation with somebody may be had now. `place` settles whose
+    data it uses, and returns what tells that.
 
     Raises:
         LostClaim: the job is not ours any more.
@@ -153,7 +161,10 @@ async def begin(
 
     def write(tx: Tx) -> _Begun:
         jobs.check_claim(tx, job, unless_stopped=True)
-        return _taken_up(tx, job, wanted, now) or _begun(tx, job, wanted, now, onboards=onboards)
+        if taken_up := _taken_up(tx, job, wanted, now):
+            return taken_up
+        told = place(tx)
+        return replace(_begun(tx, job, wanted, now, onboards=onboards), told=told)
 
     return await database.transact(write, brief=True)
 
@@ -193,7 +204,7 @@ def facts_of(tx: Tx, job: Job, turn: OpenTurn, session_key: str) -> Facts:
     return Facts(
         *astuple(turn),
         session_key=session_key,
-        tenant=tenant_of(tx, inbound),
+        tenant=tenant_of(tx, inbound, turn.pack),
         address=inbound.address,
         person=inbound.person,
         origin=inbound.origin,
@@ -246,7 +257,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _B
         if not said:
             raise NothingToRetry("nothing was asked here before")
     off_record = job.off_record or wanted.off_record
-    tenant, first = tenant_of(tx, inbound), False
+    tenant, first = tenant_of(tx, inbound, wanted.pack), False
     if onboards and not off_record:
         skill, first = chosen(
             tx, wanted.pack, tenant, session.id, skill, now, asked=bool(wanted.skill)

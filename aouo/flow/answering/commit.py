@@ -296,7 +296,7 @@ class Commit:
 
         # A post-action may take its time, and not on the event loop's thread.
         rows = await self.database.transact(write, brief=job.carried is None)
-        self.outbox.put(*rows)
+        self.outbox.put(*rows, *filter(None, (turn.told,)))
         return len(rows)
 
 

@@ -19,6 +19,7 @@ from aouo.flow.answering.begin import OtrMemory, begin
 from aouo.flow.approving import Approving
 from aouo.flow.generations import Generation
 from aouo.flow.handlers.installing import may_begin, skill_of
+from aouo.flow.handlers.places import Places
 from aouo.flow.waiting import PersonWait
 from aouo.guard.prepared import Outcome, PreparedCall
 from aouo.outbound.live import LiveView
@@ -40,7 +41,10 @@ _ALL_PARTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn at work: its job, the generation it keeps, what it knows, shows and calls."""
+    """One turn at work: its job, the generation it keeps, what it knows, shows and calls.
+
+    `told` says whose data it uses, once it is over.
+    """
 
     job: Job
     generation: Generation
@@ -49,6 +53,7 @@ class Turn:
     calls: Calls
     plan: Plan
     ask: Ask
+    told: Delivery | None = None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -68,6 +73,7 @@ class Turns:
     otr_memory: OtrMemory
     listen: Callable[[TurnContext, Job], Awaitable[None]]
     wake: Callable[[Lane], None]
+    places: Places
 
     async def begin(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -80,7 +86,15 @@ class Turns:
         """
         onboards = may_begin(wanted.pack, model, generation)
         now = stamp(self.clock)
-        begun = await begin(self.database, job, wanted, now, onboards=onboards)
+        pack = generation.library.get(wanted.pack)
+        begun = await begin(
+            self.database,
+            job,
+            wanted,
+            now,
+            onboards=onboards,
+            place=lambda tx: self.places.settled(tx, job.inbound, pack, now),
+        )
         facts = begun.facts
         if begun.resumed:
             log.info("turn_resumed", turn_id=facts.id)
@@ -95,6 +109,7 @@ class Turns:
         if begun.carried:
             job = replace(job, carried=begun.carried)
         turn = self.open(job, facts, generation, model, live=begun.live, behind=begun.behind)
+        turn = replace(turn, told=begun.told)
         turn.ctx.recording.stale_route = bool(begun.stale_key)
         turn.ctx.recording.taken_up_at = now if facts.resumes else ""
         if turn.plan.mode == "current":

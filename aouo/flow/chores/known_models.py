@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 
 from aouo.agent.spending.money import Paid, lacking
 from aouo.facts.ports import Clock
@@ -90,7 +91,7 @@ class KnownModels:
         for one in found:
             if not one.urgent:
                 continue
-            told = sentences.model_concern(one.what, one.fix)
+            told = partial(sentences.model_concern, one.what, one.fix)
             await self.owner_notices.tell(told, daily=False)
         self._asked.add((model.provider, model.model))
         await self._look_for_prices()
@@ -109,5 +110,6 @@ class KnownModels:
         unasked = models - self._asked
         self._unpriced = tuple(one for one in found if (one.provider, one.name) not in unasked)
         for one in self._unpriced:
-            told, about = sentences.model_concern(*one.concern), str(now.quota.limits.budgets)
+            told = partial(sentences.model_concern, *one.concern)
+            about = str(now.quota.limits.budgets)
             await self.owner_notices.tell(told, daily=False, about=about)

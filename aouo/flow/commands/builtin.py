@@ -301,12 +301,15 @@ def _about(pack: Pack | None, language: str) -> str:
     return ": ".join(said) if said != tuple(filter(None, written)) else ""
 
 
-def pack_here(tx: Tx, call: CommandCall, library: Library) -> str | None:
-    """Return the conversation's pack, "" = none is installed, None = one has to be chosen."""
+def pack_here(tx: Tx, call: CommandCall, library: Library, default: str = "") -> str | None:
+    """Return the conversation's pack, that of `packs.default` where none is chosen, "" = none is
+    installed, None = one has to be chosen."""
     route = routes.find(tx, call.inbound.address)
     if route and route.active_pack:
         return route.active_pack if library.get(route.active_pack) else None
-    return None if len(library.names) > 1 else "".join(library.names)
+    if len(library.names) > 1:
+        return default if default in library.names else None
+    return "".join(library.names)
 
 
 def unchosen(tx: Tx, call: CommandCall, library: Library) -> RouteRequiredError:

@@ -74,7 +74,7 @@ async def skip_onboarding(replies: Replies, job: Job) -> None:
         pack = turns.pack_of(tx, shown.turn_id) if shown else ""
         if not pack and (route := routes.find(tx, inbound.address)):
             pack = route.active_pack
-        skipped = routes.end_onboarding(tx, pack, tenant_of(tx, inbound), "skipped", now)
+        skipped = routes.end_onboarding(tx, pack, tenant_of(tx, inbound, pack), "skipped", now)
         if shown and shown.message.buttons:
             key = f"skipped:{shown.id}"
             message = payloads.chosen(shown.message, "")
@@ -223,12 +223,8 @@ class Installing:
         if rest in self.bundled():
             return str(self.bundled()[rest])
         if rest and not rest.startswith("https://"):
-            names = ", ".join(self.bundled()) or "none"
-            raise PackError(
-                f"“{rest[:200]}” is no pack that came with me ({names}) and no https address.",
-                fix="Write /install and one of these, or send the .aouo file with /install under "
-                "it.",
-            )
+            names = ", ".join(self.bundled())
+            raise PackError(text("install.no-such", said=rest[:200], names=names))
         return rest
 
     async def _fetched(self, job: Job, item: Attachment) -> str:
@@ -238,7 +234,7 @@ class Installing:
                 raise FileNotFetched("no files here")
             await fetch(item, target)
         except FileNotFetched as error:
-            raise PackError("That file could not be fetched.", fix="Send it again.") from error
+            raise PackError(text("install.no-file")) from error
         return str(target)
 
     def _downloaded(self, job: Job) -> Path:

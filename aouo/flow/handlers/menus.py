@@ -6,15 +6,18 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 
 from aouo.agent.tools.reminders import Reminders
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button, Inbound, Person
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
-from aouo.facts.work import Job
+from aouo.facts.work import Delivery, Job
 from aouo.flow.commands.builtin import pack_here, pick
 from aouo.flow.commands.registry import CommandCall
+from aouo.flow.handlers.places import Places
 from aouo.flow.replies import Replies
+from aouo.packs.actions.slots import Here, amounts
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import Page
 from aouo.packs.load import Pack
@@ -39,6 +42,7 @@ class Menus:
     replies: Replies
     open_store: Callable[[str, str], PackStore]
     reminders: Reminders
+    places: Places
 
     async def open(self, job: Job, page_id: str = "") -> None:
         """Show the page, "" = the pack's first one.
@@ -75,11 +79,16 @@ class Menus:
         """Return the pack that answers (None = none is chosen), whose data it shows, the pack of
         the tapped message ("" = unknown), and the message that a page takes the place of."""
         inbound = job.inbound
-        now = stamp(self.clock)
+        now, told = stamp(self.clock), list[Delivery | None]()
+        shared = inbound.chat_kind != "private"
 
         def look(tx: Tx) -> tuple[str | None, str, str, int]:
             call = CommandCall(inbound, "", now, job.id)
-            here = pack_here(tx, call, self.replies.library()), tenant_of(tx, inbound)
+            library = self.replies.library()
+            answers = pack_here(tx, call, library, self.replies.default())
+            if shared:
+                told.append(self.places.settled(tx, inbound, library.get(answers or ""), now))
+            here = answers, tenant_of(tx, inbound, answers or "")
             if not isinstance(inbound.content, Button) or not inbound.message_id:
                 return *here, "", 0
             pack = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
@@ -90,11 +99,14 @@ class Menus:
             by = turns.pack_of(tx, row.turn_id)
             return *here, by, inbound.message_id if edits else 0
 
-        return await self.database.read(look)
+        place = self.database.transact if shared else self.database.read
+        found = await place(look)
+        self.replies.outbox.put(*filter(None, told))
+        return found
 
-    async def tenant(self, inbound: Inbound) -> str:
-        """Return whose data a person's words in this conversation are about."""
-        return await self.database.read(lambda tx: tenant_of(tx, inbound))
+    async def tenant(self, inbound: Inbound, pack: str) -> str:
+        """Return whose data a person's words to a pack in this conversation are about."""
+        return await self.database.read(lambda tx: tenant_of(tx, inbound, pack))
 
     async def drawn(
         self, pack: Pack, page_id: str, tenant: str, person: Person, *, above: str = ""
@@ -110,6 +122,10 @@ class Menus:
 
         await self.reminders.fill(pack, tenant, person)
         at, rows, more = await self._rows(pack, page, tenant, int(which or 0))
+        here = Here(self.clock.now(), UTC, person.language)
+        rows = rows and [
+            {name: amounts(_cell(value), here) for name, value in row.items()} for row in rows
+        ]
         lines = None if rows is None else [_filled(said(page.row), row) for row in rows]
         if page.sql and lines == []:
             lines = [said(page.empty)]
@@ -155,9 +171,7 @@ def _said(button: ButtonSpec, said: Callable[[str], str]) -> ButtonSpec:
 
 def _filled(template: str, row: Mapping[str, object]) -> str:
     """The template with the columns of a row; a name that is no column stays as it is written."""
-    return _COLUMN.sub(
-        lambda found: _cell(row[found[1]]) if found[1] in row else found[0], template
-    )
+    return _COLUMN.sub(lambda found: str(row[found[1]]) if found[1] in row else found[0], template)
 
 
 def _cell(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 from aouo.facts.address import Lane
 from aouo.facts.commands import STOP, check_handled
 from aouo.facts.errors import PostActionFailed, TooLate, TooMuchToRead
-from aouo.facts.events import Album, Attached, Command, Content, DraftStopped, Text
+from aouo.facts.events import Album, Attached, Command, Content, DraftStopped, Person, Text
 from aouo.facts.ids import draft_id
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import Clock, Rendered, stamp
@@ -25,7 +25,7 @@ from aouo.queue.running import Running, StopReason
 from aouo.store import deliveries, gates, jobs, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.words import conversations
-from aouo.words.catalogue import say
+from aouo.words.catalogue import say, speaking
 
 _TOLD_AFTER_S = 0.7
 """What has begun by then needs no words; people are told within a second."""
@@ -38,6 +38,7 @@ class WaitingNotice:
     database: Database
     clock: Clock
     outbox: Outbox
+    language: Callable[[Person], str]
     _lanes: asyncio.Queue[tuple[Lane, float]] = field(
         init=False, default_factory=asyncio.Queue[tuple[Lane, float]]
     )
@@ -54,26 +55,28 @@ class WaitingNotice:
                 await self.clock.sleep(left_s)
             now = stamp(self.clock)
             self.outbox.put(
-                *await self.database.transact(lambda tx, lane=lane, now=now: _told(tx, lane, now))
+                *await self.database.transact(
+                    lambda tx, lane=lane, now=now: self._told(tx, lane, now)
+                )
             )
 
-
-def _told(tx: Tx, lane: Lane, now: str) -> list[Delivery]:
-    """The lines for what waits there and was not told of yet."""
-    at_work, waiting = jobs.behind(tx, lane)
-    rows: list[Delivery] = []
-    for job_id, inbound in waiting:
-        if at_work is None or inbound.origin not in PEOPLE:
-            continue
-        asked = gates.open_for(tx, inbound.address, inbound.person.id) is not None
-        name = _command_in(inbound.content)
-        key = f"behind:{job_id}"
-        if not (name or asked) or isinstance(inbound.content, Text) or deliveries.has_key(tx, key):
-            continue
-        own = at_work.person.id == inbound.person.id
-        said = conversations.waits(name, question=asked, stops=own)
-        rows.append(deliveries.add(tx, inbound.address, "aside", said, now, key=key))
-    return rows
+    def _told(self, tx: Tx, lane: Lane, now: str) -> list[Delivery]:
+        """The lines for what waits there and was not told of yet."""
+        at_work, waiting = jobs.behind(tx, lane)
+        rows: list[Delivery] = []
+        for job_id, inbound in waiting:
+            if at_work is None or inbound.origin not in PEOPLE:
+                continue
+            asked = gates.open_for(tx, inbound.address, inbound.person.id) is not None
+            name, key = _command_in(inbound.content), f"behind:{job_id}"
+            needless = isinstance(inbound.content, Text) or deliveries.has_key(tx, key)
+            if needless or not (name or asked):
+                continue
+            own = at_work.person.id == inbound.person.id
+            with speaking(self.language(inbound.person)):
+                said = conversations.waits(name, question=asked, stops=own)
+            rows.append(deliveries.add(tx, inbound.address, "aside", said, now, key=key))
+        return rows
 
 
 def _command_in(content: Content) -> str:

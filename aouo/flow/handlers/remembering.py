@@ -113,7 +113,8 @@ class Remembering:
 
         def look(tx: Tx) -> tuple[str | None, str]:
             call = CommandCall(job.inbound, "", now, job.id)
-            return pack_here(tx, call, library), tenant_of(tx, job.inbound)
+            pack = pack_here(tx, call, library, self.replies.default())
+            return pack, tenant_of(tx, job.inbound, pack or "")
 
         pack, tenant = await self.database.read(look)
         if pack is None:

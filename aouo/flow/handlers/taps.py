@@ -14,6 +14,7 @@ from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.gates import Answer, BudgetRefusals
 from aouo.flow.handlers.installing import Installing, skip_onboarding
 from aouo.flow.handlers.menus import Menus
+from aouo.flow.handlers.places import Places
 from aouo.flow.replies import Replies
 from aouo.store import deliveries, kept_reports
 from aouo.store.database import Database, Tx
@@ -56,6 +57,7 @@ def taps_of(
     editing: Editing,
     installing: Installing,
     menus: Menus,
+    places: Places,
 ) -> _Taps:
     """The table of taps; those that wait in a lane were answered when they came in."""
     taps: _Taps = {
@@ -70,6 +72,7 @@ def taps_of(
         "install_no": installing.decide,
         "again": partial(_show_again, replies, database),
         "digest": partial(_show_kept, replies),
+        "data": places.tap,
         "onboarding_skip": lambda job, tap: skip_onboarding(replies, job),
         "page": lambda job, tap: menus.open(job, tap.values[0]),
         **dict.fromkeys(("act", "command", "kept", "old"), partial(_explain, replies)),

@@ -29,7 +29,7 @@ Kind: TypeAlias = Literal[
     "text", "int", "number", "money", "date", "datetime", "duration", "recurrence",
     "when", "choice", "row", "person", "file",
 ]  # fmt: skip
-GIVEN = ("now", "today", "person", "name")
+GIVEN = ("now", "today", "person", "name", "language")
 OUR_TOOLS = ("cron", "reminders", "feeds")
 """What SQL and answers have besides the arguments: the time in UTC, the day where the person is,
 their id, and what they are called."""

@@ -24,7 +24,7 @@ from aouo.packs.actions import slots
 from aouo.packs.actions.slots import Here, Misread, Value
 
 _TEXT_MAX, _LONG_MAX = 200, 4_000
-_VARIANTS_MAX, _SLOTS_MAX, _PATTERN_MAX, _ENDS_MAX = 100, 6, 300, 12
+_VARIANTS_MAX, _SLOTS_MAX, _PATTERN_MAX, _ENDS_MAX = 200, 6, 300, 12
 _OPEN = ("text", "row", "person", "file", "choice")
 """Kinds that take any words."""
 _SPELT_MIN, _ALIKE = 5, 0.84
@@ -33,9 +33,41 @@ _MARKS = frozenset(":;,.=!?)")
 _TOLD = frozenset({"slots.past", "slots.no-such-day", "slots.slashed", "slots.skipped"})
 _FOLDED = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß"}
-_AMOUNT = re.compile(r"(?i)\d[.,]\d\d\b|[€$£]|\b(?:eur|euros?|dollars?|usd|chf|pounds?)\b")
+_AMOUNT = re.compile(r"(?i)\d[.,]\d\d\b|[€$£]|\b(?:eur|euros?|dollars?|usd|chf|bucks|pounds?)\b")
+_JOINED = {
+    **{f"{word}'s": (word, "is") for word in ("what", "who", "where", "how", "that", "it")},
+    **{f"{word}'s": (word, "es") for word in ("gibt", "geht", "gehts")},
+    "i've": ("i", "have"),
+    "i'm": ("i", "am"),
+    "you're": ("you", "are"),
+    "whats": ("what", "is"),
+    "gibts": ("gibt", "es"),
+    "wieviel": ("wie", "viel"),
+    "wieviele": ("wie", "viele"),
+    "ans": ("an", "das"),
+}
+"""Two words that are written as one."""
+_SHORT = {
+    "hab": "habe",
+    "zeig": "zeige",
+    "such": "suche",
+    "find": "finde",
+    "lösch": "lösche",
+    "erinner": "erinnere",
+    "notier": "notiere",
+    "merk": "merke",
+    "schick": "schicke",
+    "streich": "streiche",
+    "abonnier": "abonniere",
+    "setz": "setze",
+    "änder": "ändere",
+    "practise": "practice",
+    "okay": "ok",
+    "favourite": "favorite",
+}
+"""Words that are said in two ways."""
 _PIECE = re.compile(r"\{(\w+)(\+?)\}|\[([^\]\[]*)\]|\(([^()]*)\)|([^\[\](){}]+)|(.)", re.DOTALL)
-_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
+_WORD = re.compile(r"\d{1,2}:\d\d\b|[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +89,7 @@ class Match:
     phrase: Phrase
     texts: Mapping[str, str]
     values: Mapping[str, Value]
-    rank: tuple[int, int, int, int]
+    rank: tuple[int, ...]
     misread: Misread | None = None
     """Why it is none after all: a day that is over, or is not there."""
 
@@ -137,13 +169,17 @@ _ASKS, COMMON = frozenset(_ASKING.split()), frozenset(_COMMON.split())
 
 
 _BEFORE = re.compile(
-    r"\s*(?:(?:please|pls|plz|bitte|ok(?:ay)?|hey|hi|hallo|(?:can|could|would|will) you|"
-    r"(?:can|may) i see|i want to|i'd like to|let me|(?:kannst|könntest|würdest) du|"
-    r"ich (?:will|möchte)|mal)\b[\s,]*)+",
+    r"\s*(?:(?:please|pls|plz|bitte|ok(?:ay)?|hey|hi|hello|hallo|bot|aouo|so|also|and|und|then|"
+    r"(?:can|could|would|will) you|(?:can|may|could) i (?:see|have|get)|"
+    r"i (?:want|need) (?:you )?to|i(?:'d| would) like (?:you )?to|let me|just|quickly|"
+    r"(?:kannst|könntest|würdest|kanst) du|(?:kann|könnte) ich|"
+    r"ich (?:will|möchte|muss|würde gern)|mal|schnell)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"[\s,]+(?:please|pls|plz|bitte|thanks|thank you|danke)\b[\s.!?]*$", re.IGNORECASE
+    r"(?:[\s,]+(?:please|pls|plz|bitte|thanks|thank you|danke|for me|für mich|mal|right now|"
+    r"sehen|anzeigen|ok))+\b[\s.!?]*$",
+    re.IGNORECASE,
 )
 
 
@@ -163,14 +199,16 @@ class Phrases:
             self._by_word[rarest].append(variant)
         self._words = frozenset(word for word in common if len(word) >= _SPELT_MIN)
 
-    def match(self, text: str, here: Here, packs: Collection[str]) -> list[Match]:
+    def match(
+        self, text: str, here: Here, packs: Collection[str], *, loosely: bool = False
+    ) -> list[Match]:
         """Return the phrases of these packs that the text is, the most specific first; several of
         one rank are a tie. Polite words around a phrase are not part of it; if it is none, it may
-        be one whose words are misspelt."""
+        be one whose words are misspelt. `loosely`: an amount needs no currency."""
         found: dict[tuple[str, str], Match] = {}
         for spelt in (False, True)[: 1 + (len(text) <= _TEXT_MAX)]:
             for words in dict.fromkeys((_plain(text), text)):
-                for match in self._matches(words, here, packs, spelt=spelt):
+                for match in self._matches(words, here, packs, spelt=spelt, loosely=loosely):
                     known = found.setdefault((match.phrase.pack, match.phrase.action), match)
                     if known.rank < match.rank:
                         found[match.phrase.pack, match.phrase.action] = match
@@ -179,7 +217,7 @@ class Phrases:
         return sorted(found.values(), key=lambda match: match.rank, reverse=True)
 
     def _matches(
-        self, text: str, here: Here, packs: Collection[str], *, spelt: bool = False
+        self, text: str, here: Here, packs: Collection[str], *, spelt: bool, loosely: bool
     ) -> Iterator[Match]:
         tokens = _tokens(text)
         if not tokens or len(text) > _LONG_MAX or text.count("\n") > 200:
@@ -193,7 +231,7 @@ class Phrases:
             for variant in self._by_word[word]:
                 if variant.phrase.pack not in packs or not there.issuperset(variant.words):
                     continue
-                if match := _matched(variant, text, tokens, here):
+                if match := _matched(variant, text, tokens, here, loosely=loosely):
                     yield match
 
     def _spelt(self, token: _Token) -> _Token:
@@ -242,8 +280,10 @@ class Phrases:
             shared = len(own & set(variant.words))
             scored.append((-shared, order[phrase.pack], number, phrase, said))
         chosen: dict[str, tuple[Phrase, str]] = {}
-        for *_, phrase, said in sorted(scored, key=lambda one: one[:3]):
-            chosen.setdefault(phrase.pack, (phrase, said))
+        for *_, phrase, _ in sorted(scored, key=lambda one: one[:3]):
+            same = (one for one in scored if one[3].pack == phrase.pack)
+            plainest = next(one for one in same if one[3].action == phrase.action)
+            chosen.setdefault(phrase.pack, (plainest[3], plainest[4]))
         return list(chosen.values())[:limit]
 
 
@@ -314,10 +354,11 @@ def _reading(text: str) -> _Reading:
 
 def _tokens(text: str) -> list[_Token]:
     """Return words and signs, without the marks at the end."""
-    found = [
-        _Token(_folded(match.group()), match.start(), match.end())
-        for match in _WORD.finditer(text.translate(_FOLDED))
-    ]
+    found: list[_Token] = []
+    for match in _WORD.finditer(text.translate(_FOLDED)):
+        word = _folded(match.group())
+        parts = _JOINED.get(word, (_SHORT.get(word, word),))
+        found += (_Token(part, match.start(), match.end()) for part in parts)
     while found and found[-1].folded in (".", "!", "…", "?"):
         found.pop()
     return found
@@ -338,7 +379,9 @@ def _folded(word: str) -> str:
     return folded
 
 
-def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here) -> Match | None:
+def _matched(
+    variant: _Variant, text: str, tokens: Sequence[_Token], here: Here, *, loosely: bool
+) -> Match | None:
     """Return how a text is read as a variant: of several ways, that with the least free words."""
     best: Match | None = None
     refused: Match | None = None
@@ -354,7 +397,7 @@ def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here)
         }
         if whole and isinstance(last, str):
             texts[last] = text[tokens[spans[last][0]].start :].strip()
-        if any(not _takes(variant, name, value) for name, value in texts.items()):
+        if any(not _takes(variant, name, value, loosely) for name, value in texts.items()):
             continue
         if _repeats(variant, spans, tokens):
             continue
@@ -370,7 +413,8 @@ def _matched(variant: _Variant, text: str, tokens: Sequence[_Token], here: Here)
             continue
         opened = [name for name in texts if _is_open(variant.phrase.kinds, name)]
         free = sum(len(texts[name]) for name in opened)
-        rank = (1, len(variant.words), -len(opened), -free)
+        own = _speaks(variant.phrase, here)
+        rank = (1, len(variant.words), -len(opened), -free, own)
         if best is None or best.rank < rank:
             best = Match(variant.phrase, texts, values, rank)
     return best or refused
@@ -390,7 +434,7 @@ def _repeats(
     return any(sign in signs for sign in inside)
 
 
-def _takes(variant: _Variant, name: str, value: str) -> bool:
+def _takes(variant: _Variant, name: str, value: str, loosely: bool) -> bool:
     """Whether a slot takes so many words, which neither begin with a mark nor announce others. An
     amount that no word announces has a currency, or cents."""
     if value[:1] in _MARKS or value[-1:] == ":":
@@ -400,7 +444,7 @@ def _takes(variant: _Variant, name: str, value: str) -> bool:
     ):
         return False  # it names none: a key is no name that people know
     if variant.phrase.kinds.get(name) == "money" and COMMON.issuperset(variant.words):
-        return len(value) <= _TEXT_MAX and bool(_AMOUNT.search(value))
+        return len(value) <= _TEXT_MAX and (loosely or bool(_AMOUNT.search(value)))
     if not _is_open(variant.phrase.kinds, name):
         return len(value) <= _TEXT_MAX
     if name in variant.long:

@@ -84,6 +84,17 @@ def say(kind: str, value: Value, here: Here) -> str:
             return str(value)
 
 
+_AMOUNTS = re.compile(
+    r"[ /+]*\d+\.\d\d(?: [^\W\d]{1,3}| [€$£])?(?:[ /+]+\d+\.\d\d(?: [^\W\d]{1,3}| [€$£])?)*"
+)
+
+
+def amounts(cell: str, here: Here) -> str:
+    """Return a cell that holds nothing but amounts, as SQL prints them, as a person's language
+    writes them."""
+    return cell.replace(".", ",") if _is_german(here) and _AMOUNTS.fullmatch(cell) else cell
+
+
 def stored(kind: str, value: Value) -> str | int | float:
     """Return a value as SQL and JSON hold it: money as a number, days and times in ISO 8601, times
     in UTC, a duration in minutes."""
@@ -113,7 +124,15 @@ _MONTHS_DE = (
 )
 _TWELVE_DE = ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
 _TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred")
+_TENS_DE = (
+    *("zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"),
+    "hundert",
+)
 _NUMBERS = {
+    **{word: f"{n}0" for words in (_TENS, _TENS_DE) for n, word in enumerate(words, 2)},
+    "fifteen": "15",
+    "fünfzehn": "15",
     **{word: str(n) for words in (_TWELVE, _TWELVE_DE) for n, word in enumerate(words, 1)},
     "eleven": "11",
     "elf": "11",
@@ -432,7 +451,8 @@ _MONEY = re.compile(r"([^\d\s.,+-]*)\s*([+-]?\d[\d.,' ]*)\s*([^\d\s.,]*)")
 
 
 def _money(text: str, here: Here) -> Money:
-    found = _MONEY.fullmatch(text.strip().replace("\u00a0", " "))
+    first, *rest = text.replace("\u00a0", " ").split()
+    found = _MONEY.fullmatch(" ".join((_NUMBERS.get(first.casefold(), first), *rest)))
     before, after = (found[1].casefold(), found[3].casefold()) if found else ("", "")
     sign = before or after
     if found is None or (before and after) or (sign and sign not in _CURRENCIES):

@@ -85,7 +85,7 @@ def test_what_is_near_holds_the_persons_own_words() -> None:
         ("add {other}", "{other} is no argument of the action"),
         ("add {text}{word}", "needs a word between {text} and {word}"),
         ("add (text", "has a '(' that belongs to nothing"),
-        ("[a|b|c][a|b|c][a|b|c][a|b|c] x", "can be read in more than 100 ways"),
+        ("[a|b|c][a|b|c][a|b|c][a|b|c] x", "can be read in more than 200 ways"),
     ],
 )
 def test_a_wrong_pattern_is_named(pattern: str, why: str) -> None:

@@ -105,7 +105,7 @@ async def six_packs(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncGener
             return said.replace("https://cal.example", f"http://cal.example:{site.port}")
 
         async with world.running() as bot:
-            yield bot, put
+            yield bot, put, site
 
 
 async def lived(
@@ -113,7 +113,7 @@ async def lived(
 ) -> dict[str, tuple[str, str, str]]:
     """Say all; return message → (what was wanted, why it is wrong, the answer)."""
     found: dict[str, tuple[str, str, str]] = {}
-    async with six_packs(world, monkeypatch) as (bot, put):
+    async with six_packs(world, monkeypatch) as (bot, put, _):
         await bot.ask(f"/language {language}")
         for said, want, what in messages(half, language):
             before = await kept(bot)

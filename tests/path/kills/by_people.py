@@ -15,7 +15,7 @@ from aouo.facts.ports import Rendered
 from aouo.store import jobs, schedules, web_messages
 from aouo.store.database import Tx, connect
 from aouo.store.rendered import load
-from aouo.words.catalogue import LANGUAGES
+from aouo.words.catalogue import LANGUAGES, text
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.killing import IN_DOUBT, RESUMED, START_UP, Row, Scenario
 from tests.path.lives import Place
@@ -315,6 +315,24 @@ class Undone(Scenario):
         ]
 
 
+class Toured(Scenario):
+    """A step of a tour does something, and its end puts it back."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        begun = await here.until_said(TOUR[0])
+        await here.tap(begun, begun.buttons[0].data)
+        done = await here.until_said(TOUR[1])
+        await here.tap(done, done.buttons[-1].data)
+
+    async def problems(self, here: Place) -> list[str]:
+        rows = here.rows("SELECT text FROM entries", here.home.pack_database("notes", "tg_1001"))
+        shown = [one.text for one in await here.said() if one.text != RESUMED]
+        steps = [text for text in shown if not text.startswith(IN_DOUBT[:20])]
+        unlike = sorted({*steps} - {*TOUR, TOUR_NOTED, *self.answers})
+        return [*_unlike("notes", rows, []), *_unlike("shown", unlike, [])]
+
+
 class HandedOver(Scenario):
     """A phrase acts, and a tap has the model answer its words instead."""
 
@@ -363,6 +381,11 @@ class Snoozed(Scenario):
 
 
 PUT_BACK = "Put back as it was."
+TOUR = (
+    "📝 I keep what you tell me. Tap to keep your first note:",
+    "And find it again by any word of it:",
+)
+TOUR_NOTED = "Saved: “Buy milk and stamps”. 1 note now."
 NOTED = "Saved: “buy tea”. 1 note now."
 ROWS = {
     "a phrase that acts": Row(
@@ -378,6 +401,10 @@ ROWS = {
     ),
     "an action that is put back": Row(
         Undone(said=("note: buy tea",), answers=(PUT_BACK,)), at=range(1 + START_UP, 64, 3)
+    ),
+    "a tour": Row(
+        Toured(said=("/tour notes",), answers=(text("tours.over"),)),
+        at=range(1 + START_UP, 72, 3),
     ),
     "a phrase that is handed to the model": Row(
         HandedOver(said=("note: buy tea",), answers=("Noted by me.",)),

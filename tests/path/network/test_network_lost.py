@@ -17,7 +17,7 @@ from aouo.telegram.api import TelegramApi
 from aouo.telegram.poller import Poller
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
-from tests.path.looking import answers, eventually, said
+from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, WAIT_S, Running, World
 
 
@@ -71,6 +71,7 @@ async def test_a_message_that_was_tried_for_a_day_is_still_tried(world: World, r
     del road
     async with world.running() as bot:
         await bot.ask("one")
+        await settled(bot)
         await bot.app.shared.database.transact(
             lambda tx: tx.run("UPDATE deliveries SET state = 'queued', attempts = 3000")
         )
