@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from aouo.facts.records import Refusal, Spent
 from aouo.store.database import Tx
@@ -219,22 +219,30 @@ def allow(tx: Tx, refusal: Refusal, day: str, now: str) -> None:
     )
 
 
-def choose_model(tx: Tx, route_id: int, refusal: Refusal, day: str) -> None:
-    """Let the cheaper model answer in a conversation, for one day."""
-    tx.run(
-        "INSERT INTO chosen_models (route_id, day, provider, model) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (route_id) DO UPDATE SET day = excluded.day, provider = excluded.provider, "
-        "model = excluded.model",
+class Chosen(NamedTuple):
+    """The model that answers in a conversation; `effort` "" = as usual."""
+
+    provider: str
+    model: str
+    effort: str = ""
+
+
+def choose_model(tx: Tx, route_id: int, chosen: Chosen, day: str = "") -> None:
+    """Let a model answer in a conversation, on one day or until another is chosen."""
+    tx.run("INSERT OR REPLACE INTO chosen_models VALUES (?, ?, ?, ?, ?)", route_id, day, *chosen)
+
+
+def unchoose_model(tx: Tx, route_id: int) -> None:
+    """Let the usual model answer in a conversation again."""
+    tx.run("DELETE FROM chosen_models WHERE route_id = ?", route_id)
+
+
+def chosen_model(tx: Tx, route_id: int, day: str) -> Chosen | None:
+    """Return what was chosen for a conversation on this day, else for each, None = nothing."""
+    row = tx.one(
+        "SELECT provider, model, effort FROM chosen_models WHERE route_id = ? AND day IN (?, '') "
+        "ORDER BY day DESC LIMIT 1",
         route_id,
         day,
-        refusal.provider,
-        refusal.model,
     )
-
-
-def chosen_model(tx: Tx, route_id: int, day: str) -> tuple[str, str] | None:
-    """Return (provider, model) chosen for a conversation on this day, None = none was."""
-    row = tx.one(
-        "SELECT provider, model FROM chosen_models WHERE route_id = ? AND day = ?", route_id, day
-    )
-    return (row["provider"], row["model"]) if row else None
+    return Chosen(row["provider"], row["model"], row["effort"]) if row else None
