@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from aouo.facts.address import ConversationAddress
 from aouo.facts.records import Refusal, Spent
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
@@ -237,12 +238,13 @@ def unchoose_model(tx: Tx, route_id: int) -> None:
     tx.run("DELETE FROM chosen_models WHERE route_id = ?", route_id)
 
 
-def chosen_model(tx: Tx, route_id: int, day: str) -> Chosen | None:
+def chosen_model(tx: Tx, here: ConversationAddress, day: str) -> Chosen | None:
     """Return what was chosen for a conversation on this day, else for each, None = nothing."""
     row = tx.one(
-        "SELECT provider, model, effort FROM chosen_models WHERE route_id = ? AND day IN (?, '') "
-        "ORDER BY day DESC LIMIT 1",
-        route_id,
+        "SELECT c.* FROM conversation_routes AS r JOIN chosen_models AS c ON c.route_id = r.id "
+        "WHERE r.platform = ? AND r.chat_id = ? AND r.thread_id = ? AND r.user_id = ? "
+        "AND c.day IN (?, '') ORDER BY c.day DESC LIMIT 1",
+        *here.columns,
         day,
     )
     return Chosen(row["provider"], row["model"], row["effort"]) if row else None

@@ -57,16 +57,15 @@ class ChoosingModel:
             usage.choose_model(
                 tx, route.id, usage.Chosen(found[0].provider, found[0].model, effort)
             )
-        chosen = usage.chosen_model(tx, route.id, now.quota.day())
+        chosen = usage.chosen_model(tx, inbound.address, now.quota.day())
         here = chosen or usage.Chosen(now.model.provider, now.model.model)
         others = [one for one in now.offers if one.name != ":".join(here[:2])]
         rows = [[_button(one)] for one in others] if may else []
         if may and chosen:
             usual = encode("command", f"model {_USUAL}")
             rows.append([ButtonSpec(text("models.button-usual"), usual)])
-        head = "chosen" if wanted else "choose"
         effort = f" ({here.effort})" if here.effort else ""
-        said = text(f"models.{head}", model=here.model, effort=effort)
+        said = text("models.chosen" if wanted else "models.choose", model=here.model, effort=effort)
         lines = [_line(one, prices[one.name]) for one in now.offers]
         return Result(message("\n".join((said, "", *lines)), *rows))
 

@@ -179,12 +179,7 @@ class BudgetRefusals:
         """Return the model that was chosen here, for today or until changed, or the usual one,
         and the generation as it is with that."""
         usual, day = generation.model, generation.quota.day()
-
-        def chosen(tx: Tx) -> usage.Chosen | None:
-            route = routes.find(tx, address)
-            return usage.chosen_model(tx, route.id, day) if route else None
-
-        choice = await self.database.read(chosen)
+        choice = await self.database.read(lambda tx: usage.chosen_model(tx, address, day))
         if choice is None:
             return usual, generation
         if choice.effort:
