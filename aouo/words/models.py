@@ -41,8 +41,8 @@ def offered(name: str, window_tokens: int, *, sees: bool, cost: tuple[float, flo
     input and of output, None = nobody knows it."""
     told = text("models.offer-unpriced")
     if cost is not None:
-        prices = {"input": usd(cost[0]), "output": usd(cost[1])}
-        told = text("models.offer-price", **prices) if any(cost) else text("models.offer-free")
+        told = text("models.offer-price", input=usd(cost[0]), output=usd(cost[1]))
+        told = told if any(cost) else text("models.offer-free")
     sight = text("models.offer-sees" if sees else "models.offer-blind")
     window = f"{window_tokens // 1000} k"
     return text("models.offer", name=name, window=window, sight=sight, cost=told)
