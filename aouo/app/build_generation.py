@@ -112,6 +112,8 @@ async def _built(
         approvals=settings.security.approvals,
         model=model,
         other_model=_others(settings, shared, held),
+        offers=services.offers(settings, prices),
+        anybody_chooses=settings.models.chosen_by == "everybody",
         pipelines=_pipelines(settings, shared, redactor, quota, compactor),
         compactor=compactor,
         quota=quota,

@@ -34,6 +34,7 @@ from aouo.flow.commands.scheduling import Scheduling
 from aouo.flow.commands.settings import PackSettings, choosing_language
 from aouo.flow.commands.status import Jobs, spending, status, why
 from aouo.flow.generations import Generations
+from aouo.flow.handlers.choosing import ChoosingModel
 from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction, refuse
 from aouo.flow.handlers.gates import BudgetRefusals
 from aouo.flow.handlers.gates import answer_gate as answer_gate_of
@@ -226,6 +227,9 @@ def flow_of(
             "install": lambda job, said: installing.run(job, said.rest),
             "memory": lambda job, said: remembering.run(job, said.words),
             "menu": lambda job, said: menus.open(job),
+            "model": ChoosingModel(
+                generations, replies, lambda one: generations.now.owner.is_owner(one)
+            ).run,
             "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
             "tour": lambda job, said: acting.tour(job, said.rest),
             "setup_topics": lambda job, said: setting_up.run(job),

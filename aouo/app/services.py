@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 
 from aouo.agent.side_calls import Describe, describe
-from aouo.agent.spending.money import Budget, Paid, Price, Prices, Unit
+from aouo.agent.spending.money import Budget, Offer, Paid, Price, Prices, Unit
 from aouo.agent.spending.quota import Quota
 from aouo.config.sections import OpenAI, SpeechToText
 from aouo.config.sections import Price as PriceSetting
@@ -58,6 +58,27 @@ def configured(settings: Settings) -> tuple[tuple[str, str], ...]:
     """(backend, model) of the primary and of those that step in for it; "" = none is chosen."""
     wanted = (settings.provider, *settings.provider.fallback)
     return tuple((one.backend, one.model or _DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
+
+
+def offers(settings: Settings, prices: Prices) -> tuple[Offer, ...]:
+    """Return what `/model` offers: the configured models, the default ones of other backends with
+    a key, then those that the owner named."""
+    named = ((one.backend, one.model) for one in settings.models.offered)
+    ready = (
+        (name, model)
+        for name, model in _DEFAULT_MODELS.items()
+        if settings.provider_endpoint(name).api_key
+    )
+    found: list[Offer] = []
+    for backend, model in dict.fromkeys((*configured(settings), *ready, *named)):
+        model = model or _DEFAULT_MODELS.get(backend, "")
+        if backend == NO_MODEL or not model:
+            continue
+        own = settings.advanced.context_window or settings.provider_endpoint(backend).context_window
+        facts = facts_of(model, own_window=own, vision=settings.provider.vision, tries=False)
+        price = partial(prices.of, backend, model)
+        found.append(Offer(backend, model, facts.window_tokens, facts.sees, price))
+    return tuple(found)
 
 
 def key_missing(settings: Settings, backend: str) -> bool:

@@ -129,6 +129,14 @@ class Provider(Section):
     """How long an answer that began may pause."""
 
 
+class Models(Section):
+    offered: tuple[Fallback, ...] = ()
+    """More models that `/model` offers beside the configured ones and those of backends with a
+    key."""
+    chosen_by: Literal["owner", "everybody"] = "owner"
+    """Who may choose with `/model` which model answers in a conversation."""
+
+
 class OpenAI(Section):
     api_key: SecretStr = values.NO_SECRET
     """Key of the service."""

@@ -53,6 +53,8 @@ class Settings(sections.Section):
     """The bot."""
     provider: sections.Provider = sections.Provider()
     """The model that answers."""
+    models: sections.Models = sections.Models()
+    """Which models people choose from."""
     openai: sections.OpenAI = sections.OpenAI()
     """OpenAI or any compatible server."""
     groq: sections.Groq = sections.Groq()

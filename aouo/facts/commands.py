@@ -182,6 +182,7 @@ COMMANDS = _by_name(
         CommandEntry("call", "looking", only_on="tg"),
         CommandEntry("settings", takes=Takes.TEXT),
         CommandEntry("language", takes=Takes.TEXT),
+        CommandEntry("model", "looking", Takes.WORDS),
         CommandEntry("status", "looking"),
     )
 )

@@ -15,7 +15,7 @@ from aouo.agent.compaction import Compactor
 from aouo.agent.loop import Executor
 from aouo.agent.pipelines import Pipelines
 from aouo.agent.side_calls import Describe
-from aouo.agent.spending.money import Paid
+from aouo.agent.spending.money import Offer, Paid
 from aouo.agent.spending.quota import Quota
 from aouo.agent.tools.mcp_servers import Server
 from aouo.agent.tools.registry import Registry
@@ -75,6 +75,9 @@ class Generation:
     model: ChatModel
     other_model: Callable[[str, str], Awaitable[ChatModel]]
     """Makes the model of a (provider, name) that shall answer in place of the usual one."""
+    offers: tuple[Offer, ...]
+    """Models that people may choose from."""
+    anybody_chooses: bool
     pipelines: Pipelines
     compactor: Compactor
     quota: Quota

@@ -209,7 +209,9 @@ class Answering:
                 return
             async with self.generations.turn(wanted.pack, job.id) as generation:
                 begun_s = time.perf_counter()
-                model = await self.budget_refusals.model_for(job.inbound.address, generation)
+                here = job.inbound.address
+                model, chosen = await self.budget_refusals.model_for(here, generation)
+                generation = chosen
                 ready = await self.words.taken_in(job, wanted, model, generation)
                 if ready and (
                     job.isolated or await self.renewing.goes_on(job, ready, generation, model)

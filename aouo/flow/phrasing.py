@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 
 from aouo.facts.events import Inbound, Text
@@ -22,6 +22,9 @@ from aouo.queue.lexer import Phrased
 from aouo.words.catalogue import text
 
 _OURS = "~"
+_REMINDED = ("remind me ", "remind me to ", "erinnere mich ", "erinnere mich an ")
+_FEW = 4
+"""So many words may be an amount and what it was for."""
 _WHEN = {"text": "text", "when": "datetime"}
 _SPAN = {"span": "duration"}
 _EVERY = {"text": "text", "when": "recurrence"}
@@ -41,6 +44,7 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "{when}: {text}",
         "[new|add|set] [a] reminder[:] [to|for] {text} {when}",
         "[new|add|set] [a] reminder {when} (to|:|for) {text}",
+        "[new|add|set] [a] reminder {when} {text}",
     ),
     "de": (
         "[bitte] erinnere mich {when} (an|an das|:|dass) {text}",
@@ -50,6 +54,8 @@ _REMINDERS: Mapping[str, Sequence[str]] = {
         "[bitte] erinnere mich {when} [daran][,] {text}",
         "[neue] erinnerung[:] [an|für] {text} {when}",
         "[neue] erinnerung [für] {when} (:|an) {text}",
+        "[neue] erinnerung {when} {text}",
+        "[bitte] erinnere mich daran[,] {when} {text}",
         "(vergiss nicht|denk daran)[,] {text} {when}",
         "(vergiss nicht|denk daran)[,] {when} {text}",
         "erinnere mich {when}[,] {text}",
@@ -175,12 +181,27 @@ class Phrasing:
             says = action and action.tool == "cron" and "text" in phrase.kinds
             return action is not None and bool(action.sql or says)
 
-        loose = phrases.match(content.text, here, packs, loosely=True)[:1]
-        return self._options(loose, library, here) + tuple(
+        few = len(content.text.split()) <= _FEW
+        loose = phrases.match(content.text, here, packs, loosely=True)[:1] if few else []
+        return self._options(
+            [*self._timed(content.text, here, packs), *loose], library, here
+        ) + tuple(
             (ButtonSpec(said[:60], _tap(one)),)
             for _, said in phrases.nearest(content.text, here, packs, fits=keeps)
             for one in phrases.match(said, here, packs)[:1]
         )
+
+    def _timed(self, said: str, here: Here, packs: Sequence[str]) -> list[Match]:
+        """Return words with a time in them as what a pack that reminds takes."""
+        takes = {"text", "when"}
+        for phrase in self._phrases(self.library()).phrases:
+            if phrase.pack in packs and takes <= phrase.kinds.keys():
+                for begin in _REMINDED:
+                    for one in self._phrases(self.library()).match(begin + said, here, (_OURS,)):
+                        if set(one.texts) == takes and not one.misread:
+                            return [replace(one, phrase=phrase)]
+                break
+        return []
 
     def _here(self, inbound: Inbound) -> Here:
         named = self.zones.of(inbound.person.id)

@@ -518,12 +518,14 @@ CREATE TABLE budget_refusals (    -- what the buttons of a refusal mean, until o
   created_at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE chosen_models (      -- which model answers in a conversation, for one day
-  route_id   INTEGER PRIMARY KEY,
-  day        TEXT NOT NULL,
+CREATE TABLE chosen_models (      -- which model answers in a conversation
+  route_id   INTEGER NOT NULL,
+  day        TEXT NOT NULL,                   -- the one day on which it does, "" = each one
   provider   TEXT NOT NULL,
-  model      TEXT NOT NULL
-) STRICT;
+  model      TEXT NOT NULL,
+  effort     TEXT NOT NULL DEFAULT '',        -- "" = as provider.effort says
+  PRIMARY KEY (route_id, day)
+) STRICT, WITHOUT ROWID;
 
 
 -- What begins by itself

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from aouo.facts.address import ConversationAddress
 from aouo.facts.records import Refusal, Spent
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
@@ -219,22 +220,31 @@ def allow(tx: Tx, refusal: Refusal, day: str, now: str) -> None:
     )
 
 
-def choose_model(tx: Tx, route_id: int, refusal: Refusal, day: str) -> None:
-    """Let the cheaper model answer in a conversation, for one day."""
-    tx.run(
-        "INSERT INTO chosen_models (route_id, day, provider, model) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (route_id) DO UPDATE SET day = excluded.day, provider = excluded.provider, "
-        "model = excluded.model",
-        route_id,
-        day,
-        refusal.provider,
-        refusal.model,
-    )
+class Chosen(NamedTuple):
+    """The model that answers in a conversation; `effort` "" = as usual."""
+
+    provider: str
+    model: str
+    effort: str = ""
 
 
-def chosen_model(tx: Tx, route_id: int, day: str) -> tuple[str, str] | None:
-    """Return (provider, model) chosen for a conversation on this day, None = none was."""
+def choose_model(tx: Tx, route_id: int, chosen: Chosen, day: str = "") -> None:
+    """Let a model answer in a conversation, on one day or until another is chosen."""
+    tx.run("INSERT OR REPLACE INTO chosen_models VALUES (?, ?, ?, ?, ?)", route_id, day, *chosen)
+
+
+def unchoose_model(tx: Tx, route_id: int) -> None:
+    """Let the usual model answer in a conversation again."""
+    tx.run("DELETE FROM chosen_models WHERE route_id = ?", route_id)
+
+
+def chosen_model(tx: Tx, here: ConversationAddress, day: str) -> Chosen | None:
+    """Return what was chosen for a conversation on this day, else for each, None = nothing."""
     row = tx.one(
-        "SELECT provider, model FROM chosen_models WHERE route_id = ? AND day = ?", route_id, day
+        "SELECT c.* FROM conversation_routes AS r JOIN chosen_models AS c ON c.route_id = r.id "
+        "WHERE r.platform = ? AND r.chat_id = ? AND r.thread_id = ? AND r.user_id = ? "
+        "AND c.day IN (?, '') ORDER BY c.day DESC LIMIT 1",
+        *here.columns,
+        day,
     )
-    return (row["provider"], row["model"]) if row else None
+    return Chosen(row["provider"], row["model"], row["effort"]) if row else None

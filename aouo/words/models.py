@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aouo.facts import errors
 from aouo.words.catalogue import text
+from aouo.words.money import usd
 
 _FAR_S = 20 * 3600.0
 _SOON_S = 60.0
@@ -33,6 +34,18 @@ _BECAUSE: dict[type[errors.ProviderError], str] = {
 _REASONS = {kind.__name__: why for kind, why in _BECAUSE.items()}
 _FOR_OWNER = frozenset({"computing", "region", "tools", "broke"})
 _FOR_OTHERS = frozenset({"region", "tools", "broke"})
+
+
+def offered(name: str, window_tokens: int, *, sees: bool, cost: tuple[float, float] | None) -> str:
+    """Return the line about a model that may be chosen; `cost` is USD for a million tokens of
+    input and of output, None = nobody knows it."""
+    told = text("models.offer-unpriced")
+    if cost is not None:
+        told = text("models.offer-price", input=usd(cost[0]), output=usd(cost[1]))
+        told = told if any(cost) else text("models.offer-free")
+    sight = text("models.offer-sees" if sees else "models.offer-blind")
+    window = f"{window_tokens // 1000} k"
+    return text("models.offer", name=name, window=window, sight=sight, cost=told)
 
 
 def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> str:

@@ -26,22 +26,23 @@ CREATE TABLE IF NOT EXISTS keywords (
 INSERT OR IGNORE INTO keywords (word, category, language) VALUES
   ('groceries', 'Groceries', 'en'), ('supermarket', 'Groceries', 'en'), ('food', 'Groceries', 'en'), ('snacks', 'Groceries', 'en'), ('bread', 'Groceries', 'en'), ('milk', 'Groceries', 'en'), ('vegetables', 'Groceries', 'en'), ('fruit', 'Groceries', 'en'),
   ('food …', 'Groceries', 'en'), ('food ……', 'Eating out', 'en'), ('lunch', 'Eating out', 'en'), ('dinner', 'Eating out', 'en'), ('breakfast', 'Eating out', 'en'), ('coffee', 'Eating out', 'en'), ('pizza', 'Eating out', 'en'), ('restaurant', 'Eating out', 'en'), ('ice cream', 'Eating out', 'en'), ('beer', 'Eating out', 'en'), ('burger', 'Eating out', 'en'), ('sushi', 'Eating out', 'en'), ('drinks', 'Eating out', 'en'), ('tea', 'Eating out', 'en'), ('bar', 'Eating out', 'en'),
-  ('gas', 'Transport', 'en'), ('fuel', 'Transport', 'en'), ('petrol', 'Transport', 'en'), ('taxi', 'Transport', 'en'), ('uber', 'Transport', 'en'), ('bus', 'Transport', 'en'), ('train', 'Transport', 'en'), ('parking', 'Transport', 'en'), ('subway', 'Transport', 'en'), ('ticket', 'Transport', 'en'),
+  ('gas', 'Transport', 'en'), ('fuel', 'Transport', 'en'), ('petrol', 'Transport', 'en'), ('taxi', 'Transport', 'en'), ('uber', 'Transport', 'en'), ('bus', 'Transport', 'en'), ('train', 'Transport', 'en'), ('parking', 'Transport', 'en'), ('subway', 'Transport', 'en'),
   ('flight', 'Travel', 'en'), ('hotel', 'Travel', 'en'),
   ('rent', 'Home', 'en'), ('electricity', 'Home', 'en'), ('internet', 'Home', 'en'), ('phone', 'Home', 'en'), ('furniture', 'Home', 'en'),
   ('cinema', 'Fun', 'en'), ('concert', 'Fun', 'en'), ('book', 'Fun', 'en'), ('netflix', 'Fun', 'en'), ('spotify', 'Fun', 'en'), ('movie', 'Fun', 'en'), ('game', 'Fun', 'en'), ('museum', 'Fun', 'en'),
   ('gift', 'Gifts', 'en'), ('present', 'Gifts', 'en'), ('flowers', 'Gifts', 'en'),
   ('shoes', 'Clothes', 'en'), ('shirt', 'Clothes', 'en'), ('clothes', 'Clothes', 'en'), ('jacket', 'Clothes', 'en'), ('jeans', 'Clothes', 'en'),
   ('doctor', 'Health', 'en'), ('pharmacy', 'Health', 'en'), ('gym', 'Health', 'en'), ('haircut', 'Health', 'en'), ('dentist', 'Health', 'en'), ('medicine', 'Health', 'en'),
+  ('ticket', 'Fun', 'en'),
   ('lebensmittel', 'Lebensmittel', 'de'), ('supermarkt', 'Lebensmittel', 'de'), ('essen …', 'Lebensmittel', 'de'), ('brot', 'Lebensmittel', 'de'), ('milch', 'Lebensmittel', 'de'), ('gemüse', 'Lebensmittel', 'de'), ('obst', 'Lebensmittel', 'de'), ('einkauf', 'Lebensmittel', 'de'), ('rewe', 'Lebensmittel', 'de'), ('edeka', 'Lebensmittel', 'de'), ('aldi', 'Lebensmittel', 'de'), ('lidl', 'Lebensmittel', 'de'),
   ('essen', 'Essen gehen', 'de'), ('mittagessen', 'Essen gehen', 'de'), ('abendessen', 'Essen gehen', 'de'), ('frühstück', 'Essen gehen', 'de'), ('kaffee', 'Essen gehen', 'de'), ('eis', 'Essen gehen', 'de'), ('bier', 'Essen gehen', 'de'), ('pizza', 'Essen gehen', 'de'), ('restaurant', 'Essen gehen', 'de'), ('döner', 'Essen gehen', 'de'), ('burger', 'Essen gehen', 'de'), ('sushi', 'Essen gehen', 'de'), ('kneipe', 'Essen gehen', 'de'),
-  ('benzin', 'Verkehr', 'de'), ('tanken', 'Verkehr', 'de'), ('zug', 'Verkehr', 'de'), ('bahn', 'Verkehr', 'de'), ('parken', 'Verkehr', 'de'), ('taxi', 'Verkehr', 'de'), ('bus', 'Verkehr', 'de'), ('fahrkarte', 'Verkehr', 'de'), ('ticket', 'Verkehr', 'de'),
+  ('benzin', 'Verkehr', 'de'), ('tanken', 'Verkehr', 'de'), ('zug', 'Verkehr', 'de'), ('bahn', 'Verkehr', 'de'), ('parken', 'Verkehr', 'de'), ('taxi', 'Verkehr', 'de'), ('bus', 'Verkehr', 'de'), ('fahrkarte', 'Verkehr', 'de'),
   ('flug', 'Reisen', 'de'), ('hotel', 'Reisen', 'de'),
   ('miete', 'Wohnen', 'de'), ('strom', 'Wohnen', 'de'), ('handy', 'Wohnen', 'de'), ('internet', 'Wohnen', 'de'), ('möbel', 'Wohnen', 'de'),
   ('kino', 'Freizeit', 'de'), ('konzert', 'Freizeit', 'de'), ('buch', 'Freizeit', 'de'), ('netflix', 'Freizeit', 'de'), ('spotify', 'Freizeit', 'de'), ('museum', 'Freizeit', 'de'),
   ('geschenk', 'Geschenke', 'de'), ('blumen', 'Geschenke', 'de'),
   ('schuhe', 'Kleidung', 'de'), ('hemd', 'Kleidung', 'de'), ('kleidung', 'Kleidung', 'de'), ('jacke', 'Kleidung', 'de'), ('jeans', 'Kleidung', 'de'),
-  ('arzt', 'Gesundheit', 'de'), ('apotheke', 'Gesundheit', 'de'), ('friseur', 'Gesundheit', 'de'), ('zahnarzt', 'Gesundheit', 'de'), ('fitnessstudio', 'Gesundheit', 'de');
+  ('arzt', 'Gesundheit', 'de'), ('apotheke', 'Gesundheit', 'de'), ('friseur', 'Gesundheit', 'de'), ('zahnarzt', 'Gesundheit', 'de'), ('fitnessstudio', 'Gesundheit', 'de'), ('ticket', 'Freizeit', 'de');
 
 CREATE TRIGGER IF NOT EXISTS a_spending_gets_a_category AFTER INSERT ON spendings WHEN NEW.category = ''
 BEGIN

@@ -115,6 +115,21 @@ class Prices:
         return tuple((provider, name) for name in dict.fromkeys(names) if name != model)
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model that may be chosen; `price` may take a second at first, None = nobody knows it."""
+
+    provider: str
+    model: str
+    window_tokens: int
+    sees: bool
+    price: Callable[[], Price | None]
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
 def own_key(name: str, pack: str) -> str:
     """Return how sentences name a ceiling that a pack sets itself."""
     return f"budget.{name} in the pack.yml of “{pack}”"

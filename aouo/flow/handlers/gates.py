@@ -173,25 +173,25 @@ class BudgetRefusals:
 
         return ask if await self.database.read(may) else None
 
-    async def model_for(self, address: ConversationAddress, generation: Generation) -> ChatModel:
-        """The model that was chosen here for today, or the usual one."""
-        usual, quota = generation.model, generation.quota
-        if not quota.budgeted:
-            return usual
-        day = quota.day()
-
-        def chosen(tx: Tx) -> tuple[str, str] | None:
-            route = routes.find(tx, address)
-            return usage.chosen_model(tx, route.id, day) if route else None
-
-        choice = await self.database.read(chosen)
-        if choice is None or choice == (usual.provider, usual.model):
-            return usual
+    async def model_for(
+        self, address: ConversationAddress, generation: Generation
+    ) -> tuple[ChatModel, Generation]:
+        """Return the model that was chosen here, for today or until changed, or the usual one,
+        and the generation as it is with that."""
+        usual, day = generation.model, generation.quota.day()
+        choice = await self.database.read(lambda tx: usage.chosen_model(tx, address, day))
+        if choice is None:
+            return usual, generation
+        if choice.effort:
+            executor = replace(generation.executor, effort=choice.effort)
+            generation = replace(generation, executor=executor)
+        if choice[:2] == (usual.provider, usual.model):
+            return usual, generation
         try:
-            return await generation.other_model(*choice)
+            return await generation.other_model(*choice[:2]), generation
         except SetupError as error:
-            log.warning("chosen_model_unusable", model=choice[1], error=str(error))
-            return usual
+            log.warning("chosen_model_unusable", model=choice.model, error=str(error))
+            return usual, generation
 
     async def tap(self, job: Job, tap: Tap) -> None:
         """Decide a refusal, or explain why not."""
@@ -246,7 +246,7 @@ class BudgetRefusals:
             return text("budgets.raised", usd=usd, then=then), text("budgets.card-raised", usd=usd)
         usage.decide_refusal(tx, refusal, "cheaper")
         route = routes.get_or_create(tx, asked.address, asked.chat_kind, now)
-        usage.choose_model(tx, route.id, refusal, day)
+        usage.choose_model(tx, route.id, usage.Chosen(refusal.provider, refusal.model), day)
         log.info("cheaper_model_chosen", model=refusal.model)
         shown = text("budgets.cheaper", model=refusal.model, then=then)
         return shown, text("budgets.card-cheaper", model=refusal.model)

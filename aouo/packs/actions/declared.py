@@ -26,7 +26,7 @@ from aouo.packs.format.texts import PlainValue
 FILE = "actions.yml"
 ACTIONS_MAX, PHRASES_MAX = 100, 5_000
 Kind: TypeAlias = Literal[
-    "text", "int", "number", "money", "date", "datetime", "duration", "recurrence",
+    "text", "int", "number", "money", "date", "datetime", "duration", "recurrence", "address",
     "when", "choice", "row", "person", "file",
 ]  # fmt: skip
 GIVEN = ("now", "today", "person", "name", "language")

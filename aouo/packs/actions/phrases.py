@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TypeAlias
 
 from aouo.packs.actions import slots
@@ -399,7 +399,9 @@ def _matched(
             texts[last] = text[tokens[spans[last][0]].start :].strip()
         if any(not _takes(variant, name, value, loosely) for name, value in texts.items()):
             continue
-        if _repeats(variant, spans, tokens):
+        if _repeats(variant, spans, tokens) or any(
+            slots.is_bare(texts[name]) for name in _beside_words(variant)
+        ):
             continue
         try:
             values = {
@@ -418,6 +420,14 @@ def _matched(
         if best is None or best.rank < rank:
             best = Match(variant.phrase, texts, values, rank)
     return best or refused
+
+
+def _beside_words(variant: _Variant) -> Iterator[str]:
+    """Yield the slots for a time that nothing parts from a slot for any words."""
+    kinds = variant.phrase.kinds
+    for one, two in pairwise(variant.pieces):
+        if isinstance(one, str) and isinstance(two, str):
+            yield from (name for name in (one, two) if kinds.get(name) in ("datetime", "when"))
 
 
 def _repeats(

@@ -261,6 +261,11 @@ def _clocks(text: str) -> str:
     return _HALF_HOUR.sub("30 minutes", text)
 
 
+def is_bare(text: str) -> bool:
+    """Whether a time is a number alone, such as "2" or "an": beside free words it may be none."""
+    return _plain(text).isdecimal()
+
+
 def _datetime(text: str, here: Here) -> datetime:
     if (exact := _iso(text, here)) is not None:
         return exact
@@ -490,6 +495,15 @@ def _int(text: str, here: Here) -> int:
     return int(word)
 
 
+def _address(text: str, here: Here) -> str:
+    """Read a web address, with or without its scheme."""
+    del here
+    said = text.strip("<>")
+    if not re.fullmatch(r"[^\s.:]+:\S+|[^\s/]+\.[^\s/.]{2,}(?:/\S*)?", said):
+        raise Misread("no-address", said=text[:80])
+    return said
+
+
 def _recurrence(text: str, here: Here) -> str:
     words = _plain(text).replace("every days", "every day").replace("every weeks", "every 7 days")
     words = re.sub(r"\bevery hours\b", "every hour", words)
@@ -541,6 +555,7 @@ _READERS: Mapping[str, Callable[[str, Here], Value]] = {
     "date": _date,
     "datetime": _datetime,
     "duration": _duration,
+    "address": _address,
     "recurrence": _recurrence,
     "when": _when,
 }
