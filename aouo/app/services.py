@@ -62,7 +62,9 @@ def configured(settings: Settings) -> tuple[tuple[str, str], ...]:
 
 def offers(settings: Settings, prices: Prices) -> tuple[Offer, ...]:
     """Return what `/model` offers: the configured models, the default ones of other backends with
-    a key, then those that the owner named."""
+    a key, then those that the owner named; nothing while none is to answer."""
+    if settings.provider.backend == NO_MODEL:
+        return ()
     named = ((one.backend, one.model) for one in settings.models.offered)
     ready = (
         (name, model)

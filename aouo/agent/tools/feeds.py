@@ -92,14 +92,11 @@ class Feeds:
         if int(str(found["n"])) >= _SOURCES_MAX:
             raise ToolFailed(text("feeds.too-many", most=_SOURCES_MAX))
         now = stamp(self.clock)
-        values: dict[str, Cell] = {
-            "url": url,
-            "title": sent.title or url.partition("://")[2],
-            "kind": sent.kind,
-        }
+        title = _title(url, sent)
+        values: dict[str, Cell] = {"url": url, "title": title, "kind": sent.kind}
         await asyncio.to_thread(store.act, [_FOLLOWED], values, call_id=f"{call_id}.1", now=now)
         await asyncio.to_thread(store.put, _entries(url, sent, now))
-        return sent.title or url.partition("://")[2]
+        return title
 
     async def _refreshed(self, pack: Pack, store: PackStore, url: str, person: str) -> None:
         now = stamp(self.clock)
@@ -109,7 +106,7 @@ class Feeds:
             values = {"url": url, "problem": str(error)[:300]}
             await asyncio.to_thread(store.put, [(_FAILED, values)])
             return
-        read = {"url": url, "title": sent.title or url.partition("://")[2], "kind": sent.kind}
+        read = {"url": url, "title": _title(url, sent), "kind": sent.kind}
         await asyncio.to_thread(store.put, [(_FOLLOWED, read), *_entries(url, sent, now)])
 
     async def _sent(self, pack: Pack, url: str, person: str) -> Sent:
@@ -155,6 +152,10 @@ def _address(said: str) -> str:
     if not url.startswith(("http://", "https://")) or " " in url or len(url) > 2_000:
         raise ToolFailed(text("feeds.no-address", said=said[:80]))
     return url
+
+
+def _title(url: str, sent: Sent) -> str:
+    return sent.title or url.partition("://")[2] or url
 
 
 def _entries(url: str, sent: Sent, now: str) -> list[tuple[str, dict[str, Cell]]]:

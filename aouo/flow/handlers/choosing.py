@@ -12,7 +12,7 @@ from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import encode
 from aouo.facts.work import Job
 from aouo.flow.commands.registry import CommandCall, Result
-from aouo.flow.generations import Generations
+from aouo.flow.generations import Generation, Generations
 from aouo.flow.replies import Replies
 from aouo.queue.decide import ObeyCommand
 from aouo.store import routes, usage
@@ -33,12 +33,14 @@ class ChoosingModel:
 
     async def run(self, job: Job, said: ObeyCommand) -> None:
         """Answer `/model`, and settle its job."""
-        offers = self.generations.now.offers
-        prices = await asyncio.to_thread(lambda: {one.name: one.price() for one in offers})
-        await self.replies.command(job, lambda tx, call: self._obey(tx, call, prices), said)
+        now = self.generations.now
+        prices = await asyncio.to_thread(lambda: {one.name: one.price() for one in now.offers})
+        await self.replies.command(job, lambda tx, call: self._obey(tx, call, now, prices), said)
 
-    def _obey(self, tx: Tx, call: CommandCall, prices: Mapping[str, Price | None]) -> Result:
-        now, inbound = self.generations.now, call.inbound
+    def _obey(
+        self, tx: Tx, call: CommandCall, now: Generation, prices: Mapping[str, Price | None]
+    ) -> Result:
+        inbound = call.inbound
         if not now.offers:
             return Result(say("models.choose-none"))
         route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, call.now)

@@ -86,6 +86,8 @@ async def test_it_is_the_groups_own_and_only_the_owner_chooses(world: World) -> 
 
 
 async def test_without_a_model_it_says_how_one_is_connected(world: World) -> None:
-    world.config = {"provider": {"backend": "none"}}
+    """Also while there is a key: nothing is offered that would not answer."""
+    world.config = {"provider": {"backend": "none"}, "openai": {"api_key": "key"}}
     async with world.running() as bot:
         assert (await bot.ask("/model")).text == text("models.choose-none")
+        assert (await bot.ask("/model gpt")).text == text("models.choose-none")
