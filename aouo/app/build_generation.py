@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 from aouo.agent.compaction import Compactor
@@ -18,7 +19,7 @@ from aouo.app.tools import Shared, guarded_tools
 from aouo.config.sections import McpServer
 from aouo.config.settings import Settings
 from aouo.facts.people import Admission, Owner
-from aouo.facts.ports import ChatModel
+from aouo.facts.ports import ChatModel, stamp
 from aouo.flow.generations import Generation
 from aouo.guard.sandbox.run import Sandbox
 from aouo.installer.installed import as_if, going_on, scanned
@@ -90,7 +91,8 @@ async def _built(
         held=held,
         log_level=settings.log.level,
         owner=Owner.of(settings.telegram.owner),
-        admission=_admission(settings),
+        admission=_admission(settings, shared),
+        roles=settings.roles,
         redactor=redactor,
         cron=settings.cron,
         heartbeat=settings.heartbeat,
@@ -128,9 +130,14 @@ async def _built(
     )
 
 
-def _admission(settings: Settings) -> Admission:
-    telegram = settings.telegram
-    return Admission(telegram.allowed_user_ids, telegram.groups == "all")
+def _admission(settings: Settings, shared: Shared) -> Admission:
+    telegram, now = settings.telegram, partial(stamp, shared.clock)
+    return Admission(telegram.allowed_user_ids, telegram.groups == "all", shared.decided, now)
+
+
+def _role_of(settings: Settings, admission: Admission, person: str) -> str:
+    """Return the role whose budget is that of `person`; the owner has none."""
+    return "" if person == str(settings.telegram.owner) else admission.role(person)
 
 
 def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
@@ -174,13 +181,14 @@ async def _scanned(settings: Settings, shared: Shared) -> Library:
 
 
 def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
+    budget = services.budget_of(settings, shared.clock, partial(services.served_price, model))
     return Quota(
         database=shared.database,
         clock=shared.clock,
         zone=lambda: zone_of(shared.timezone.now),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
-        budget=services.budget_of(settings, shared.clock, partial(services.served_price, model)),
+        budget=replace(budget, role_of=partial(_role_of, settings, _admission(settings, shared))),
         pack_budgets=lambda: services.pack_budgets(shared.library.now),
         redactor=AsShown(secrets_of(settings.secrets())),
         reservations=shared.reservations,

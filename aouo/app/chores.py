@@ -13,15 +13,17 @@ from aouo.facts.schedule import ZoneOf
 from aouo.flow.attention import Digests
 from aouo.flow.chores.indexing import Titles, keep_indexed
 from aouo.flow.chores.known_models import KnownModels
-from aouo.flow.chores.retention import Tidying
+from aouo.flow.chores.retention import Tidying, end_what_is_theirs
 from aouo.flow.chores.subscribers import serve, subscribers_of_packages
 from aouo.flow.generations import Generations, WakingClock
 from aouo.flow.handlers.obeying import WaitingNotice
+from aouo.installer.unfinished import Takeover, Taking
 from aouo.outbound.outbox import Outbox, OwnerNotices
 from aouo.packs.databases import databases_of
 from aouo.plumbing.clock import watch
 from aouo.plumbing.parts import Work
 from aouo.queue.inbox import Inbox
+from aouo.queue.running import Running
 from aouo.schedules.heartbeat import Heartbeat
 from aouo.schedules.journaling import Consolidating, Journaling
 from aouo.schedules.service import Schedules
@@ -205,3 +207,13 @@ def failing_watches(tx: Tx) -> list[str]:
         )
         for one in watches.failing(tx)
     ]
+
+
+async def end_others(
+    shared: Shared, generations: Generations, running: Running, taking: Taking | None = None
+) -> None:
+    """End what is of people who are not let in; `taking` as in `end_what_is_theirs`."""
+    now, media = generations.now, shared.home.media
+    listed = now.admission.everybody(now.owner.id)
+    taking = taking or Takeover().of
+    await end_what_is_theirs(shared.database, shared.clock, media, listed, running, taking)

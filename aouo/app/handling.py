@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import tzinfo
 from functools import partial
 
@@ -35,10 +35,11 @@ from aouo.flow.commands.settings import PackSettings, choosing_language
 from aouo.flow.commands.status import Jobs, spending, status, why
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.choosing import ChoosingModel
-from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction, refuse
+from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction
 from aouo.flow.handlers.gates import BudgetRefusals
 from aouo.flow.handlers.gates import answer_gate as answer_gate_of
 from aouo.flow.handlers.installing import Installing
+from aouo.flow.handlers.letting_in import LettingIn
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.obeying import Obeying
 from aouo.flow.handlers.places import Places
@@ -80,6 +81,7 @@ def flow_of(
     schedules: Schedules,
     moved: Callable[[ConversationAddress, str], None],
     let_in: Callable[[str], str],
+    end_others: Callable[[], Awaitable[None]],
     uploads: Uploads,
 ) -> Flow:
     """What handles a job, once it is claimed."""
@@ -230,11 +232,21 @@ def flow_of(
             "model": ChoosingModel(
                 generations, replies, lambda one: generations.now.owner.is_owner(one)
             ).run,
+            "people": lambda job, said: letting_in.run(job, said),
             "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
             "tour": lambda job, said: acting.tour(job, said.rest),
             "setup_topics": lambda job, said: setting_up.run(job),
         },
         limit_s=lambda: generations.now.advanced.turn_timeout_s,
+    )
+    letting_in = LettingIn(
+        replies=replies,
+        decided=shared.decided,
+        admission=lambda: generations.now.admission,
+        owner=lambda: generations.now.owner,
+        end=end_others,
+        command=let_in,
+        language=shared.languages.of_id,
     )
     topics = TopicEvents(database=database, clock=clock, replies=replies)
     answer_gate = partial(answer_gate_of, replies, waiting)
@@ -247,6 +259,7 @@ def flow_of(
         installing=installing,
         menus=menus,
         places=places,
+        letting_in=letting_in,
     )
     return Flow(
         running=running,
@@ -268,7 +281,7 @@ def flow_of(
                 lambda job, asked: replies.back(job, asked),
             ),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
-            on(events.Intruder, partial(refuse, replies, let_in)),
+            on(events.Intruder, letting_in.refuse),
             on(events.Migrated, partial(move_chat, replies, moved)),
             on(events.Edited, lambda job, _: editing.apply(job)),
             on(events.Reacted, lambda job, _: note_reaction(database, clock, job)),

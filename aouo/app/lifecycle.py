@@ -11,13 +11,14 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from aouo.app.reloading import Reloading, Taking
+from aouo.app.chores import end_others
+from aouo.app.reloading import Reloading
 from aouo.app.status import state_of, verbs_of
 from aouo.config.file import Loaded
 from aouo.facts.errors import SetupError
-from aouo.flow.chores.retention import end_what_is_theirs, erase_unanswered
+from aouo.flow.chores.retention import erase_unanswered
 from aouo.flow.commands.file_text import menu_of
-from aouo.installer.unfinished import Takeover
+from aouo.installer.unfinished import Takeover, Taking
 from aouo.installer.verbs import refreshed
 from aouo.plumbing.children import bury
 from aouo.plumbing.control import Facts, listening
@@ -133,12 +134,9 @@ class Runtime:
         return waiting
 
     async def _end_what_is_others(self, taking: Taking) -> None:
-        """End what is of people who are not on the list."""
+        """End what is of people who are not let in."""
         app = self.app
-        now, shared = app.generations.now, app.shared
-        listed = {*map(str, now.admission.people), *filter(None, [now.owner.id])}
-        media = shared.home.media
-        await end_what_is_theirs(shared.database, shared.clock, media, listed, app.running, taking)
+        await end_others(app.shared, app.generations, app.running, taking)
 
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; Telegram is listened to already."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from aouo.app.build_generation import build_generation
 from aouo.app.tools import Shared
@@ -16,7 +16,7 @@ from aouo.config.keys import differing, until_restart
 from aouo.config.settings import Settings, does_nothing, waits_for_restart
 from aouo.facts.errors import SetupError
 from aouo.flow.refreshing import Refreshing
-from aouo.installer.unfinished import Takeover, Unfinished
+from aouo.installer.unfinished import Takeover, Taking, Unfinished
 from aouo.outbound.outbox import OwnerNotices
 from aouo.plumbing import failpoint
 from aouo.plumbing.logs import log
@@ -24,8 +24,6 @@ from aouo.plumbing.waiting import Look, changes, look_of
 from aouo.words import sentences
 from aouo.words.catalogue import text
 
-Taking: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
-"""Runs a block that does what it is given; tells of its failure, and lets the rest go on."""
 _LOOK_EVERY_S = 0.5
 _STILL_S = 0.8
 """How long the file has to stay as it is before it is read: it may be saved in pieces."""

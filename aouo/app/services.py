@@ -213,6 +213,7 @@ def budget_of(
             },
             partial(_listed_unit, settings, clock),
         ),
+        {"member": settings.roles.member.daily_usd, "guest": settings.roles.guest.daily_usd},
     )
 
 

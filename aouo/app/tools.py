@@ -34,6 +34,7 @@ from aouo.agent.tools.results import keep, result_read
 from aouo.agent.tools.web import fetch, web_search
 from aouo.config.sections import Security, Tools
 from aouo.facts.attachments import Lack
+from aouo.facts.people import LetIn
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
@@ -57,6 +58,7 @@ from aouo.providers.dialect import Dialects
 from aouo.providers.speech.services import Voice
 from aouo.schedules.service import Schedules
 from aouo.schedules.watched import Looking
+from aouo.store import people
 from aouo.store.database import Database
 from aouo.telegram.channel import TelegramChannel
 
@@ -71,7 +73,8 @@ class Shared:
     first generation. `timezone` is that of now, whose day it is for all that is spent. `things`
     are what generations hand on to each other, as long as they want the same; `tasks` runs what
     these start, and `apart` what may hang. `dialects` is what all models learn of their services.
-    `page` gives the address of the local page, without its token, "" = none listens.
+    `decided` is what the owner decided about people, as it is stored. `page` gives the address of
+    the local page, without its token, "" = none listens.
     """
 
     home: Home
@@ -98,6 +101,7 @@ class Shared:
     page: Current[Callable[[], str]]
     zones: PersonValues
     languages: Languages
+    decided: dict[str, LetIn]
 
 
 async def share(
@@ -147,6 +151,7 @@ async def share(
         languages=Languages(
             PersonValues(home.settings / "languages"), PersonValues(home.settings / "telegram")
         ),
+        decided=await database.read(people.everybody),
     )
 
 

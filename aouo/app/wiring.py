@@ -8,7 +8,7 @@ from datetime import tzinfo
 from functools import partial
 
 from aouo.app.build_generation import build_generation
-from aouo.app.chores import chores_of
+from aouo.app.chores import chores_of, end_others
 from aouo.app.handling import commanding, flow_of
 from aouo.app.status import Health
 from aouo.app.tools import Shared
@@ -247,6 +247,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         schedules=schedules,
         moved=moved,
         let_in=lambda person: letting_in(home, generations.now.admission.people, person),
+        end_others=partial(end_others, shared, generations, running),
         uploads=uploads,
     )
     if telegram:

@@ -137,6 +137,20 @@ class Models(Section):
     """Who may choose with `/model` which model answers in a conversation."""
 
 
+class Role(Section):
+    packs: tuple[str, ...] = ()
+    """The packs that they may use; empty = every one."""
+    daily_usd: values.Usd = 0
+    """Each one's calls of a day; 0 = as `budgets.per_person_daily_usd` says."""
+
+
+class Roles(Section):
+    member: Role = Role()
+    """On `telegram.allowed_user_ids`, or let in by the owner."""
+    guest: Role = Role()
+    """Let in for a day."""
+
+
 class OpenAI(Section):
     api_key: SecretStr = values.NO_SECRET
     """Key of the service."""

@@ -55,6 +55,8 @@ class Settings(sections.Section):
     """The model that answers."""
     models: sections.Models = sections.Models()
     """Which models people choose from."""
+    roles: sections.Roles = sections.Roles()
+    """What those may do who are let in; the owner may everything."""
     openai: sections.OpenAI = sections.OpenAI()
     """OpenAI or any compatible server."""
     groq: sections.Groq = sections.Groq()

@@ -183,6 +183,7 @@ COMMANDS = _by_name(
         CommandEntry("settings", takes=Takes.TEXT),
         CommandEntry("language", takes=Takes.TEXT),
         CommandEntry("model", "looking", Takes.WORDS),
+        CommandEntry("people", "looking", Takes.WORDS),
         CommandEntry("status", "looking"),
     )
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -71,21 +71,62 @@ class Owner:
         return data_of("web", self.id or AT_HOME)
 
 
+Role: TypeAlias = Literal["member", "guest", "out", "no", "asked"]
+"""What the owner decided about a person: put them out, or said no when they asked; `asked`: nothing
+yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetIn:
+    """What is kept of a person beside the list in the settings: their id, the name they had when
+    they asked, the owner's decision, and since when, as stored; a guest's day ends at `until`."""
+
+    person: str
+    name: str
+    role: Role
+    at: str
+    until: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The people who may talk to the bot; every update is checked against it first."""
+    """The people who may talk to the bot; every update is checked against it first.
+
+    A decision among `decided`, by the person's id, wins over the list `people`. `now` is the time
+    as it is stored.
+    """
 
     people: tuple[int, ...] = ()
     all_group_messages: bool = False
     """Whether group messages outside a pack's topic are for the bot without a mention."""
+    decided: Mapping[str, LetIn] = field(default_factory=dict[str, LetIn])
+    now: Callable[[], str] = lambda: ""
+
+    def role(self, person: str) -> Literal["member", "guest", ""]:
+        """What the person with this id is here, "" = nobody whom the bot talks to."""
+        listed = "member" if person in map(str, self.people) else ""
+        match self.decided.get(person):
+            case LetIn(role="member"):
+                return "member"
+            case LetIn(role="guest", until=until):
+                return "guest" if self.now() < until else ""
+            case LetIn(role="out"):
+                return ""
+            case _:
+                return listed
 
     def lists(self, person: str, owner: str) -> bool:
-        """Whether the id `person`, as text, is the owner's or on the list."""
-        return bool(person) and (person == owner or person in map(str, self.people))
+        """Whether the id `person`, as text, is the owner's or of somebody who is let in."""
+        return bool(person) and (person == owner or bool(self.role(person)))
 
     def admits(self, person: int | None) -> bool:
-        """Whether `person` is on the list; an empty list admits nobody, None is nobody."""
-        return person is not None and person in self.people
+        """Whether the bot talks to `person`; an empty list admits nobody, None is nobody."""
+        return person is not None and bool(self.role(str(person)))
+
+    def everybody(self, owner: str) -> set[str]:
+        """Return the ids of all who are let in, and the owner's."""
+        known = {*map(str, self.people), *self.decided}
+        return {*filter(None, (owner,)), *filter(self.role, known)}
 
 
 SessionMode: TypeAlias = Literal["current", "isolated"]

@@ -53,6 +53,7 @@ FORMS: Mapping[str, _Form] = MappingProxyType(
         "again": _answers("nav:again_{number}"),  # the delivery that may not have arrived
         "digest": _answers("nav:digest_{number}"),  # show all of what a digest told
         "data": _Form("nav:data_{id}_{text}", bypasses=True),  # whose data a pack uses here
+        "person": _answers("nav:person_{id}_{text}"),  # somebody's id, and what they shall be
         "onboarding_skip": _Form("nav:onboarding_skip"),
         "kept": _Form("kept_{number}:{number}"),  # a delivery, and its button from 0, row by row
         "page": _Form("nav:{text}", bypasses=True),  # of the pack's menu, "" = the first one

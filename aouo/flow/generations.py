@@ -22,7 +22,7 @@ from aouo.agent.tools.registry import Registry
 from aouo.config import sections
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import RouteRequiredError
-from aouo.facts.people import Admission, Owner
+from aouo.facts.people import AT_HOME, Admission, Owner
 from aouo.facts.ports import NO_MODEL, ChatModel, Clock
 from aouo.facts.quiet_hours import AttentionRules
 from aouo.guard.chain import Guard
@@ -46,6 +46,7 @@ class Generation:
     log_level: Level
     owner: Owner
     admission: Admission
+    roles: sections.Roles
     redactor: Redactor
     cron: sections.Cron
     heartbeat: sections.Heartbeat
@@ -92,10 +93,23 @@ class Generation:
     paid: tuple[Paid, ...]
     """What may cost money."""
 
-    def permitted(self, pack: str) -> Sequence[str]:
-        """The tools and groups that a turn of this pack, "" = of none, may call."""
+    def permitted(self, pack: str, person: str) -> Sequence[str]:
+        """The tools and groups that a turn of this pack, "" = of none, may call for `person`;
+        the tool servers are the owner's alone."""
         found = self.library.get(pack)
-        return found.manifest.permissions.tools if found else DEFAULT_TOOLS
+        tools = found.manifest.permissions.tools if found else DEFAULT_TOOLS
+        if self._is_owners(person):
+            return tools
+        return tuple(name for name in tools if not name.startswith(("mcp:", "mcp__")))
+
+    def keeps_from(self, person: str, pack: str) -> bool:
+        """Whether the role of `person` does not use this pack."""
+        role = "" if self._is_owners(person) else self.admission.role(person)
+        packs = getattr(self.roles, role).packs if role else ()
+        return bool(packs and pack and pack not in packs)
+
+    def _is_owners(self, person: str) -> bool:
+        return person in (self.owner.id, AT_HOME)
 
     def renewed(self, packs: Library) -> Generation:
         """The same with other packs."""

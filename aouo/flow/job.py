@@ -203,6 +203,13 @@ class Answering:
         Raises:
             StopAsked: /stop came before it began.
         """
+        if self.generations.now.keeps_from(job.inbound.person.id, wanted.pack):
+            said = say("people.not-this-pack", pack=wanted.pack)
+            if job.isolated:
+                await self.bringing.give_up(job, said.text)
+            else:
+                await self.replies.answer(job, said)
+            return
         try:
             if wanted.act or self.generations.now.model.provider == NO_MODEL:
                 await self.acting.run(job, wanted)

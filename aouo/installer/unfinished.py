@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import astuple, dataclass
+from typing import TypeAlias
 
 from aouo.facts.errors import SetupError
 from aouo.facts.records import Change, ChangeKind
@@ -33,6 +34,10 @@ class Unfinished:
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why.rstrip('.')}. {self.fix}."
+
+
+Taking: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
+"""Runs a block that does what it is given; tells of its failure, and lets the rest go on."""
 
 
 class Takeover:

@@ -14,7 +14,7 @@ from aouo.config.settings import Settings
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.errors import SetupError
 from aouo.facts.people import AT_HOME, Admission, Owner
-from aouo.facts.ports import Clock
+from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Misfire, Scheduled
 from aouo.installer.changes import TERMINAL, PackKit
 from aouo.installer.installed import as_if, changed, sample_packs, scanned
@@ -29,6 +29,7 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.zones import zone_of
 from aouo.schedules.proposals import Place
 from aouo.schedules.service import ScheduleRefused, Schedules, Wish
+from aouo.store import people
 from aouo.store import schedules as rows
 from aouo.store.database import Database, Tx
 from aouo.store.opening import opened
@@ -248,7 +249,12 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[_Verbs]:
         packs = Packs(kit)
         await packs.recover(Takeover())
         try:
-            listed = partial(Admission(settings.telegram.allowed_user_ids).lists, owner=owner.id)
+            admission = Admission(
+                settings.telegram.allowed_user_ids,
+                decided=await database.read(people.everybody),
+                now=partial(stamp, clock),
+            )
+            listed = partial(admission.lists, owner=owner.id)
             schedules = Schedules(zones, library, listed, lambda: settings.cron.enabled)
             yield home_verbs(packs, schedules, database, clock)
         finally:

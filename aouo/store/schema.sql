@@ -139,6 +139,14 @@ CREATE TABLE moved_chats (        -- groups that became supergroups
   PRIMARY KEY (platform, chat_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE people (             -- who asked to be let in, and what the owner decided
+  person TEXT PRIMARY KEY,
+  name   TEXT NOT NULL,
+  role   TEXT NOT NULL,                       -- asked | no | member | guest | out
+  at     TEXT NOT NULL,                       -- when they asked, or it was decided
+  until  TEXT NOT NULL DEFAULT ''             -- when a guest's day ends
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE data_places (        -- whose data of a pack is used in a place that is not the first
   place  TEXT NOT NULL,                       -- the tenant that whoever writes there would be
   pack   TEXT NOT NULL,

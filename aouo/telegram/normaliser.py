@@ -336,8 +336,8 @@ def _migrated(old: str, new: str) -> events.Inbound:
 
 
 def _refused(inbound: events.Inbound, content: events.Intruder) -> events.Inbound:
-    """Return a fact about a person who is not admitted, with only their id and the address."""
-    person = events.Person(inbound.person.id)
+    """Return a fact about a person who is not admitted: who they are and where, not what."""
+    person = events.Person(inbound.person.id, inbound.person.name)
     return events.Inbound(inbound.address, person, content, inbound.chat_kind, inbound.message_id)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Literal
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import AouoError
-from aouo.facts.people import AT_HOME
+from aouo.facts.people import AT_HOME, LetIn
 from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.work import Route
 from aouo.words import sentences
-from aouo.words.catalogue import LIMIT_UNITS, cut, message, say, text
+from aouo.words.catalogue import LIMIT_UNITS, cut, message, one_line, say, text
 from aouo.words.models import no_answer_because
 
 
@@ -76,6 +76,37 @@ def own_id(person: str) -> Rendered:
     return say("conversations.id-at-home") if at_home else say("conversations.id", id=person)
 
 
+def refused(person: str, *, asked: bool) -> Rendered:
+    """Return what a stranger reads in private; `asked`: the owner was, or is, asked about them."""
+    parts = [text("conversations.not-authorized"), text("people.stranger", id=person)]
+    return message(" ".join((*parts, *([text("people.owner-asked")] if asked else []))))
+
+
+def letting_in(asked: LetIn, buttons: tuple[ButtonSpec, ...]) -> Rendered:
+    """Return the card that asks the owner about a stranger, who chose the name on it."""
+    name = one_line(asked.name, _NAME_CHARS) or asked.person
+    return say("people.card", *((one,) for one in buttons), name=name, id=asked.person)
+
+
+def people_known(owner: str, found: Sequence[tuple[LetIn, str]], listed: Container[str]) -> str:
+    """Return who is let in, a line each: (what is kept, what they are now, "" = nobody)."""
+    lines = [text("people.head")]
+    if owner:
+        lines.append(text("people.line", who=owner, what=text("people.owner")))
+    for one, role in found:
+        name = one_line(one.name, _NAME_CHARS)
+        state = role or ("asked" if one.role == "asked" else "out")
+        what = text(f"people.is-{state}")
+        if state == "guest":
+            what = text("people.until", what=what, at=one.until[:16].replace("T", " "))
+        if state == "out" and one.person in listed:
+            what = text("people.wins", what=what)
+        who = f"{name} ({one.person})" if name else one.person
+        lines.append(text("people.line", who=who, what=what))
+    return "\n".join(lines)
+
+
+_NAME_CHARS = 40
 _WORDS_SHOWN = 60
 
 

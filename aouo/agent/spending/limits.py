@@ -60,7 +60,8 @@ class Limits:
         """All ceilings in money: another value once one of them is set, changed or taken away."""
         own = sorted((name, one.daily_usd) for name, one in self.pack_budgets().items())
         budget, packs = self.budget, sorted(self.budget.per_pack_daily_usd.items())
-        return (budget.daily_usd, budget.per_person_daily_usd, *packs, *own)
+        roles = sorted(budget.per_role_daily_usd.items())
+        return (budget.daily_usd, budget.per_person_daily_usd, *packs, *roles, *own)
 
     def of_tokens(self, pack: str, amount: float) -> list[Limit]:
         """Return the token limits of a call with `pack`."""

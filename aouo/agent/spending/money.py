@@ -143,19 +143,24 @@ class Budget:
     per_person_daily_usd: float = 0.0
     per_pack_daily_usd: Mapping[str, float] = field(default_factory=dict[str, float])
     prices: Prices = field(default_factory=Prices)
+    per_role_daily_usd: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Of each person of a role; in place of `per_person_daily_usd`."""
+    role_of: Callable[[str], str] = lambda person: ""
 
     @property
     def any(self) -> bool:
-        return bool(
-            self.daily_usd or self.per_person_daily_usd or any(self.per_pack_daily_usd.values())
-        )
+        named = (*self.per_pack_daily_usd.values(), *self.per_role_daily_usd.values())
+        return bool(self.daily_usd or self.per_person_daily_usd or any(named))
 
     def ceilings(self, person: str, pack: str, own_usd: float = 0.0) -> list[Ceiling]:
         """Return a call's ceilings; `own_usd` is the pack's own, and the stricter one counts."""
         found: list[Ceiling] = [("day", "", self.daily_usd, "budgets.daily_usd")]
         if person:
-            key = "budgets.per_person_daily_usd"
-            found.append(("person", person, self.per_person_daily_usd, key))
+            role = self.role_of(person)
+            usd, key = self.per_role_daily_usd.get(role, 0.0), f"roles.{role}.daily_usd"
+            if not usd:
+                usd, key = self.per_person_daily_usd, "budgets.per_person_daily_usd"
+            found.append(("person", person, usd, key))
         if pack:
             owners, key = (
                 self.per_pack_daily_usd.get(pack, 0.0),

@@ -84,7 +84,7 @@ class Words:
     async def _with_files(
         self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
     ) -> RunTurn | None:
-        permitted = generation.permitted(wanted.pack)
+        permitted = generation.permitted(wanted.pack, job.inbound.person.id)
         allowed = generation.registry.allowed(permitted, generation.enabled, wanted.pack)
         openers = openers_of(allowed, off_record=job.off_record or wanted.off_record)
         audience = Audience(model, wanted.pack, openers, generation)

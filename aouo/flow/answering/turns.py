@@ -135,7 +135,7 @@ class Turns:
         pack = _pack_of(facts, generation, planned)
         toolbox = Toolbox(
             generation.registry,
-            permitted=generation.permitted(facts.pack),
+            permitted=generation.permitted(facts.pack, facts.person.id),
             enabled=generation.enabled,
             skills=tuple(skill.name for skill in pack.skills),
             skill=lambda name: generation.library.resolve_skill(facts.pack, name).shown,

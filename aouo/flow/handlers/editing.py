@@ -25,7 +25,6 @@ from aouo.queue import joining, lexer
 from aouo.store import chats, contents, deliveries, edits, gone, jobs, off_record, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import say, text
-from aouo.words.conversations import own_id
 
 
 async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
@@ -94,23 +93,6 @@ async def leave_chat(
     if await database.read(lambda tx: gone.is_closed(tx, address)):
         await outbox.lose(address, RecipientGone(standing.gone, muted=standing.muted))
     await replies.done(job, standing.gone)
-
-
-async def refuse(
-    replies: Replies, let_in: Callable[[str], str], job: Job, who: events.Intruder
-) -> None:
-    """Send this hour's one refusal to a stranger; if it gets lost, nobody is told.
-
-    `let_in` says what the owner runs to let that person in; it goes to the log.
-    """
-    person = job.inbound.person.id
-    cure = {} if who.as_chat else {"let_in": let_in(person)}
-    log.info("tg_auth_denied", person=person, **cure)
-    if who.as_chat:
-        said = say(f"conversations.wrote-as-{who.as_chat}")
-    else:
-        said = own_id(person) if who.asked_id else say("conversations.not-authorized")
-    await replies.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
 
 async def move_chat(

@@ -13,6 +13,7 @@ from aouo.facts.work import Delivery, Job
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.gates import Answer, BudgetRefusals
 from aouo.flow.handlers.installing import Installing, skip_onboarding
+from aouo.flow.handlers.letting_in import LettingIn
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.places import Places
 from aouo.flow.replies import Replies
@@ -58,6 +59,7 @@ def taps_of(
     installing: Installing,
     menus: Menus,
     places: Places,
+    letting_in: LettingIn,
 ) -> _Taps:
     """The table of taps; those that wait in a lane were answered when they came in."""
     taps: _Taps = {
@@ -73,6 +75,7 @@ def taps_of(
         "again": partial(_show_again, replies, database),
         "digest": partial(_show_kept, replies),
         "data": places.tap,
+        "person": letting_in.tap,
         "onboarding_skip": lambda job, tap: skip_onboarding(replies, job),
         "page": lambda job, tap: menus.open(job, tap.values[0]),
         **dict.fromkeys(("act", "command", "kept", "old"), partial(_explain, replies)),

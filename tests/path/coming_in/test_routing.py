@@ -691,7 +691,7 @@ async def test_a_stranger_is_refused_once_an_hour_and_may_learn_their_id(world: 
             again = await bot.ask("/id", user=eve)
         to_eve = await answers(world, eve)
 
-    assert refused.text == "You are not authorized to use this bot."
+    assert refused.text.startswith("You are not authorized to use this bot.")
     assert told.text == f"Your Telegram id is {zoe}."
     assert again.text == f"Your Telegram id is {eve}."
     assert to_eve[1:] == [f"Your Telegram id is {eve}."] * 5
@@ -745,7 +745,8 @@ async def test_with_nobody_on_the_list_everybody_is_refused(world: World) -> Non
     async with world.running() as bot:
         answer = await bot.ask("hello")
 
-    assert (answer.text, prompts(world)) == ("You are not authorized to use this bot.", [])
+    assert answer.text.startswith("You are not authorized to use this bot.")
+    assert prompts(world) == []
 
 
 # Limits

@@ -292,7 +292,7 @@ async def test_nothing_of_a_stranger_is_fetched_or_kept(world: World, ears: Mode
     async with world.running() as bot:
         stranger = await bot.people.create_user("Eve")
         await speak(bot, stranger, caption="let me in")
-        await said(world, "You are not authorized to use this bot.", chat=stranger)
+        await bot.people.next_message(stranger, contains="You are not authorized to use this bot.")
         await settled(bot)
         bodies = await bot.rows("SELECT body FROM updates UNION ALL SELECT body FROM jobs")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from aouo.app.build_generation import build_generation
 from aouo.config.settings import Settings
+from aouo.words.conversations import refused
 from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.going_out.test_streaming import ALSO_SLOW, waiting_tool
 from tests.path.looking import answers, said
@@ -15,7 +16,7 @@ from tests.path.memory.test_memory import pack
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 SECRET = "the-key-of-tomorrow-3141"
-REFUSED = "You are not authorized to use this bot."
+REFUSED = refused(str(ADA), asked=True).text
 
 
 async def swap(bot: Running, world: World, **sections: dict[str, Any]) -> None:
