@@ -138,7 +138,7 @@ class Models(Section):
 
 
 class Role(Section):
-    packs: tuple[str, ...] = ()
+    packs: tuple[values.Name, ...] = ()
     """The packs that they may use; empty = every one."""
     daily_usd: values.Usd = 0
     """Each one's calls of a day; 0 = as `budgets.per_person_daily_usd` says."""

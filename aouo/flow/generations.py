@@ -104,9 +104,9 @@ class Generation:
 
     def keeps_from(self, person: str, pack: str) -> bool:
         """Whether the role of `person` does not use this pack."""
-        role = "" if self._is_owners(person) else self.admission.role(person)
-        packs = getattr(self.roles, role).packs if role else ()
-        return bool(packs and pack and pack not in packs)
+        member, guest = self.roles.member.packs, self.roles.guest.packs
+        packs = guest if self.admission.role(person) == "guest" else member
+        return bool(packs and pack and pack not in packs) and not self._is_owners(person)
 
     def _is_owners(self, person: str) -> bool:
         return person in (self.owner.id, AT_HOME)

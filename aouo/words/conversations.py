@@ -76,9 +76,11 @@ def own_id(person: str) -> Rendered:
     return say("conversations.id-at-home") if at_home else say("conversations.id", id=person)
 
 
-def refused(person: str, *, asked: bool) -> Rendered:
-    """Return what a stranger reads in private; `asked`: the owner was, or is, asked about them."""
-    parts = [text("conversations.not-authorized"), text("people.stranger", id=person)]
+def refused(person: str, *, asks_id: bool, asked: bool) -> Rendered:
+    """Return what a stranger reads in private, who perhaps asked for their id; `asked`: the owner
+    was, or is, asked about them."""
+    parts = [text("people.stranger"), text("conversations.id", id=person)]
+    parts = parts[::-1] if asks_id else [text("conversations.not-authorized"), *parts]
     return message(" ".join((*parts, *([text("people.owner-asked")] if asked else []))))
 
 

@@ -118,7 +118,7 @@ def test_a_button_has_the_values_of_its_row() -> None:
 def test_answers_and_pages_bypass_their_lane_and_only_answers_are_asked_once() -> None:
     assert {name for name, form in FORMS.items() if form.asks_once} == {
         *("choice", "approval", "budget_raise", "budget_cheaper", "budget_stop"),
-        *("edited", "install_offer", "install_yes", "install_no", "again", "digest"),
+        *("edited", "install_offer", "install_yes", "install_no", "again", "digest", "person"),
     }
     assert {name for name, form in FORMS.items() if form.bypasses and not form.asks_once} == {
         *("data", "page"),

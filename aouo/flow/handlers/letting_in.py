@@ -68,7 +68,7 @@ class LettingIn:
             waits = bool(cards) or (known is not None and known.role == "asked")
             said = say("conversations.not-authorized")
             if job.inbound.chat_kind == "private":
-                said = refused(person.id, asked=waits)
+                said = refused(person.id, asks_id=who.asked_id, asked=waits)
             return [said, *(card for _, card in cards)]
 
         await self.replies.settle(job, work, outcome="refused", kind="aside")

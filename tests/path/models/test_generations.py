@@ -16,7 +16,7 @@ from tests.path.memory.test_memory import pack
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 SECRET = "the-key-of-tomorrow-3141"
-REFUSED = refused(str(ADA), asked=True).text
+REFUSED = refused(str(ADA), asks_id=False, asked=True).text
 
 
 async def swap(bot: Running, world: World, **sections: dict[str, Any]) -> None:
