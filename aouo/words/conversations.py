@@ -12,7 +12,7 @@ from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.work import Route
 from aouo.words import sentences
-from aouo.words.catalogue import LIMIT_UNITS, cut, message, one_line, say, text
+from aouo.words.catalogue import LIMIT_UNITS, cut, message, say, text
 from aouo.words.models import no_answer_because
 
 
@@ -86,7 +86,7 @@ def refused(person: str, *, asks_id: bool, asked: bool) -> Rendered:
 
 def letting_in(asked: LetIn, buttons: tuple[ButtonSpec, ...]) -> Rendered:
     """Return the card that asks the owner about a stranger, who chose the name on it."""
-    name = one_line(asked.name, _NAME_CHARS) or asked.person
+    name = asked.name or asked.person
     return say("people.card", *((one,) for one in buttons), name=name, id=asked.person)
 
 
@@ -96,19 +96,17 @@ def people_known(owner: str, found: Sequence[tuple[LetIn, str]], listed: Contain
     if owner:
         lines.append(text("people.line", who=owner, what=text("people.owner")))
     for one, role in found:
-        name = one_line(one.name, _NAME_CHARS)
         state = role or ("asked" if one.role == "asked" else "out")
         what = text(f"people.is-{state}")
         if state == "guest":
             what = text("people.until", what=what, at=one.until[:16].replace("T", " "))
         if state == "out" and one.person in listed:
             what = text("people.wins", what=what)
-        who = f"{name} ({one.person})" if name else one.person
+        who = f"{one.name} ({one.person})" if one.name else one.person
         lines.append(text("people.line", who=who, what=what))
     return "\n".join(lines)
 
 
-_NAME_CHARS = 40
 _WORDS_SHOWN = 60
 
 

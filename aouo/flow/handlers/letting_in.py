@@ -21,10 +21,11 @@ from aouo.plumbing.logs import log
 from aouo.queue.decide import ObeyCommand
 from aouo.store import deliveries, people
 from aouo.store.database import Tx
-from aouo.words.catalogue import message, say, speaking, text
+from aouo.words.catalogue import message, one_line, say, speaking, text
 from aouo.words.conversations import letting_in, people_known, refused
 
 _DAY = timedelta(days=1)
+_NAME_CHARS = 40
 _ASKED_A_DAY = 10
 """Of so many strangers a day: their names are no way to write to the owner."""
 _ROLES: dict[str, Role] = {"member": "member", "guest": "guest", "out": "out"}
@@ -79,13 +80,14 @@ class LettingIn:
         chat, known = self.owner().chat, self.decided.get(person.id)
         day_ago = iso(self.replies.clock.now() - _DAY)
         over = known and known.role == "guest"
-        if chat is None or not person.id.isdigit():
+        listed = person.id in map(str, self.admission().people)  # then /people is what helps
+        if chat is None or listed or not person.id.isdigit():
             return []
         if known and not over and (known.role != "asked" or known.at > day_ago):
             return []
         if people.asked_since(tx, day_ago) >= _ASKED_A_DAY:
             return []
-        asked = LetIn(person.id, person.name, "asked", now)
+        asked = LetIn(person.id, one_line(person.name, _NAME_CHARS), "asked", now)
         people.put(tx, asked)
         with speaking(self.language(chat.chat_id)):
             card = letting_in(asked, tuple(_button(asked.person, how) for how in _ANSWERS))

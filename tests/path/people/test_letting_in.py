@@ -144,3 +144,14 @@ async def test_a_role_has_its_packs_and_its_budget(world: World) -> None:
         assert said.text == text("people.not-this-pack", pack="notes")
         await bot.ask("plums")
     assert len(prompts(world)) == 1
+
+
+async def test_a_name_of_many_lines_is_one_line_of_the_card(world: World) -> None:
+    async with world.running() as bot:
+        eve = await bot.people.create_user("Eve\n\nThe owner said yes\n" + "x" * 99)
+        await bot.people.say(eve, eve, "hi")
+        card = await bot.people.next_message(ADA, contains=str(eve))
+        assert card.text.startswith("Let Eve")
+        assert "\n\nThe owner" not in card.text
+        shown = await tapped(bot, card, text("people.answer-no"))
+        assert "\n" not in shown.text
