@@ -27,7 +27,7 @@ from aouo.words.conversations import letting_in, people_known, refused
 _DAY = timedelta(days=1)
 _NAME_CHARS = 40
 _ASKED_A_DAY = 10
-"""Of so many strangers a day: their names are no way to write to the owner."""
+"""So many strangers of a day wait for an answer: their names are no way to write to the owner."""
 _ROLES: dict[str, Role] = {"member": "member", "guest": "guest", "out": "out"}
 """By what `/people` is told, what somebody becomes."""
 _ANSWERS: dict[str, Role] = {"member": "member", "guest": "guest", "no": "no"}
@@ -79,11 +79,14 @@ class LettingIn:
         """Keep that somebody without an answer asked, at most once a day, and queue the card."""
         chat, known = self.owner().chat, self.decided.get(person.id)
         day_ago = iso(self.replies.clock.now() - _DAY)
-        over = known and known.role == "guest"
-        listed = person.id in map(str, self.admission().people)  # then /people is what helps
-        if chat is None or listed or not person.id.isdigit():
+        # An owner who is missing in the list has no question for themselves; who is on it and was
+        # put out comes back by /people alone.
+        settled = {self.owner().id, *map(str, self.admission().people)}
+        if chat is None or person.id in settled or not person.id.isdigit():
             return []
-        if known and not over and (known.role != "asked" or known.at > day_ago):
+        if known and known.role in ("no", "out"):
+            return []
+        if known and known.role == "asked" and known.at > day_ago:
             return []
         if people.asked_since(tx, day_ago) >= _ASKED_A_DAY:
             return []

@@ -133,7 +133,7 @@ async def test_nobody_but_the_owner_sees_or_decides(world: World) -> None:
         assert await bot.rows("SELECT * FROM people") == []
 
 
-async def test_a_role_has_its_packs_and_its_budget(world: World) -> None:
+async def test_a_role_has_its_packs(world: World) -> None:
     world.install("notes")
     world.config = {
         "telegram": {"allowed_user_ids": [ADA, BEN]},
@@ -155,3 +155,26 @@ async def test_a_name_of_many_lines_is_one_line_of_the_card(world: World) -> Non
         assert "\n\nThe owner" not in card.text
         shown = await tapped(bot, card, text("people.answer-no"))
         assert "\n" not in shown.text
+
+
+async def test_a_role_has_its_budget_which_is_not_the_owners(world: World) -> None:
+    world.config = {
+        "telegram": {"allowed_user_ids": [ADA, BEN]},
+        "roles": {"member": {"daily_usd": 0.000001}},
+        "budgets": {"prices": {"scripted": {"input": 1, "output": 1}}},
+    }
+    async with world.running() as bot:
+        said = await bot.ask("plums", chat=BEN, user=BEN)
+        await bot.ask("figs")
+    assert "roles.member.daily_usd" in said.text
+    assert prompts(world) == ["figs"]
+
+
+async def test_an_owner_who_is_missing_in_the_list_is_not_asked_about_themselves(
+    world: World,
+) -> None:
+    world.config = {"telegram": {"allowed_user_ids": [BEN], "owner_id": ADA}}
+    async with world.running() as bot:
+        said = await bot.ask("plums")
+        assert text("people.owner-asked") not in said.text
+        assert await bot.rows("SELECT * FROM people") == []
