@@ -26,7 +26,7 @@ from tests.fakes.model_server import words_of
 from tests.fakes.proxy_server import ProxyServer
 from tests.fakes.road import Road
 from tests.path.looking import eventually
-from tests.path.world import ROOT, WAIT_S, World
+from tests.path.world import ADA, BEN, ROOT, WAIT_S, World
 
 PACK = """
 name: desk
@@ -87,6 +87,21 @@ def results(world: World) -> list[str]:
 def shown(world: World, request: int) -> set[str]:
     tools = world.model.requests[request].get("tools", [])
     return {item["function"]["name"] for item in tools}
+
+
+async def test_a_member_reaches_no_tool_server_of_the_owners(world: World, journal: Path) -> None:
+    """Issue 29 "Letting in": until a rule allows it."""
+    replies(world, {"fake": stdio(journal)})
+    world.config["telegram"]["allowed_user_ids"] = [ADA, BEN]
+    world.model.call("load_tools", {"names": ["mcp:fake"]})
+    world.model.call("mcp__fake__add", {"a": 2, "b": 3})
+    world.model.reply("no sum")
+    async with world.running() as bot:
+        await bot.ask("add", chat=BEN, user=BEN)
+
+    assert len(results(world)) == 2
+    assert all("started" in line for line in lines(journal))
+    assert all("mcp__fake__add" not in shown(world, n) for n in range(3))
 
 
 async def test_a_model_loads_a_servers_tools_and_calls_them(world: World, journal: Path) -> None:
