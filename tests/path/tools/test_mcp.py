@@ -95,7 +95,7 @@ async def test_a_member_reaches_no_tool_server_of_the_owners(world: World, journ
     world.config["telegram"]["allowed_user_ids"] = [ADA, BEN]
     world.model.call("load_tools", {"names": ["mcp:fake"]})
     world.model.call("mcp__fake__add", {"a": 2, "b": 3})
-    world.model.reply("no sum")
+    world.model.say("no sum")
     async with world.running() as bot:
         await bot.ask("add", chat=BEN, user=BEN)
 
