@@ -125,14 +125,14 @@ class Deeds:
 
     def tap(self, place: Place) -> None:
         """A button of one of the newest messages here, by anybody who is there; none that begins a
-        session with a skill, since the book counts sessions."""
+        session with a skill, since the book counts sessions, and none that lets the stranger in."""
         found = [
             (message, button["callback_data"])
             for message in self._of_bot(place)[-15:]
             for row in message.keyboard
             for button in row
             if button["callback_data"] not in self.tapped
-            and not button["callback_data"].startswith("skill:")
+            and not button["callback_data"].startswith(("skill:", "nav:person_"))
         ]
         if found:
             message, data = self.chance.choice(found)

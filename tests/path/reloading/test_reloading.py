@@ -14,11 +14,12 @@ from aouo.config.file import _LAST_GOOD
 from aouo.plumbing.logs import Level
 from aouo.plumbing.redact import Redactor
 from aouo.words.catalogue import LANGUAGES
+from aouo.words.conversations import refused
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says
 from tests.path.going_out.test_streaming import ALSO_SLOW, Slow, waiting_tool
 from tests.path.looking import answers, eventually, said, settled
-from tests.path.models.test_generations import REFUSED, answer
+from tests.path.models.test_generations import answer
 from tests.path.packs.test_installing_by_terminal import aouo, served
 from tests.path.reloading.following import ask_for, reload, save, swap, tree
 from tests.path.schedules.scheduled import made
@@ -55,7 +56,7 @@ async def test_a_save_counts_for_who_is_let_in_what_answers_and_what_it_may_cost
         capped = await bot.ask("hello again", user=BEN)
         good = (world.home.path / _LAST_GOOD).read_text()
 
-    assert stranger.text == REFUSED
+    assert stranger.text == refused(str(BEN), asks_id=False, asked=True).text
     assert let_in.text.startswith("newer heard: hello")
     assert capped.text.startswith("The daily limit is reached")
     assert good == world.home.config.read_text()
