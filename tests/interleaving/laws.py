@@ -59,6 +59,13 @@ class Laws:
         """Texts that answered the form of an action, which shows them behind its question, or in
         what it did."""
         told = {mark[:9] for asked in play.model.asked for mark in asked.told}
+        self._again = {
+            mark[:9]
+            for asked in play.model.asked
+            if any(mark[-1] != "0" for mark in asked.marks)
+            for mark in asked.marks
+        }
+        """Texts that were answered together with a changed one, perhaps once more and elsewhere."""
         self._told = told | self._filled_in
 
     def judge(self) -> Verdict:
@@ -286,7 +293,7 @@ class Laws:
 
     def _is_plain(self, text: Text) -> bool:
         """Said once, never changed, and no answer to a question: order and session are certain."""
-        quoted = text.base in self.book.quoted or text.base in self._told
+        quoted = text.base in self.book.quoted | self._told | self._again
         return not (text.version or text.taps or quoted or not text.session)
 
     def _cut_off(self, mark: str, shown_s: float) -> bool:
