@@ -55,12 +55,13 @@ def warn_about_missing_prices(
 @click.command()
 @click.option("--token", default="", help="The bot token from @BotFather.")
 @click.option("--owner", type=int, default=0, help="Your numeric Telegram id.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @json_option
-def init(token: str, owner: int, as_json: bool) -> None:
+def init(token: str, owner: int, yes: bool, as_json: bool) -> None:
     """Make the home and its configuration.
 
-    Asks for what is missing when run in a terminal. Run again, it adds what is missing and
-    changes nothing else.
+    In a terminal it goes on with the questions of `aouo setup`. Run again, it adds what is missing
+    and changes nothing else.
     """
     if token and not is_token(token):
         raise click.BadParameter(NO_BOT_TOKEN, param_hint="--token")
@@ -68,8 +69,6 @@ def init(token: str, owner: int, as_json: bool) -> None:
     made = [str(path) for path in home.create()]
     fresh = not home.config.exists()
     if fresh:
-        if not as_json and sys.stdin.isatty():
-            token, owner = token or _ask_token(), owner or _ask_owner()
         _write_config(home, token, owner)
         made.append(str(home.config))
     if as_json:
@@ -83,31 +82,13 @@ def init(token: str, owner: int, as_json: bool) -> None:
             f"`{command_for(home)} config edit`.",
             err=True,
         )
+    if fresh and sys.stdin.isatty() and not (yes or token or owner):
+        from aouo.cli.setup.verb import setup
+
+        click.get_current_context().invoke(setup)
+        return
     for line in _next_steps(home):
         click.echo(line)
-
-
-def _ask_token() -> str:
-    while True:
-        answer = str(
-            click.prompt(
-                "Bot token from @BotFather (empty = later)",
-                default="",
-                show_default=False,
-                hide_input=True,
-            )
-        ).strip()
-        if not answer or is_token(answer):
-            return answer
-        click.echo(NO_BOT_TOKEN, err=True)
-
-
-def _ask_owner() -> int:
-    return int(
-        click.prompt(
-            "Your numeric Telegram id (0 = later; the bot tells it on /id)", default=0, type=int
-        )
-    )
 
 
 def _write_config(home: Home, token: str, owner: int) -> None:
@@ -126,9 +107,9 @@ def _next_steps(home: Home) -> list[str]:
     if not telegram.enabled:
         pass  # nothing of Telegram is needed
     elif not telegram.bot_token.get_secret_value():
-        steps.append(("config set telegram.bot_token …", "the token from @BotFather"))
+        steps.append(("setup", "the token, who owns it, a model, apps"))
     elif not telegram.allowed_user_ids:
-        steps.append(("config set telegram.allowed_user_ids …", "your id; the bot tells it on /id"))
+        steps.append(("setup owner", "who may talk to it"))
     steps += [
         ("pack install notes", "install a pack that comes along"),
         ("doctor", "check everything"),

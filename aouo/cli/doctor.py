@@ -49,7 +49,7 @@ def doctor(fast: bool, as_json: bool) -> None:
     for check in _checks(home, fast=fast):
         checks.append(check)
         if not as_json:
-            click.echo(_line(check))
+            click.echo(check.line)
     failed = any(check.status == "fail" for check in checks)
     if as_json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
@@ -70,11 +70,6 @@ def _summary(checks: list[Check]) -> str:
     if _NO_TOKEN in checks:
         summary += " `aouo start` will refuse without a bot token."
     return summary
-
-
-def _line(check: Check) -> str:
-    fix = f"\n     → {check.fix}" if check.fix else ""
-    return f"{check.status:<4} {check.name}: {check.detail}{fix}"
 
 
 def _checks(home: Home, *, fast: bool) -> Iterator[Check]:

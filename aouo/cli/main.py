@@ -113,8 +113,10 @@ pack = Verbs(
 
 
 _VERBS = {
+    "setup": ("aouo.cli.setup.verb:setup", "Set the bot up, question by question."),
     "init": ("aouo.cli.config:init", "Make the home and its configuration."),
     "start": ("aouo.cli.start:start", "Run the bot in the foreground."),
+    "service": ("aouo.cli.service:service", "Let the system keep the bot running."),
     "stop": ("aouo.cli.running:stop", "Let the running bot finish and end."),
     "restart": ("aouo.cli.running:restart", "Let the running bot finish and begin anew."),
     "reload": ("aouo.cli.running:reload", "Let the running bot take up config.json and packs now."),

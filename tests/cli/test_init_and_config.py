@@ -59,8 +59,8 @@ def test_init_again_without_a_token_still_names_it_and_with_one_the_person(runne
     with_person = steps(runner.invoke(aouo, ["init"]).stdout)
 
     assert first == again
-    assert again[0].split()[:4] == ["aouo", "config", "set", "telegram.bot_token"]
-    assert with_token[0].split()[:4] == ["aouo", "config", "set", "telegram.allowed_user_ids"]
+    assert again[0].split()[:3] == ["aouo", "setup", "the"]
+    assert with_token[0].split()[:3] == ["aouo", "setup", "owner"]
     assert with_person[0] == "  aouo pack install notes   install a pack that comes along"
 
 

@@ -32,6 +32,12 @@ class Check:
     detail: str
     fix: str = ""
 
+    @property
+    def line(self) -> str:
+        """What the terminal shows of it."""
+        fix = f"\n     → {self.fix}" if self.fix else ""
+        return f"{self.status:<4} {self.name}: {self.detail}{fix}"
+
 
 def quietly(settings: Settings, work: Coroutine[Any, Any, _T]) -> _T:
     """Run `work` with a silent log: what it would say is in the findings."""

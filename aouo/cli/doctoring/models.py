@@ -56,6 +56,16 @@ def models(settings: Settings, *, fast: bool) -> tuple[Sequence[Check], _Prices]
     return checks, prices
 
 
+def primary(settings: Settings) -> Sequence[Check]:
+    """Check the model that answers first, and no other."""
+    from aouo.cli.doctoring.probing import wanted_models
+
+    one = wanted_models(settings)[0]
+    name = f"model {one.backend}"
+    check = _unasked(settings, one, name, fast=False)
+    return [check] if check else [*_said(name, _looked_at(settings, [one])[0])]
+
+
 def _looked_at(settings: Settings, ready: Sequence[Seen]) -> Sequence[Seen]:
     """Ask the models without a finding."""
     from aouo.cli.doctoring.probing import look

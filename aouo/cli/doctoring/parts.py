@@ -33,10 +33,7 @@ _TIMEOUT_S = 5.0
 
 def webhook(settings: Settings) -> Check | None:
     """Check the bot's webhook at Telegram; None = it has none and needs none."""
-    token = settings.telegram.bot_token.get_secret_value()
-    base = settings.telegram.api_base_url.rstrip("/")
-    _, body = _get(f"{base}/bot{token}/getWebhookInfo", {}, settings, proxy=settings.telegram.proxy)
-    info = _result(body)
+    info = _result(bot_api(settings, "getWebhookInfo")[1])
     url, wanted = str(info.get("url", "")), settings.telegram.webhook.url
     if settings.telegram.transport == "polling":
         if not url:
@@ -69,18 +66,16 @@ def webhook(settings: Settings) -> Check | None:
 
 def telegram(settings: Settings) -> Check:
     """Ask `getMe`, and say when privacy mode hides group messages."""
-    token = settings.telegram.bot_token.get_secret_value()
-    base = settings.telegram.api_base_url.rstrip("/")
-    status, body = _get(f"{base}/bot{token}/getMe", {}, settings, proxy=settings.telegram.proxy)
+    status, body = bot_api(settings, "getMe")
     if status in (401, 404):
         return Check(
             "telegram", "fail", "Telegram refuses the token", "Get another from @BotFather."
         )
     me = _result(body)
     if status != 200 or not me:
-        return Check(
-            "telegram", "fail", f"{base}: {_reason(status, body)}", "Check the network or proxy."
-        )
+        base = settings.telegram.api_base_url.rstrip("/")
+        why = f"answered {status}" if status else str(body.get("description"))
+        return Check("telegram", "fail", f"{base}: {why}", "Check the network or proxy.")
     name = f"@{me.get('username', '?')}"
     if not me.get("can_read_all_group_messages"):
         return Check(
@@ -112,31 +107,42 @@ def groups(settings: Settings, chat_ids: Sequence[str]) -> Iterator[Check]:
             )
 
 
-def _ask(settings: Settings, method: str, **params: str) -> dict[str, Any]:
+def _ask(settings: Settings, method: str, **params: object) -> dict[str, Any]:
     """Call a Bot API method, and return its result, {} when it refuses."""
+    return _result(bot_api(settings, method, within_s=_TIMEOUT_S, **params)[1])
+
+
+def _result(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result in a Bot API answer, {} for anything else."""
+    return body.get("result") or {}
+
+
+def bot_api(
+    settings: Settings, method: str, *, within_s: float = _TIMEOUT_S, **params: object
+) -> tuple[int, dict[str, Any]]:
+    """Call a Bot API method; return the status and what Telegram says, or 0 and the reason as
+    `description` without an answer."""
     token = settings.telegram.bot_token.get_secret_value()
     base = settings.telegram.api_base_url.rstrip("/")
     url = f"{base}/bot{token}/{method}?{urlencode(params)}"
-    return _result(_get(url, {}, settings, proxy=settings.telegram.proxy)[1])
+    status, body = fetched(url, {}, settings, proxy=settings.telegram.proxy, within_s=within_s)
+    if not status:
+        return 0, {"description": body}
+    return status, cast("dict[str, Any]", body) if isinstance(body, dict) else {}
 
 
-def _result(body: object) -> dict[str, Any]:
-    """Return the result in a Bot API answer, {} for anything else."""
-    answer = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    return answer.get("result") or {}
-
-
-def _reason(status: int, body: object) -> str:
-    return f"answered {status}" if status else str(body)
-
-
-def _get(
-    url: str, headers: dict[str, str], settings: Settings, *, proxy: str = ""
+def fetched(
+    url: str,
+    headers: dict[str, str],
+    settings: Settings,
+    *,
+    proxy: str = "",
+    within_s: float = _TIMEOUT_S,
 ) -> tuple[int, object]:
     """Return the status and JSON body (None: no JSON), or 0 and the reason without an answer."""
 
     async def fetch() -> tuple[int, object]:
-        limit = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        limit = aiohttp.ClientTimeout(total=within_s)
         async with (
             session_through(proxy) as session,
             session.get(url, headers=headers, timeout=limit) as answer,
@@ -151,7 +157,7 @@ def _get(
     except SetupError as error:
         return 0, str(error)
     except TimeoutError:
-        return 0, f"no answer within {_TIMEOUT_S:g} s"
+        return 0, f"no answer within {within_s:g} s"
     except (aiohttp.ClientError, OSError, ValueError) as error:
         clean = Redactor(secrets_of(settings.secrets())).text(str(error))
         return 0, cure_of(error) or f"{type(error).__name__}: {clean}".rstrip(": ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,6 +159,25 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
         asked("pack_accept", timeout_s=PATIENCE_S, id=offered["id"])
         facts["done"] = True
     return facts
+
+
+def install_all(sources: Sequence[str]) -> None:
+    """Show the cards of some packs, ask once, and install all of them or none."""
+    agreed, offered = False, list[Facts]()
+    try:
+        for source in sources:
+            offered.append(asked("pack_offer", timeout_s=PATIENCE_S, source=source, upgrade=""))
+            if not offered[-1]["same"]:
+                _show(offered[-1]["card"])
+        names = [str(one["pack"]) for one in offered if not one["same"]]
+        agreed = bool(names) and click.confirm(f"Install {', '.join(names)}?", default=True)
+    finally:
+        for one in offered:
+            if not agreed or one["same"]:
+                asked("pack_decline", timeout_s=PATIENCE_S, id=one["id"])
+    for one in offered:
+        if agreed and not one["same"]:
+            asked("pack_accept", timeout_s=PATIENCE_S, id=one["id"])
 
 
 def _show(card: str) -> None:

@@ -130,7 +130,7 @@ class Installing:
                 there = self.replies.library().names
                 along = {name: one for name, one in self.bundled().items() if name not in there}
                 language = job.inbound.person.language
-                about = await asyncio.to_thread(_abouts, along, language)
+                about = await asyncio.to_thread(abouts, along, language)
                 await self.replies.answer(job, words.install_usage(about))
                 return
             lasting = source != str(self._downloaded(job))
@@ -241,7 +241,7 @@ class Installing:
         return self.folder / f"install_{job.id}.aouo"
 
 
-def _abouts(folders: Mapping[str, Path], language: str) -> dict[str, str]:
+def abouts(folders: Mapping[str, Path], language: str) -> dict[str, str]:
     """Return what each of these packs is and does, in a line."""
     found: dict[str, str] = {}
     for name, folder in folders.items():
