@@ -123,6 +123,7 @@ _VERBS = {
     "status": ("aouo.cli.status:status", "Say how the running bot is."),
     "logs": ("aouo.cli.trace:logs", "Show the log, with -f as it grows."),
     "usage": ("aouo.cli.session:usage", "Show what was used, in tokens and money."),
+    "update": ("aouo.cli.update:update", "Say what is new, and how to take it over."),
     "dashboard": ("aouo.cli.status:dashboard", "Print the link to the local page."),
     "session": ("aouo.cli.session:session", "List sessions, and show what was said."),
     "trace": ("aouo.cli.trace:trace", "Show how one turn went, step by step."),

@@ -57,7 +57,7 @@ class _Service:
 
     @property
     def command(self) -> tuple[str, ...]:
-        return (sys.executable, "-m", "aouo", "--home", str(self.home.path), "start")
+        return (sys.executable, "-P", "-m", "aouo", "--home", str(self.home.path), "start")
 
 
 class _Systemd(_Service):
