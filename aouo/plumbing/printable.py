@@ -30,8 +30,10 @@ class PrintableStream:
         if isinstance(stream, io.TextIOWrapper):  # the locale may have only ASCII
             stream.reconfigure(errors="backslashreplace")
 
-    def write(self, text: str, /) -> int:
-        self._stream.write(printable(text))
+    def write(self, text: str | bytes, /) -> int:
+        """Write a text, or the bytes of one, as click prints what a shell completes."""
+        said = text if isinstance(text, str) else text.decode()
+        self._stream.write(printable(said))
         return len(text)
 
     def writelines(self, lines: list[str], /) -> None:

@@ -36,6 +36,20 @@ def test_help_names_every_verb_and_loads_none_of_the_heavy_libraries():
     assert all(f"  {verb} " in done.stdout for verb in _VERBS)
 
 
+def test_a_shell_completes_verbs():
+    words = {"COMP_WORDS": "aouo pack in", "COMP_CWORD": "2", "_AOUO_COMPLETE": "bash_complete"}
+    done = subprocess.run(
+        [sys.executable, "-m", "aouo"],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", **words},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["plain,install", "plain,info"]
+
+
 def test_every_verb_of_ours_answers_to_help_and_takes_a_home(runner: CliRunner):
     written_elsewhere = {"start", "try", "chat", "dev"}
     for verb in _VERBS.keys() - written_elsewhere:
