@@ -27,7 +27,7 @@ LONGEST = (
     "path/memory/test_session_renewed",
     "path/packs/test_installing_killed",
     "path/models/test_sixty_turns",
-    "path/packs/test_restoring",
+    "backup/test_backup",
     "path/coming_in/test_conversations_never_cross",
     "path/coming_in/test_odd_updates",
     "packs/data/test_migrations",

@@ -21,7 +21,7 @@ from aouo.__main__ import main
 _IMPORTED = (
     "aouo.app.wiring",
     "aouo.cli.doctor",
-    "aouo.cli.packs.backup",
+    "aouo.cli.packs.export",
     "aouo.cli.packs.install",
     "aouo.cli.packs.test",
     "aouo.app.local.conversing",

@@ -1,1 +1,1 @@
-"""The life of a pack: offered, installed, upgraded, restored and removed."""
+"""The life of a pack: offered, installed, upgraded and removed."""

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from aouo.facts.errors import SetupError
 from aouo.facts.records import Change, ChangeKind
-from aouo.packs.shipping import restoring
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import log
 from aouo.store import installs
@@ -73,10 +72,6 @@ def doing(change: Change) -> str:
     return f"{_DOING[change.kind]} {change.pack}{purge}"
 
 
-def putting_back(pack: str) -> str:
-    return f"Putting back what {pack} keeps"
-
-
 def said(error: BaseException) -> str:
     """Word an error for the owner."""
     if isinstance(error, OSError) and error.strerror:
@@ -86,7 +81,7 @@ def said(error: BaseException) -> str:
 
 def unfinished(home: Home) -> list[Unfinished]:
     """Return what is unfinished in a home, whether its bot runs or not; raises as `reading`."""
-    return [*_changes(home), *(_restores(home) if home.data.is_dir() else ())]
+    return [*_changes(home)]
 
 
 def _changes(home: Home) -> Iterator[Unfinished]:
@@ -95,8 +90,3 @@ def _changes(home: Home) -> Iterator[Unfinished]:
     with reading(home.database) as tx:
         found = installs.begun(tx)
     yield from (Unfinished(doing(one), one.why) for one in found if one.why)
-
-
-def _restores(home: Home) -> Iterator[Unfinished]:
-    for pack in restoring.begun(home):
-        yield Unfinished(putting_back(pack), "it is not over; the log says why")

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias, cast, get_args
 
 from aouo.config.settings import Settings
@@ -47,7 +46,6 @@ def home_verbs(packs: Packs, schedules: Schedules, database: Database, clock: Cl
         "pack_accept": verbs.accept,
         "pack_decline": verbs.decline,
         "pack_remove": verbs.remove,
-        "pack_restore": verbs.restore,
         "pack_unread": verbs.unread,
         "pack_refresh": verbs.refresh,
         "cron_add": verbs.make,
@@ -90,11 +88,6 @@ class _HomeVerbs:
         """Remove a pack; `purge`: its data, too."""
         change = await self.packs.remove(pack, TERMINAL, purge=purge)
         return {"pack": change.pack, "purged": purge}
-
-    async def restore(self, pack: str, file: str, passphrase: str = "") -> Facts:
-        """Restore the backup `file`; `passphrase` opens it, "" = it is not sealed."""
-        before, problem = await self.packs.restore(pack, Path(file), passphrase)
-        return {"before": str(before) if before else "", "schedules_problem": problem}
 
     async def unread(self) -> Facts:
         return {"unread": await self.packs.unread()}

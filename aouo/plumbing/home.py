@@ -13,6 +13,7 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 
 from aouo.facts.errors import SetupError
+from aouo.plumbing import exchange
 
 TABLE = Path("/proc/self/mountinfo")
 """Linux only. Source: proc_pid_mountinfo(5)."""
@@ -174,6 +175,7 @@ class Home:
                     fix="Stop it with `aouo stop`, or name another folder with --home.",
                     exit_code=4,
                 )
+            exchange.finish(self.path)  # what a killed `aouo restore` meant
             write_atomically(self.pid_file, f"{os.getpid()}\n")
             try:
                 yield

@@ -1,50 +1,24 @@
-"""Proposes a pack's schedules in a conversation, follows its versions, backs them up."""
+"""Proposes a pack's schedules in a conversation, and follows its versions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.address import ConversationAddress
 from aouo.facts.events import ChatKind
 from aouo.facts.ports import iso
 from aouo.facts.schedule import ZoneOf, next_after, parse
-from aouo.facts.work import Misfire, Paused, Scheduled, ScheduleOrigin
+from aouo.facts.work import Scheduled, ScheduleOrigin
 from aouo.packs.format.manifest import CronDefault, Manifest
 from aouo.store import schedules
 from aouo.store.database import Tx
-from aouo.words.catalogue import text
 
 _Limit: TypeAlias = Annotated[int, Field(ge=0, lt=2**31)]
-
-
-class _Kept(BaseModel):
-    """A schedule in a backup; older ones lack what has a default."""
-
-    model_config = ConfigDict(extra="ignore", strict=True, defer_build=True)
-    platform: Platform
-    chat_id: str
-    thread_id: str
-    chat_kind: ChatKind
-    person: str
-    key: str
-    origin: ScheduleOrigin
-    skill: str
-    prompt: str
-    text: str
-    zone: str
-    since: str
-    own_text: bool
-    paused: Paused = "person"
-    name: str = ""
-    misfire: Misfire = "run_once"
-    timeout_s: _Limit = 0
-    tokens_max: _Limit = 0
-    retries: _Limit = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,45 +92,6 @@ def due_after(row: Scheduled, now: datetime, zone_of: ZoneOf) -> str | None:
         return None
     due = next_after(schedule, now, zone)
     return iso(due) if due else ""
-
-
-def exported(tx: Tx, pack: str) -> list[dict[str, Any]]:
-    """The pack's schedules as plain values, for a backup."""
-    rows = schedules.of_pack(tx, pack)
-    kept = [_Kept.model_validate({**asdict(row), **asdict(row.address)}) for row in rows]
-    return [row.model_dump() for row in kept]
-
-
-def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_of: ZoneOf) -> int:
-    """Replace the pack's schedules by those of a backup; return how many they are.
-
-    Raises:
-        ValueError: the backup holds something else; nothing was changed.
-    """
-    try:
-        rows = [_of_backup(pack, _Kept.model_validate(each)) for each in kept]
-        dues = [due_after(row, now, zone_of) for row in rows]
-    except (ValueError, OverflowError) as error:
-        raise ValueError(text("schedules.backup-strange")) from error
-    if None in dues:
-        raise ValueError(text("schedules.backup-unreadable"))
-    schedules.remove_of_pack(tx, pack)
-    for row, due in zip(rows, dues, strict=True):
-        schedules.add(tx, replace(row, next_due="" if row.paused else due or ""), iso(now))
-    return len(rows)
-
-
-def _of_backup(pack: str, kept: _Kept) -> Scheduled:
-    fields = kept.model_dump(exclude={"platform", "chat_id", "thread_id", "since"})
-    return Scheduled(
-        id=schedules.new_id(),
-        pack=pack,
-        address=ConversationAddress(kept.platform, kept.chat_id, kept.thread_id),
-        since=iso(datetime.fromisoformat(kept.since)),
-        enabled=not kept.paused,
-        next_due="",
-        **fields,
-    )
 
 
 def blank(place: Place, pack: str, origin: ScheduleOrigin, now: datetime) -> Scheduled:

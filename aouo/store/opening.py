@@ -71,6 +71,11 @@ def _schema() -> tuple[str, int]:
     return text, int.from_bytes(digest[:4]) % 2**31 or 1
 
 
+def schema_number() -> int:
+    """Return the number that this program's tables have in a database."""
+    return _schema()[1]
+
+
 @contextmanager
 def reading(file: Path) -> Generator[Tx]:
     """Yield one consistent snapshot of an existing file, also while the bot runs.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, LiteralString, cast
+from typing import Literal, LiteralString, cast
 
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
@@ -233,10 +232,6 @@ def _found(
 ONBOARDING_SKILL = "onboarding"
 """The bare name of the skill that leads a first conversation."""
 TURNS_MAX, SESSIONS_MAX = 10, 3
-_KEPT: tuple[LiteralString, ...] = (
-    *("owner", "state", "sessions", "turns", "offered", "summary", "began_at", "ended_at"),
-)
-"""The columns of a backup."""
 _Ended = Literal["done", "skipped", "given_up"]
 
 
@@ -299,20 +294,6 @@ def forget_onboarding(tx: Tx, pack: str, tenant: str = "") -> int:
     return tx.run(
         "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, tenant, tenant
     )
-
-
-def onboardings(tx: Tx, pack: str) -> list[dict[str, Any]]:
-    """Return the pack's rows as plain values for a backup."""
-    rows = tx.all("SELECT * FROM onboarding WHERE pack = ? ORDER BY owner", pack)
-    return [{name: row[name] for name in _KEPT} for row in rows]
-
-
-def put_back_onboarding(tx: Tx, pack: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the pack's rows by those of a backup."""
-    forget_onboarding(tx, pack)
-    for row in rows:
-        own: dict[LiteralString, Any] = {name: row[name] for name in _KEPT}
-        tx.put("onboarding", {"pack": pack, **own}, "ON CONFLICT (pack, owner) DO NOTHING")
 
 
 def _state(tx: Tx, pack: str, tenant: str) -> str:

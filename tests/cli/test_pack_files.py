@@ -1,8 +1,7 @@
-"""`aouo pack` with files: new, info, export, sign, backup and restore, as a person uses them."""
+"""`aouo pack` with files: new, info, export and sign, as a person uses them."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import sqlite3
@@ -14,16 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aouo.cli.main import aouo
-from aouo.facts.address import ConversationAddress
 from aouo.packs.authoring import TEMPLATES
-from aouo.packs.load import load_pack
-from aouo.packs.shipping.restoring import inspect
-from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
-from aouo.plumbing.zones import zone_of
-from aouo.schedules import proposals
-from aouo.schedules.proposals import Place
-from aouo.store.opening import opened
 
 Run: TypeAlias = Callable[..., Result]
 
@@ -211,115 +202,6 @@ def test_a_key_is_never_written_over_and_a_wrong_one_is_refused(run: Run):
     run("sign", "shop", fails=2)
     assert "not a secret key" in run("sign", "shop", "--key", "shop/pack.yml", fails=3).stderr
     assert "cannot be read" in run("sign", "shop", "--key", "nothing", fails=3).stderr
-
-
-@pytest.mark.parametrize("locked", [False, True])
-def test_what_a_pack_kept_comes_back(locked: bool, shop: Path, run: Run, home: Home):
-    del shop
-    Path("secret.txt").write_text("correct horse\n")
-    lock = ("--passphrase-file", "secret.txt") if locked else ()
-    made = facts(run("backup", "shop", "-o", "b.backup.aouo", *lock, "--json"))
-    home.pack_database("shop", "tg_1").unlink()
-    (home.pack_folder("shop", "tg_1") / "USER.md").write_text("Eats pears")
-
-    done = facts(run("restore", "b.backup.aouo", "--yes", *lock, "--json"))
-
-    assert (made["encrypted"], made["owners"], made["files"]) == (locked, ["tg_1"], 2)
-    assert items(home) == ["apples"]
-    assert (home.pack_folder("shop", "tg_1") / "USER.md").read_text() == "Eats apples"
-    assert Path(done["before"]).is_file()
-
-
-def test_restoring_asks_first_and_a_no_changes_nothing(shop: Path, run: Run, home: Home):
-    del shop
-    run("backup", "shop", "-o", "b.backup.aouo")
-    (home.pack_folder("shop", "tg_1") / "USER.md").write_text("Eats pears")
-
-    told = run("restore", "b.backup.aouo", types="n\n", fails=1)
-
-    assert "Replace what shop keeps now?" in told.stderr
-    assert (home.pack_folder("shop", "tg_1") / "USER.md").read_text() == "Eats pears"
-
-
-def test_a_passphrase_is_asked_for_twice_and_once(shop: Path, run: Run, home: Home):
-    del shop
-    typed = "correct horse\ncorrect horse\n"
-    made = run("backup", "shop", "-o", "b.backup.aouo", "--encrypt", types=typed)
-    run("restore", "b.backup.aouo", "--yes", types="wrong horse\n", fails=3)
-    run("restore", "b.backup.aouo", "--yes", types="correct horse\n")
-
-    assert "correct horse" not in made.output
-    assert items(home) == ["apples"]
-
-
-def test_a_passphrase_that_is_too_short_or_missing_is_refused(shop: Path, run: Run):
-    del shop
-    Path("short.txt").write_text("1234567\n")
-    Path("empty.txt").write_text("\n")
-
-    run("backup", "shop", "--passphrase-file", "short.txt", fails=2)
-    run("backup", "shop", "--passphrase-file", "empty.txt", fails=3)
-    run("backup", "shop", "--passphrase-file", "nothing.txt", fails=3)
-    assert not list(Path().glob("*.backup.aouo"))
-
-
-def test_a_home_on_which_something_else_works_is_not_restored_into(
-    shop: Path, run: Run, home: Home
-):
-    del shop
-    run("backup", "shop", "-o", "b.backup.aouo")
-
-    with home.lock():
-        told = run("restore", "b.backup.aouo", "--yes", fails=1)
-
-    assert "Try again in a moment." in told.stderr
-
-
-def test_a_pack_that_kept_nothing_has_nothing_to_back_up(run: Run):
-    assert "keeps nothing yet" in run("backup", "nobody", fails=3).stderr
-
-
-def test_a_backup_says_when_its_pack_is_another_version_or_not_installed(
-    shop: Path, run: Run, home: Home
-):
-    run("backup", "shop", "-o", "b.backup.aouo")
-    manifest = shop / "pack.yml"
-    manifest.write_text(manifest.read_text().replace("0.1.0", "0.2.0"))
-    other = run("restore", "b.backup.aouo", "--yes").stderr
-    (home.packs / "shop").unlink()
-    gone = run("restore", "b.backup.aouo", "--yes").stderr
-
-    assert "Another version: 0.1.0 kept this, 0.2.0 is installed." in other
-    assert "shop is not installed here; what it kept waits for it." in gone
-
-
-def test_schedules_come_back_with_the_rest(shop: Path, run: Run, home: Home, runner: CliRunner):
-    job = "cron_defaults: [{id: daily, schedule: '0 8 * * *', skill: keep}]\n"
-    (shop / "pack.yml").write_text(
-        (shop / "pack.yml").read_text().replace("permissions:", f"{job}permissions:\n  cron: true")
-    )
-    asyncio.run(propose(home))
-    run("backup", "shop", "-o", "b.backup.aouo")
-    listed = json.loads(runner.invoke(aouo, ["cron", "list", "--json"]).stdout)["schedules"]
-    runner.invoke(aouo, ["cron", "pause", listed[0]["id"]])
-
-    done = facts(run("restore", "b.backup.aouo", "--yes", "--json"))
-    after = json.loads(runner.invoke(aouo, ["cron", "list", "--json"]).stdout)["schedules"]
-
-    assert (listed[0]["paused"], after[0]["paused"]) == ("", "")
-    assert inspect(Path(done["before"])).schedules[0]["paused"] == "person"
-
-
-async def propose(home: Home) -> None:
-    """The pack's schedules for one person, as an install proposes them."""
-    pack = load_pack(home.packs / "shop").pack
-    assert pack is not None
-    place = Place(ConversationAddress("tg", "1"), "private", "1")
-    async with opened(home.database) as database:
-        now = SystemClock().now()
-        await database.transact(
-            lambda tx: proposals.propose(tx, pack.manifest, place, now, zone_of, consent=True)
-        )
 
 
 def test_installing_and_upgrading_print_a_card_and_one_line_and_no_log(

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -36,8 +36,6 @@ T = TypeVar("T")
 BERLIN = ZoneInfo("Europe/Berlin")
 PRIVATE = Place(ConversationAddress("tg", "1001"), "private", "1001")
 GROUP = Place(ConversationAddress("tg", "-5"), "group", "1001", "America/New_York")
-NEW = {"name", "misfire", "timeout_s", "tokens_max", "retries"}
-"""What a backup of an earlier version lacks."""
 DAILY = CronDefault("daily-study", "0 8 * * *", "study")
 WEEKLY = CronDefault("weekly", "0 10 * * 0", "vocab:report", enabled_by_default=False, prompt="Go")
 
@@ -144,12 +142,6 @@ class Port:
 
         await self.do(run)
 
-    async def exported(self, pack: str) -> list[dict[str, Any]]:
-        return await self.database.read(lambda tx: proposals.exported(tx, pack))
-
-    async def restore(self, pack: str, kept: list[dict[str, Any]]) -> int:
-        return await self.do(lambda tx, now: proposals.restored(tx, pack, kept, now, zone_of))
-
 
 @pytest.fixture
 def port(database: Database, clock: Clock) -> Port:
@@ -254,43 +246,6 @@ async def test_the_first_schedules_of_a_pack_come_to_the_places_that_are_named(
     await port.reconcile(manifest(DAILY), consent=True, also=[PRIVATE])
 
     assert facts(await port.of_pack("vocab")) == [("daily-study", "", "2026-03-03T07:00")]
-
-
-async def test_a_backup_brings_them_back_as_they_were(port: Port, database: Database) -> None:
-    await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=True)
-    kept = await port.exported("vocab")
-    before = await port.of_pack("vocab")
-    gone = await database.transact(lambda tx: schedules.remove_of_pack(tx, "vocab"))
-    count = await port.restore("vocab", kept)
-    after = await port.of_pack("vocab")
-
-    assert (gone, count) == (2, 2)
-    assert [replace(row, id="", since="") for row in after] == [
-        replace(row, id="", since="") for row in before
-    ]
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        {},
-        {"text": "never"},
-        {"paused": "x"},
-        {"origin": None},
-        {"chat_id": ["1"]},
-        {"since": "0001-01-01T00:00:00+14:00"},
-        {"since": "9999-12-31T00:00:00+00:00", "text": "every 1d"},
-    ],
-)
-async def test_a_backup_that_says_something_else_changes_nothing(
-    port: Port, broken: dict[str, object]
-) -> None:
-    await port.propose(manifest(DAILY), PRIVATE, consent=True)
-    kept = await port.exported("vocab")
-    with pytest.raises(ValueError, match="backup"):
-        await port.restore("vocab", [*kept, kept[0] | broken if broken else {}])
-
-    assert len(await port.everything()) == 1
 
 
 async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
@@ -404,40 +359,6 @@ def test_a_manifest_whose_schedule_is_none_says_so_with_its_line(
         9, "cron_defaults[0].schedule", severity,
     )  # fmt: skip
     assert "is not a schedule: write" in problem.message
-
-
-async def test_a_backup_carries_how_a_schedule_is_run(port: Port) -> None:
-    wish = Wish(
-        "every 2h", "Look", "Watch", misfire="skip", timeout_s=60, tokens_max=500, retries=2
-    )
-    await port.propose(manifest(DAILY), PRIVATE, consent=True)
-    kept = await port.exported("vocab")
-    made = await port.create(wish)
-    general = await port.exported("")
-    await port.restore("", general)
-    (back,) = await port.of_pack("")
-
-    assert replace(back, id=made.id) == made
-    old = [{key: value for key, value in kept[0].items() if key not in NEW} | {"paused": ""}]
-    assert await port.restore("vocab", old) == 1
-    assert [(row.name, row.misfire, row.retries) for row in await port.of_pack("vocab")] == [
-        ("", "run_once", 0)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("misfire", "never"), ("name", 5), ("timeout_s", "x"), ("retries", -1), ("tokens_max", True)],
-)
-async def test_a_backup_with_something_else_changes_nothing(
-    port: Port, key: str, value: object
-) -> None:
-    await port.propose(manifest(DAILY), PRIVATE, consent=True)
-    kept = await port.exported("vocab")
-
-    with pytest.raises(ValueError, match="of the backup"):
-        await port.restore("vocab", [kept[0] | {key: value}])
-    assert await port.exported("vocab") == kept
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -27,7 +27,7 @@ _DEEPEST = 200  # folders are made and removed one in the other
 _UTF8 = 0x800
 _ENCRYPTED = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-REMAKE = "Make it again, with `aouo pack export` or `aouo pack backup`."
+REMAKE = "Make it again, with `aouo pack export`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,7 @@ APP = ArchiveLimits()
 class Names:
     """The paths of one archive; each is checked by itself and against those before it.
 
-    `data`: they are a pack's data, whose names are free; only paths that lead out or come twice
-    are refused.
+    `data`: any name will do; only paths that lead out or come twice are refused.
     """
 
     def __init__(self, limits: ArchiveLimits = APP, *, data: bool = False) -> None:
@@ -184,7 +183,7 @@ def file_hash(path: Path) -> tuple[str, int]:
 class Archive:
     """An archive opened for reading; every name in it has been looked at. Close it."""
 
-    def __init__(self, path: Path, limits: ArchiveLimits = APP, *, data: bool = False) -> None:
+    def __init__(self, path: Path, limits: ArchiveLimits = APP) -> None:
         """Open `path` and check its directory.
 
         Raises:
@@ -200,7 +199,7 @@ class Archive:
             _refuse_odd_ends(self._file, path, limits)
             self._zip = zipfile.ZipFile(self._file)
             _refuse_gaps(self._zip, path)
-            self.files = self._entries(Names(limits, data=data))
+            self.files = self._entries(Names(limits))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
             self._file.close()
             problem = f"{path} is not an archive that can be read: {error}."

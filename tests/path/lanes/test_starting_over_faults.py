@@ -89,16 +89,6 @@ async def test_a_begun_upgrade_whose_files_are_gone_is_undone_and_told(world: Wo
     assert unfinished(world.home) == []
 
 
-async def test_a_begun_restore_whose_plan_cannot_be_read_is_told(world: World) -> None:
-    folder = world.home.data / ".restoring-scribe"
-    await left(world)
-    _keep(folder / "plan.json", "no plan")
-    _keep(world.home.data / ".restoring-" / "fresh" / "data" / "a.txt", "x")
-    status = await told(world, "Putting back what scribe keeps")
-
-    assert len(status["unfinished"]) == len(unfinished(world.home)) == 1
-
-
 @pytest.mark.parametrize("body", BROKEN)
 @pytest.mark.parametrize("state", ["ready", "running", "gathering"])
 async def test_a_job_that_cannot_be_read_is_put_aside_and_its_person_told(

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from aouo.backup.writing import write
 from aouo.emulator import Emulator
 from aouo.facts.taps import encode
 from aouo.facts.transcript import ToolSpec
-from aouo.packs.shipping.export import export_data
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import walk
 from tests.fakes.clock import SkippingClock
@@ -244,8 +244,7 @@ async def test_every_call_of_every_built_in_tool_ends_in_words_and_in_the_audit(
     assert (statuses, answer.text) == ([{"status": "ack"}], "ok")
     assert outside(world) == before
     assert {call.tool for call in calls} == {spec.name for spec in specs}
-    target = world.home.path.parent / "scribe.backup.aouo"
-    export_data(world.home, "scribe", target, version="", now=datetime(2026, 1, 1, tzinfo=UTC))
+    write(world.home, world.home.path.parent / "backup", {}, datetime(2026, 1, 1, tzinfo=UTC))
     async with world.running() as bot:
         await bot.app.packs.remove("scribe", "owner", purge=True)
 

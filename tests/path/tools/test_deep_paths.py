@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from aouo.facts.errors import PackError
-from aouo.packs.shipping.export import export_data
-from aouo.plumbing.trees import TooMuch, remove, walk
+from aouo.backup.writing import write
+from aouo.facts.errors import SetupError
+from aouo.plumbing.trees import remove, walk
 from tests.fakes.model_server import CallPart
 from tests.path.looking import heard
 from tests.path.world import World
@@ -81,32 +81,16 @@ async def test_deep_folders_of_another_hand_stop_what_fills_the_folder_and_nothi
     assert (listed, json.loads(sent)["ok"]) == ("[dir]  d/", True)
 
 
-async def test_a_pack_with_deep_folders_is_backed_up_never_and_removed_always(
+async def test_a_home_with_deep_folders_is_not_backed_up_and_the_pack_removed_always(
     world: World, own: Path
 ) -> None:
     deep(own, 3_000)
-    target = world.home.path / "scribe.backup.aouo"
-    with pytest.raises(PackError, match=r"scribe keeps holds folders more than 100 deep"):
-        export_data(world.home, "scribe", target, version="", now=NOW)
+    target = world.home.path / "backup"
+    with pytest.raises(SetupError, match=r"holds folders more than 100 deep"):
+        write(world.home, target, {}, NOW)
     async with world.running() as bot:
         await bot.app.packs.remove("scribe", "owner", purge=True)
     async with world.running() as bot:
         names = bot.app.generations.library.names
 
     assert (names, held(own), held(target)) == ((), [], [])
-
-
-async def test_a_backup_comes_back_over_deep_folders_which_are_kept_aside(
-    world: World, own: Path, tmp_path: Path
-) -> None:
-    keep(own / "a.txt")
-    target = tmp_path / "scribe.backup.aouo"
-    export_data(world.home, "scribe", target, version="", now=NOW)
-    deep(own, 3_000)
-    async with world.running() as bot:
-        aside, _ = await bot.app.packs.restore("scribe", target, "")
-
-    assert aside is not None
-    assert held(own) == ["a.txt"]
-    with pytest.raises(TooMuch):
-        held(aside / "data")

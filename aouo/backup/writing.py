@@ -1,0 +1,213 @@
+"""Writes the whole home to one file, also while the bot runs, and reads it once more to be sure.
+
+The runtime's database is copied first: a tool call that it shows as begun finds in the later copy
+of a pack's database that it was done, so that a restored bot does not do it twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from aouo import __version__
+from aouo.backup import archive
+from aouo.config.file import ConfigBroken, dump, load_settings, parse_json, read_text
+from aouo.facts.errors import SetupError
+from aouo.plumbing.home import Home, sync_folder
+from aouo.plumbing.trees import TooMuch, discard, walk
+from aouo.store.opening import schema_number
+
+_FILES = ("SOUL.md", "RULES.md", "HEARTBEAT.md", "trial.json")
+_FOLDERS = ("skills", "commands", "data", "media")
+_CONFIGS = ("config.json", "config.last-good.json")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+_BESIDE = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database, whose rows are in its copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a backup says of itself; `schema` is the number of the database's tables."""
+
+    version: str
+    schema: int
+    made_at: str
+    keys: bool
+    """Whether it holds the home's keys, if there are any."""
+
+
+def keys_in(home: Home, environ: Mapping[str, str]) -> list[str]:
+    """Return where keys are in a home, by file: what an open backup may not hold."""
+    secrets = _secrets(home, environ)
+    found = [name for name in _CONFIGS if _holds(_tree(home.path / name), secrets)]
+    packs = sorted(home.settings.glob("*.json"))
+    return [*found, *(f"the secrets of {file.stem}" for file in packs if _locked(file))]
+
+
+def write(
+    home: Home,
+    target: Path,
+    environ: Mapping[str, str],
+    now: datetime,
+    *,
+    passphrase: str = "",
+    keys: bool = True,
+) -> int:
+    """Write the home to a new file; return its size in bytes.
+
+    Raises:
+        SetupError: there is such a file, the disk is full, or something cannot be read; nothing is
+            left of it.
+    """
+    if os.path.lexists(target):
+        raise SetupError(f"{target} is there already.", fix="Name another file.", exit_code=2)
+    if not home.path.is_dir():
+        raise SetupError(f"{home.path} is not there.", fix="Name another with --home.")
+    about = About(__version__, schema_number(), now.isoformat(timespec="seconds"), keys)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".backup-", dir=home.data) as work:
+            members = _members(home, Path(work), environ, keys=keys)
+            with os.fdopen(os.open(part, _NEW, 0o600), "wb") as out:
+                first = (archive.FACTS, json.dumps(asdict(about)).encode())
+                archive.write(out, _chained(first, members), passphrase)
+                out.flush()
+                os.fsync(out.fileno())
+        archive.read(part, passphrase, None)
+        os.link(part, target)  # fails where somebody made such a file meanwhile
+        sync_folder(target.parent)
+        return target.stat().st_size
+    except TooMuch as error:
+        raise SetupError(f"The home {error}.", fix="Remove them there.", exit_code=1) from error
+    except (OSError, sqlite3.Error) as error:
+        raise _failed(target, error) from error
+    finally:
+        discard(part)
+
+
+def _chained(
+    first: tuple[str, bytes], members: Iterator[tuple[str, Path | bytes]]
+) -> Iterator[tuple[str, Path | bytes]]:
+    yield first
+    yield from members
+
+
+def _failed(target: Path, error: Exception) -> SetupError:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        free = shutil.disk_usage(target.parent).free if target.parent.is_dir() else 0
+        return SetupError(
+            f"There is not enough room for {target}: {free / 1e6:,.0f} MB are free.",
+            fix="Nothing is left of it; name a file on a larger disk.",
+            exit_code=1,
+        )
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return SetupError(f"{target} cannot be written: {why}.", fix="Try again.", exit_code=1)
+
+
+def _members(
+    home: Home, work: Path, environ: Mapping[str, str], *, keys: bool
+) -> Iterator[tuple[str, Path | bytes]]:
+    """Each file of the home by its place in it."""
+    secrets = () if keys else _secrets(home, environ)
+    for name in _CONFIGS:
+        file = home.path / name
+        if keys and file.exists():
+            yield name, file
+        elif tree := _tree(file):
+            yield name, dump(cast("dict[str, Any]", _without(tree, secrets))).encode()
+    if home.database.exists():
+        yield from _copied(home, work, home.database)
+    for name in _FILES:
+        if (home.path / name).is_file():
+            yield name, home.path / name
+    for folder in _FOLDERS:
+        yield from _below(home, work, home.path / folder, folder, keys=keys)
+    if home.packs.is_dir():
+        for pack in sorted(home.packs.iterdir()):  # a linked one becomes a folder
+            yield from _below(home, work, pack, f"packs/{pack.name}", keys=keys)
+
+
+def _below(
+    home: Home, work: Path, root: Path, place: str, *, keys: bool
+) -> Iterator[tuple[str, Path | bytes]]:
+    left_out = (home.backups, work)
+    found = walk(root, most=10_000_000, enter=lambda one: root / one.path not in left_out)
+    for one in found:
+        file = root / one.path
+        if not one.is_file or file == home.database:
+            continue
+        if file.suffix == ".db" and home.data in file.parents:
+            yield from _copied(home, work, file)
+        elif home.data in file.parents and file.name.endswith(tuple(f".db{e}" for e in _BESIDE)):
+            continue
+        elif file.parent != home.settings or keys:
+            yield f"{place}/{one.path}", file
+        elif file.suffix == ".json":
+            yield f"{place}/{one.path}", json.dumps({**_json(file), "secrets": {}}).encode()
+
+
+def _copied(home: Home, work: Path, file: Path) -> Iterator[tuple[str, Path]]:
+    copy = work / "copy.db"
+    with (
+        contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True)) as opened,
+        contextlib.closing(sqlite3.connect(copy)) as written,
+    ):
+        written.execute("PRAGMA synchronous=OFF").fetchall()
+        opened.backup(written)
+        written.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, no log beside it
+    yield str(file.relative_to(home.path)), copy
+    copy.unlink()
+
+
+def _secrets(home: Home, environ: Mapping[str, str]) -> Sequence[str]:
+    try:
+        return load_settings(home.path, environ).settings.secrets()
+    except ConfigBroken:
+        return ()
+
+
+def _tree(file: Path) -> object:
+    """Return what a configuration says, None where it says nothing that can be read."""
+    try:
+        return parse_json(read_text(file)) if file.exists() else None
+    except (ValueError, SetupError):
+        return None
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def _locked(file: Path) -> bool:
+    return bool(_json(file).get("secrets"))
+
+
+def _holds(value: object, secrets: Sequence[str]) -> bool:
+    return _without(value, secrets) != value
+
+
+def _without(value: object, secrets: Sequence[str]) -> object:
+    """Return a value of JSON whose texts with a secret in them are empty."""
+    each: Callable[[object], object] = lambda one: _without(one, secrets)  # noqa: E731
+    match value:
+        case dict():
+            return {key: each(one) for key, one in cast("dict[str, object]", value).items()}
+        case list():
+            return [each(one) for one in cast("list[object]", value)]
+        case str() if any(secret in value for secret in secrets):
+            return ""
+        case _:
+            return value

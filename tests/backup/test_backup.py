@@ -1,0 +1,346 @@
+"""One file holds the home, and one puts it back: whole, checked, and wherever it is killed.
+
+Source: issue 29, "One backup" and "Bad input".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aouo.backup import archive, restoring, writing
+from aouo.cli.main import aouo
+from aouo.facts.errors import SetupError
+from aouo.plumbing.home import Home
+from aouo.store.opening import schema_number
+from tests.cli.conftest import runner
+from tests.fakes.databases import put_database
+from tests.path.kills.by_people import NOW
+
+__all__ = ["runner"]
+
+MOMENT = datetime(2026, 3, 2, tzinfo=UTC)
+KEY = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
+NAMES = st.text("abcé .-_", min_size=1, max_size=8).filter(lambda name: name not in (".", ".."))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A home with all that a home has."""
+    one = Home(tmp_path / "home")
+    furnish(one, "old")
+    return one
+
+
+def furnish(home: Home, word: str) -> None:
+    """Let each part say this word."""
+    home.create()
+    home.settings.mkdir(exist_ok=True)
+    config = {"telegram": {"bot_token": KEY, "allowed_user_ids": [7, 8]}, "log": {"level": "info"}}
+    home.config.write_text(json.dumps(config))
+    home.soul.write_text(word)
+    (home.packs / "mine").mkdir(exist_ok=True)
+    (home.packs / "mine/pack.yml").write_text(word)
+    (home.settings / "mine.json").write_text('{"settings": {"a": 1}, "secrets": {"key": "locked"}}')
+    (home.settings / ".key").write_text("the key of the home")
+    (home.media / "tg_7").mkdir(exist_ok=True)
+    (home.media / "tg_7/a photo.jpg").write_bytes(word.encode())
+    (home.pack_data / "mine").mkdir(exist_ok=True)
+    (home.pack_data / "mine/USER.md").write_text(word)
+    if not home.database.exists():
+        put_database(home.database)
+    for file in (home.database, home.store / "mine.db"):
+        with contextlib.closing(sqlite3.connect(file)) as opened:
+            opened.execute("CREATE TABLE IF NOT EXISTS said (word TEXT)")
+            opened.execute("DELETE FROM said")
+            opened.execute("INSERT INTO said VALUES (?)", (word,))
+            opened.commit()
+
+
+def says(home: Home) -> set[str]:
+    """What the parts say: one word, if all of them are of one time."""
+    found = {home.soul.read_text(), (home.packs / "mine/pack.yml").read_text()}
+    found |= {(home.media / "tg_7/a photo.jpg").read_text()}
+    found |= {(home.pack_data / "mine/USER.md").read_text()}
+    for file in (home.database, home.store / "mine.db"):
+        with contextlib.closing(sqlite3.connect(file)) as opened:
+            found |= {row[0] for row in opened.execute("SELECT word FROM said")}
+    return found
+
+
+def run(runner: CliRunner, home: Home, *words: str, typed: str = "") -> Result:
+    return runner.invoke(aouo, ["--home", str(home.path), *words], input=typed)
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_what_a_home_keeps_comes_back_in_an_empty_one(
+    runner: CliRunner, home: Home, tmp_path: Path, locked: bool
+):
+    target, secret = tmp_path / "backup", tmp_path / "passphrase"
+    secret.write_text("correct horse\n")
+    lock = ("--passphrase-file", str(secret)) if locked else ()
+    how = lock or ("--without-keys",)
+    made = run(runner, home, "backup", str(target), *how)
+    other = Home(tmp_path / "other")
+    done = run(runner, other, "restore", str(target), "--yes", *lock)
+    config = json.loads(other.config.read_text())
+
+    assert made.exit_code == 0, made.output
+    assert done.exit_code == 0, done.output
+    assert says(other) == {"old"}
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert config["telegram"]["bot_token"] == (KEY if locked else "")
+    assert config["telegram"]["allowed_user_ids"] == [7, 8]
+    assert (other.settings / ".key").exists() == locked
+    kept = json.loads((other.settings / "mine.json").read_text())
+    assert kept == {"settings": {"a": 1}, "secrets": {"key": "locked"} if locked else {}}
+    assert KEY.encode() not in target.read_bytes()
+    assert sorted(one.name for one in other.path.iterdir() if one.name[0] == ".") == []
+
+
+def test_keys_are_never_in_an_open_file_by_accident_and_no_file_is_written_over(
+    runner: CliRunner, home: Home, tmp_path: Path
+):
+    target = tmp_path / "backup"
+    open_one = run(runner, home, "backup", str(target))
+    there_is = target.exists()
+    target.write_text("mine")
+    over = run(runner, home, "backup", str(target), "--without-keys")
+    short = run(
+        runner, home, "backup", str(tmp_path / "b"), "--encrypt", typed="1234567\n1234567\n"
+    )
+
+    assert open_one.exit_code == 2
+    assert "config.json" in open_one.stderr
+    assert "the secrets of mine" in open_one.stderr
+    assert not there_is
+    assert over.exit_code == 2
+    assert target.read_text() == "mine"
+    assert short.exit_code == 2
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["backup", "home"]
+
+
+def test_what_is_there_stays_whole_and_the_owner_sees_what_comes_before_the_yes(
+    runner: CliRunner, home: Home, tmp_path: Path
+):
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        for person, on in (("7", 1), ("8", 1), ("8", 0)):
+            opened.execute(
+                "INSERT INTO schedules (id, pack, key, origin, platform, chat_id, thread_id,"
+                " chat_kind, person, name, skill, prompt, text, zone, since, enabled, next_due,"
+                " created_at, updated_at) VALUES (?, 'mine', '', 'person', 'tg', ?, '', 'private',"
+                " ?, ?, '', 'look', '0 8 * * *', '', ?, ?, ?, ?, ?)",
+                (f"s{person}{on}", person, person, f"of {person}", NOW, on, NOW, NOW, NOW),
+            )
+        opened.execute("INSERT INTO people VALUES ('8', 'Ben', 'member', ?, '')", (NOW,))
+        opened.commit()
+    target = tmp_path / "backup"
+    run(runner, home, "backup", str(target), "--without-keys")
+    furnish(home, "new")
+    no = run(runner, home, "restore", str(target), typed="n\n")
+    between = says(home)
+    yes = run(runner, home, "restore", str(target), typed="y\n")
+    (before,) = home.path.glob("before-restore-*")
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        rows = opened.execute("SELECT id, enabled, paused FROM schedules ORDER BY id").fetchall()
+
+    assert no.exit_code == 1
+    assert between == {"new"}
+    assert "Ben (8): member" in yes.stderr
+    assert "mine: of 8, 0 8 * * *" in yes.stderr
+    assert "1 of them are of others and come back as proposed, off." in yes.stderr
+    assert rows == [("s71", 1, ""), ("s80", 0, ""), ("s81", 0, "proposed")]
+    assert says(home) == {"old"}
+    assert says(Home(before)) == {"new"}
+
+
+Change: TypeAlias = Callable[[Path], object]
+
+
+def changed(change: Callable[[bytes], bytes]) -> Change:
+    return lambda file: file.write_bytes(change(file.read_bytes()))
+
+
+def member(name: str, *, kind: bytes = tarfile.REGTYPE, first: bool = False) -> Change:
+    """Put one more member into a backup, behind what it says of itself or before it."""
+
+    def add(file: Path) -> None:
+        with tarfile.open(file) as tar:
+            kept = [(one, tar.extractfile(one).read()) for one in tar]  # pyright: ignore[reportOptionalMemberAccess]
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.linkname = kind, "/etc/passwd"
+        at = 0 if first else 1
+        with tarfile.open(file, "w") as tar:
+            for one, content in [*kept[:at], (entry, b""), *kept[at:]]:
+                tar.addfile(one, io.BytesIO(content))
+
+    return add
+
+
+def said(**facts: object) -> Change:
+    def write(file: Path) -> None:
+        whole = {"version": "9.9", "schema": schema_number(), "made_at": "2027-01-01", "keys": True}
+        with file.open("wb") as out:
+            archive.write(out, [("backup.json", json.dumps(whole | facts).encode())], "")
+
+    return write
+
+
+HOSTILE = {
+    "cut": changed(lambda data: data[: len(data) // 2]),
+    "cut in its end": changed(lambda data: data[: data.rindex(b"hashes.json") + 700]),
+    "one byte": changed(lambda data: data.replace(b"old", b"odd", 1)),
+    "empty": changed(lambda data: b""),
+    "no tar": changed(lambda data: b"PK\3\4" + bytes(5000)),
+    "one more": member("SOUL2.md"),
+    "above": member("../outside"),
+    "absolute": member("/tmp/outside"),
+    "link": member("packs/link", kind=tarfile.SYMTYPE),
+    "hard link": member("packs/link", kind=tarfile.LNKTYPE),
+    "device": member("packs/device", kind=tarfile.CHRTYPE),
+    "twice": member("SOUL.md"),
+    "first": member("SOUL.md", first=True),
+    "strange": said(schema="many"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_backup_that_is_not_what_was_written_is_refused_and_nothing_happens(
+    runner: CliRunner, home: Home, tmp_path: Path, name: str
+):
+    target = tmp_path / "backup"
+    writing.write(home, target, {}, MOMENT)
+    HOSTILE[name](target)
+    furnish(home, "new")
+    told = run(runner, home, "restore", str(target), "--yes")
+
+    assert told.exit_code == 1, told.output
+    assert "damaged or cut" in told.stderr
+    assert says(home) == {"new"}
+    assert not [one for one in home.path.iterdir() if "restore" in one.name]
+
+
+def test_a_later_version_a_running_bot_and_no_file_are_said(
+    runner: CliRunner, home: Home, tmp_path: Path
+):
+    later = tmp_path / "later"
+    later.touch()
+    said(schema=1)(later)
+    other = run(runner, home, "restore", str(later), "--yes")
+    nothing = run(runner, home, "restore", str(tmp_path / "nothing"), "--yes")
+    with home.lock():
+        runs = run(runner, home, "restore", str(later), "--yes")
+
+    assert "made by aouo 9.9" in other.stderr
+    assert "cannot be read" in nothing.stderr
+    assert runs.exit_code == 4
+    assert says(home) == {"old"}
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_takes_no_more_leaves_nothing(
+    home: Home, tmp_path: Path, code: int, monkeypatch: pytest.MonkeyPatch
+):
+    def full(descriptor: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    target = tmp_path / "backup"
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SetupError, match=r"not enough room|cannot be written"):
+        writing.write(home, target, {}, MOMENT)
+
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["home"]
+    assert not list(home.data.glob(".backup-*"))
+
+
+@given(
+    files=st.dictionaries(
+        st.lists(NAMES, min_size=1, max_size=3).map(tuple), st.binary(max_size=70_000), max_size=6
+    )
+)
+@settings(max_examples=10, deadline=None)
+def test_any_file_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[tuple[str, ...], bytes]
+):
+    folder = tmp_path_factory.mktemp("any")
+    home, other = Home(folder / "home"), Home(folder / "other")
+    home.create()
+    put: dict[str, bytes] = {}
+    for parts, content in files.items():
+        file = home.media.joinpath(*parts)
+        with contextlib.suppress(OSError):  # one is a folder of the other
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            put[str(file.relative_to(home.media))] = content
+    writing.write(home, folder / "backup", {}, MOMENT, passphrase="x")
+    other.create()
+    restoring.unpack(other, folder / "backup", "x", {})
+    restoring.put_in_place(other, MOMENT)
+
+    found = {
+        str(file.relative_to(other.media)): file.read_bytes()
+        for file in other.media.rglob("*")
+        if file.is_file()
+    }
+    assert found == put
+
+
+def test_a_running_bots_database_is_copied_with_what_was_committed(home: Home, tmp_path: Path):
+    with contextlib.closing(sqlite3.connect(home.store / "mine.db")) as opened:
+        opened.execute("PRAGMA journal_mode=WAL")
+        opened.execute("UPDATE said SET word = 'committed'")
+        opened.commit()
+        opened.execute("UPDATE said SET word = 'not yet'")
+        writing.write(home, tmp_path / "backup", {}, MOMENT)
+    other = Home(tmp_path / "other")
+    other.create()
+    restoring.unpack(other, tmp_path / "backup", "", {})
+    restoring.put_in_place(other, MOMENT)
+
+    assert says(other) == {"old", "committed"}
+
+
+def killed_restores(home: Home, target: Path) -> Iterator[tuple[str, set[str]]]:
+    """Restore, killed at each place in turn; what was the last place, and what the home says then,
+    as whoever locks it next finds it."""
+    for kill_at in range(1, 60):
+        furnish(home, "new")
+        done = subprocess.run(
+            [sys.executable, "-m", "aouo", "--home", home.path, "restore", target, "--yes"],
+            env={"PATH": os.environ["PATH"], "AOUO_KILL_AT": str(kill_at)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        with home.lock():
+            yield done.stderr.rpartition("killed: ")[2].strip(), says(home)
+        if done.returncode == 0:
+            return
+    raise AssertionError("it never ends")
+
+
+def test_killed_anywhere_in_a_restore_all_is_old_or_all_is_new(home: Home, tmp_path: Path):
+    target = tmp_path / "backup"
+    writing.write(home, target, {}, MOMENT)
+    ended = list(killed_restores(home, target))
+
+    assert len(ended) > 8
+    for place, found in ended:
+        assert found == ({"new"} if place == "before a home is to be exchanged" else {"old"}), place
+    assert not [one for one in home.path.iterdir() if one.name.startswith(".restore-meant")]
