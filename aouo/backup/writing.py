@@ -24,12 +24,15 @@ from aouo.backup import archive
 from aouo.config.file import ConfigBroken, dump, load_settings, parse_json, read_text
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, sync_folder
-from aouo.plumbing.trees import TooMuch, discard, walk
+from aouo.plumbing.trees import Found, TooMuch, discard, walk
 from aouo.store.opening import schema_number
 
 _FILES = ("SOUL.md", "RULES.md", "HEARTBEAT.md", "trial.json")
 _FOLDERS = ("skills", "commands", "data", "media")
 _CONFIGS = ("config.json", "config.last-good.json")
+_WORK = ".backup-"
+_DAY_S = 24 * 3600
+_MOST = 10_000_000
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _BESIDE = ("-wal", "-shm", "-journal")
 """Endings of the files that SQLite keeps beside a database, whose rows are in its copy."""
@@ -76,7 +79,8 @@ def write(
     about = About(__version__, schema_number(), now.isoformat(timespec="seconds"), keys)
     part = target.with_name(f".{target.name}.part")
     try:
-        with tempfile.TemporaryDirectory(prefix=".backup-", dir=home.data) as work:
+        _sweep(home, now)
+        with tempfile.TemporaryDirectory(prefix=_WORK, dir=home.data) as work:
             members = _members(home, Path(work), environ, keys=keys)
             with os.fdopen(os.open(part, _NEW, 0o600), "wb") as out:
                 first = (archive.FACTS, json.dumps(asdict(about)).encode())
@@ -93,6 +97,13 @@ def write(
         raise _failed(target, error) from error
     finally:
         discard(part)
+
+
+def _sweep(home: Home, now: datetime) -> None:
+    """Remove what a killed process left a day ago or longer."""
+    for folder in home.data.glob(f"{_WORK}*"):
+        if now.timestamp() - folder.stat().st_mtime > _DAY_S:
+            discard(folder)
 
 
 def _chained(
@@ -140,8 +151,10 @@ def _members(
 def _below(
     home: Home, work: Path, root: Path, place: str, *, keys: bool
 ) -> Iterator[tuple[str, Path | bytes]]:
-    left_out = (home.backups, work)
-    found = walk(root, most=10_000_000, enter=lambda one: root / one.path not in left_out)
+    def enter(one: Found) -> bool:
+        return root / one.path != home.backups and not one.path.startswith(_WORK)
+
+    found = walk(root, most=_MOST, enter=enter)
     for one in found:
         file = root / one.path
         if not one.is_file or file == home.database:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import LiteralString
 
 import pytest
 
@@ -168,28 +168,6 @@ async def test_a_change_that_failed_leaves_installed_what_was_and_says_why(
     assert first is not None
     assert first.version == "1.0"
     assert (again, gone) == (before, None)
-
-
-async def test_what_a_backup_knows_of_introductions_takes_the_place_of_what_there_is(
-    database: Database,
-) -> None:
-    def work(tx: Tx) -> tuple[list[dict[str, Any]], ...]:
-        for pack, owner in (("notes", "1"), ("notes", "2"), ("vocab", "1")):
-            tx.run(
-                "INSERT INTO onboarding (pack, owner, state, sessions, turns, offered, summary, "
-                "began_at, ended_at) VALUES (?, ?, 'done', 1, 2, 1, 'likes tea', ?, ?)",
-                pack,
-                owner,
-                NOW,
-                NOW,
-            )
-        held = routes.onboardings(tx, "notes")[:1]
-        routes.put_back_onboarding(tx, "notes", held)
-        return held, routes.onboardings(tx, "notes"), routes.onboardings(tx, "vocab")
-
-    held, notes, vocab = await database.transact(work)
-    assert notes == held
-    assert [row["owner"] for row in (*held, *vocab)] == ["1", "1"]
 
 
 async def test_what_was_asked_for_happens_though_the_caller_is_cancelled(
