@@ -36,6 +36,7 @@ from aouo.flow.commands.status import Jobs, spending, status, why
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.choosing import ChoosingModel
 from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction
+from aouo.flow.handlers.forgetting import Forgetting
 from aouo.flow.handlers.gates import BudgetRefusals
 from aouo.flow.handlers.gates import answer_gate as answer_gate_of
 from aouo.flow.handlers.installing import Installing
@@ -233,6 +234,14 @@ def flow_of(
                 generations, replies, lambda one: generations.now.owner.is_owner(one)
             ).run,
             "people": lambda job, said: letting_in.run(job, said),
+            "forget": Forgetting(
+                home=shared.home,
+                database=database,
+                replies=replies,
+                stores=shared.stores,
+                library=lambda: generations.library,
+                owner=lambda: generations.now.owner,
+            ).run,
             "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
             "tour": lambda job, said: acting.tour(job, said.rest),
             "setup_topics": lambda job, said: setting_up.run(job),

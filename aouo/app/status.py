@@ -279,7 +279,7 @@ def _talking(app: App) -> Verbs:
 
     async def answered() -> Facts:
         """Return when everything that was said is answered."""
-        await idle(shared.database, shared.clock)
+        await idle(shared.database, shared.clock, but="" if shared.telegram else "tg")
         return {}
 
     async def listen(chat: str = "local") -> AsyncGenerator[Facts]:

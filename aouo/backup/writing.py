@@ -80,13 +80,16 @@ def write(
     part = target.with_name(f".{target.name}.part")
     try:
         _sweep(home, now)
-        with tempfile.TemporaryDirectory(prefix=_WORK, dir=home.data) as work:
-            members = _members(home, Path(work), environ, keys=keys)
+        work = Path(tempfile.mkdtemp(prefix=_WORK, dir=home.data))
+        try:
+            members = _members(home, work, environ, keys=keys)
             with os.fdopen(os.open(part, _NEW, 0o600), "wb") as out:
                 first = (archive.FACTS, json.dumps(asdict(about)).encode())
                 archive.write(out, _chained(first, members), passphrase)
                 out.flush()
                 os.fsync(out.fileno())
+        finally:
+            discard(work)
         archive.read(part, passphrase, None)
         os.link(part, target)  # fails where somebody made such a file meanwhile
         sync_folder(target.parent)

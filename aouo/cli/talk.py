@@ -27,6 +27,40 @@ def chat(pack: str) -> None:
 
 
 @click.command()
+@click.argument("text")
+@click.option("--pack", default="", help="Whom it is for.")
+def ask(text: str, pack: str) -> None:
+    """Say TEXT, print the answer and end. Through the running bot, or on its own."""
+    _say(text, pack)
+
+
+@click.command()
+@click.argument("how", required=False, type=click.Choice(["member", "guest", "out", "forget"]))
+@click.argument("person", required=False, type=click.IntRange(1))
+@click.option("--yes", is_flag=True, help="Do not ask before somebody is forgotten.")
+def people(how: str | None, person: int | None, yes: bool) -> None:
+    """Say who may talk to the bot; let in (as member, or as guest for a day), put out, or forget
+    the person with this Telegram id. To forget erases what is kept of their words."""
+    if how and not person:
+        raise click.UsageError(f"Like this: aouo people {how} ID")
+    if how != "forget":
+        _say(f"/people {how} {person}" if how else "/people")
+        return
+    if not yes:
+        _say(f"/forget {person}")
+        click.confirm(f"Erase what is kept of {person}?", abort=True)
+    _say(f"/forget {person} yes")
+
+
+def _say(text: str, pack: str = "") -> None:
+    import asyncio
+
+    from aouo.app.local.conversing import converse
+
+    asyncio.run(converse(current_home(), os.environ, pack, click.echo, said=text))
+
+
+@click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--port", default=0, help="Where the chat page listens; 0 takes a free port.")
 @click.option("--language", default="en", help="Of everybody's Telegram, such as `de`.")

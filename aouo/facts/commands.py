@@ -184,6 +184,7 @@ COMMANDS = _by_name(
         CommandEntry("language", takes=Takes.TEXT),
         CommandEntry("model", "looking", Takes.WORDS),
         CommandEntry("people", "looking", Takes.WORDS),
+        CommandEntry("forget", takes=Takes.WORDS),
         CommandEntry("status", "looking"),
     )
 )

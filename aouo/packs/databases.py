@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from aouo.facts.errors import ToolFailed
@@ -33,6 +33,19 @@ def unseen_rows(home: Home, pack: Pack) -> Path | None:
         if any(has_rows(file) for file in sorted(tenant_folders.glob("*.db")))
         else None
     )
+
+
+def places_of(home: Home, tenant: str, shared: Collection[str]) -> list[Path]:
+    """Return the files and folders that are one tenant's alone: of packs, their copies, and what
+    was sent. In the folder of a `shared` pack nothing is."""
+    folders = (one for one in home.pack_data.glob(f"*/{tenant}") if one.parent.name not in shared)
+    return [
+        *home.store.glob(f"*/{tenant}.db*"),
+        *folders,
+        *home.backups.glob(f"*/[0-9]*Z-{tenant}.db"),
+        *home.media.glob(tenant),
+        *home.media.glob(f"{tenant}_*"),
+    ]
 
 
 def tenant_in(pack: str, file: Path) -> str:

@@ -244,11 +244,13 @@ async def idle(
     *,
     at_least: int = 0,
     asking: bool = False,
+    but: str = "",
     look_every_s: float = _LOOK_EVERY_S,
 ) -> None:
     """Return when no job is open and no delivery waits, once `at_least` jobs have come in.
 
-    A turn that waits for a person's answer counts as open, unless it may be `asking`.
+    A turn that waits for a person's answer counts as open, unless it may be `asking`. What waits
+    for the platform `but` waits for ever: it is not on.
     """
 
     def busy(tx: Tx) -> bool:
@@ -257,7 +259,7 @@ async def idle(
         waiting = gates.open_now(tx) if asking else 0
         return (
             sum(open_jobs.values()) > waiting
-            or deliveries.waiting(tx) > 0
+            or deliveries.waiting(tx, but) > 0
             or jobs.count(tx) < at_least
         )
 

@@ -249,11 +249,13 @@ def _is_readable(row: sqlite3.Row) -> bool:
     return True
 
 
-def waiting(tx: Tx) -> int:
-    """Count the messages that are queued or being sent."""
+def waiting(tx: Tx, but: str = "") -> int:
+    """Count the messages that are queued or being sent, those of the platform `but` left out."""
     return tx.number(
-        "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued') + "
-        "(SELECT count(*) FROM deliveries WHERE state = 'sending') AS n"
+        "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued' AND platform <> ?) + "
+        "(SELECT count(*) FROM deliveries WHERE state = 'sending' AND platform <> ?) AS n",
+        but,
+        but,
     )
 
 

@@ -58,7 +58,7 @@ def forget_turns(tx: Tx, before: str, after: int) -> Forgotten:
     found = {row["turn_id"]: row["session_id"] for row in old}
     over = {turn: job for turn in found if (job := _job_if_over(tx, turn, before))}
     for turn, job in over.items():
-        _forget_turn(tx, turn)
+        forget_turn(tx, turn)
         _forget_job(tx, job)
     brought = [turn for turn in found if turn.startswith(REPORT) and not _unsent(tx, turn)]
     for turn in brought:
@@ -175,7 +175,8 @@ def _unsent(tx: Tx, brought: str) -> bool:
     )
 
 
-def _forget_turn(tx: Tx, turn_id: str) -> None:
+def forget_turn(tx: Tx, turn_id: str) -> None:
+    """Take the words out of a turn that is over."""
     tx.run("DELETE FROM messages WHERE turn_id = ?", turn_id)
     tx.run("UPDATE tool_calls SET arguments = '', result = '' WHERE turn_id = ?", turn_id)
     tx.run("UPDATE turns SET reason = '' WHERE id = ?", turn_id)

@@ -27,6 +27,9 @@ ALLOWED = {
     # once for a group, when it becomes a supergroup
     ("chats", "rename_chat"),
     ("deliveries", "move"),
+    # for a person who is shown what is kept of them, and has it erased
+    ("erasing", "kept_of"),
+    ("erasing", "erase_rest"),
     # daily
     ("web_messages", "prune"),
 }

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 from pydantic import SecretStr
 
@@ -160,9 +160,14 @@ def _inside(verbs: Verbs) -> Ask:
 
 
 async def converse(
-    home: Home, environ: Mapping[str, str], pack: str, show: Callable[[str], None]
+    home: Home,
+    environ: Mapping[str, str],
+    pack: str,
+    show: Callable[[str], None],
+    *,
+    said: str = "",
 ) -> None:
-    """Talk until the end of standard input.
+    """Talk until the end of standard input, or until what was `said` is answered.
 
     Raises:
         SetupError: no bot is running, and none can be built here.
@@ -174,9 +179,10 @@ async def converse(
             await screen.ready.wait()
             if pack:
                 await screen.say(f"/use {pack}")
-            while line := await asyncio.to_thread(sys.stdin.readline):
-                if text := line.strip():
-                    await screen.say(text)
+            if said:
+                await screen.say(said)
+            else:
+                await screen.hear_out(sys.stdin)
             await _within(_ANSWER_S, screen.answered(), show)
             hearing.cancel()
 
@@ -197,6 +203,11 @@ class _Screen:
             await self._once("say", chat=_CHAT, text=label, data=data)
         else:
             await self._once("say", chat=_CHAT, text=text)
+
+    async def hear_out(self, lines: TextIO) -> None:
+        while line := await asyncio.to_thread(lines.readline):
+            if text := line.strip():
+                await self.say(text)
 
     async def answered(self) -> None:
         """Wait until everything that was said is answered."""

@@ -315,6 +315,48 @@ class Undone(Scenario):
         ]
 
 
+class Forgotten(Scenario):
+    """What somebody had an app keep is erased after their yes, wherever the process is killed."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        await here.until_said(NOTED)
+        await here.emulator.client.say(ADA, ADA, self.said[1])
+
+    async def problems(self, here: Place) -> list[str]:
+        files = [file for file in here.home.path.rglob("*") if file.is_file()]
+        kept = [str(file) for file in files if b"buy tea" in file.read_bytes()]
+        later = here.rows("SELECT 1 FROM jobs WHERE id > 2")
+        if later:  # a tap on *Show again* brings what Telegram shows of it
+            return []
+        jobs = here.rows("SELECT DISTINCT state FROM jobs")
+        return [*_unlike("kept", kept, []), *_unlike("jobs", jobs, [{"state": "done"}])]
+
+
+class LetIn(Scenario):
+    """Ben, who is on no list, writes; Ada lets him in with a tap, and he is told once."""
+
+    def prepare(self, here: Place) -> None:
+        config = json.loads(here.home.config.read_text())
+        config["telegram"] |= {"allowed_user_ids": [ADA]}
+        here.home.config.write_text(json.dumps(config))
+
+    async def person(self, here: Place) -> None:
+        await here.emulator.client.say(BEN, BEN, "hello?")
+        card = await here.until_said(f"Let Ben in? They wrote to me; their Telegram id is {BEN}")
+        await here.tap(card, card.buttons[0].data)
+
+    async def problems(self, here: Place) -> list[str]:
+        shown = [one.text for one in await here.emulator.client.messages(BEN) if one.from_bot]
+        told = [one for one in shown if one == text("people.welcome-member")]
+        doubted = [one for one in shown if one.startswith(IN_DOUBT[:20])]
+        rows = here.rows("SELECT person, role FROM people")
+        return [
+            *_unlike("people", rows, [{"person": str(BEN), "role": "member"}]),
+            *_unlike("told", len(told) if not doubted else 1, 1),
+        ]
+
+
 class Toured(Scenario):
     """A step of a tour does something, and its end puts it back."""
 
@@ -401,6 +443,18 @@ ROWS = {
     ),
     "an action that is put back": Row(
         Undone(said=("note: buy tea",), answers=(PUT_BACK,)), at=range(1 + START_UP, 64, 3)
+    ),
+    "somebody who wants to be forgotten": Row(
+        Forgotten(said=("note: buy tea", "/forget yes"), answers=(text("forget.erased"),)),
+        at=range(1 + START_UP, 80, 3),
+    ),
+    "somebody who is let in": Row(
+        LetIn(
+            packs=(),
+            parts=("ben",),
+            answers=(f"Ben ({BEN}) is let in. /people puts them out again.",),
+        ),
+        at=range(1 + START_UP, 50, 3),
     ),
     "a tour": Row(
         Toured(said=("/tour notes",), answers=(text("tours.over"),)),

@@ -1,0 +1,132 @@
+"""Shows and erases what is kept of one person. Ids, sums of what was used and the audit, which
+holds hashes and no words, stay.
+
+What somebody wrote is theirs wherever they wrote it; their private chat is theirs as a whole, with
+the answers. Each function does its part in one transaction and may be done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, LiteralString
+
+from aouo.store import contents
+from aouo.store.database import Tx
+from aouo.store.forgetting import forget_turn
+from aouo.store.turns import REPORT
+
+_JOBS_AT_ONCE: Final = 40
+_LINES: Final = 20_000
+"""The most of each kind that is shown."""
+_THEIRS: Final = "(person = ? OR (platform = 'tg' AND chat_id = ?))"
+_SESSIONS: Final = (
+    "SELECT id FROM sessions WHERE session_key = 'tg:' || ? OR session_key LIKE 'tg:' || ? || ':%'"
+)
+_BY_PERSON: Final[tuple[LiteralString, ...]] = (
+    "reactions",
+    "grants",
+    "kept_reports",
+    "attention",
+    "data_places",
+    "refusals",
+)
+_BY_OWNER: Final[tuple[LiteralString, ...]] = (
+    "onboarding",
+    "memory_versions",
+    "journal",
+    "consolidations",
+)
+
+
+def tenant(person: str) -> str:
+    """Return whose data of packs is theirs alone: that of their private chat."""
+    return f"tg_{person}"
+
+
+def kept_of(tx: Tx, person: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is kept of somebody's words: a kind, and its lines."""
+    said = tx.all(
+        "SELECT m.created_at AS at, m.text FROM messages AS m JOIN turns AS t ON t.id = m.turn_id "
+        "JOIN jobs AS j ON j.id = t.job_id WHERE j.person = ? AND m.role = 'user' "
+        "ORDER BY m.id LIMIT ?",
+        person,
+        _LINES,
+    )
+    yield "said", [f"{row['at'][:16]} {row['text']}" for row in said]
+    noted = tx.all("SELECT * FROM journal WHERE owner = ? LIMIT ?", tenant(person), _LINES)
+    yield "noted", [str(row["text"]) for row in noted]
+    rows = tx.all("SELECT * FROM schedules WHERE person = ? ORDER BY id", person)
+    yield (
+        "scheduled",
+        [f"{row['text']}: {row['say'] or row['prompt'] or row['skill']}" for row in rows],
+    )
+
+
+def erase_some(tx: Tx, person: str, now: str, but: int) -> int:
+    """Erase the words of some jobs of a person, with their turns, but for the job `but`; return how
+    many, 0 = there are no more. What is at work keeps its words until it is over."""
+    tx.run(
+        "UPDATE jobs SET state = 'dropped', settled_at = ? "
+        f"WHERE {_THEIRS} AND state = 'parked' AND id <> ?",
+        now,
+        person,
+        person,
+        but,
+    )
+    jobs = tx.all(
+        f"SELECT id FROM jobs WHERE {_THEIRS} AND id <> ? AND body <> '' "
+        "AND state IN ('done', 'dropped', 'aside') LIMIT ?",
+        person,
+        person,
+        but,
+        _JOBS_AT_ONCE,
+    )
+    for job in jobs:
+        for turn in tx.all("SELECT id FROM turns WHERE job_id = ?", job["id"]):
+            forget_turn(tx, turn["id"])
+            tx.run("DELETE FROM messages WHERE turn_id = ?", f"{REPORT}{turn['id']}")
+        tx.run("UPDATE jobs SET body = '', carried = '', forgotten = 1 WHERE id = ?", job["id"])
+        tx.run("DELETE FROM edits WHERE job_id = ?", job["id"])
+        contents.wipe_files(tx, job["id"])
+    return len(jobs)
+
+
+def is_told(tx: Tx, person: str) -> bool:
+    """Whether nothing is on its way into somebody's private chat."""
+    return not tx.finds(
+        "SELECT 1 FROM deliveries WHERE state = 'queued' AND platform = 'tg' AND chat_id = ? "
+        "UNION ALL "
+        "SELECT 1 FROM deliveries WHERE state = 'sending' AND platform = 'tg' AND chat_id = ?",
+        person,
+        person,
+    )
+
+
+def erase_rest(tx: Tx, person: str) -> None:
+    """Erase what is not in somebody's jobs; the words of a group's summary go with theirs."""
+    spoke: Final = "SELECT t.session_id FROM turns AS t JOIN jobs AS j ON j.id = t.job_id"
+    for column in ("session_id", "source_session_id"):
+        tx.run(f"DELETE FROM summaries WHERE {column} IN ({_SESSIONS})", person, person)
+        tx.run(f"DELETE FROM summaries WHERE {column} IN ({spoke} WHERE j.person = ?)", person)
+    tx.run(f"DELETE FROM messages WHERE session_id IN ({_SESSIONS})", person, person)
+    tx.run(f"UPDATE sessions SET title = '' WHERE id IN ({_SESSIONS})", person, person)
+    tx.run(
+        "UPDATE deliveries SET state = 'dropped' WHERE state = 'queued' AND platform = 'tg' "
+        "AND chat_id = ?",
+        person,
+    )
+    tx.run(
+        "UPDATE deliveries SET body = '' WHERE platform = 'tg' AND chat_id = ? "
+        "AND state NOT IN ('sending', 'live')",
+        person,
+    )
+    runs: Final = "DELETE FROM schedule_runs WHERE schedule_id IN"
+    tx.run(f"{runs} (SELECT id FROM schedules WHERE person = ?)", person)
+    tx.run("DELETE FROM schedules WHERE person = ?", person)
+    for table in _BY_PERSON:
+        tx.run(f"DELETE FROM {table} WHERE person = ?", person)
+    for table in _BY_OWNER:
+        tx.run(f"DELETE FROM {table} WHERE owner = ?", tenant(person))
+    for form in ('"id":{},', '"id": {},'):
+        tx.run("UPDATE updates SET body = '' WHERE instr(body, ?)", form.format(person))
+    tx.run("UPDATE people SET name = '' WHERE person = ?", person)
