@@ -18,7 +18,7 @@ from aouo.app import services
 from aouo.app.tools import Shared, guarded_tools
 from aouo.config.sections import McpServer
 from aouo.config.settings import Settings
-from aouo.facts.people import Admission, Owner
+from aouo.facts.people import AT_HOME, Admission, Owner
 from aouo.facts.ports import ChatModel, stamp
 from aouo.flow.generations import Generation
 from aouo.guard.sandbox.run import Sandbox
@@ -67,6 +67,7 @@ async def _built(
         settings.tools,
         shared,
         scan_dirs=settings.packs.scan_dirs,
+        files_for=partial(_files_for, settings, _admission(settings, shared)),
         sandbox=sandbox,
         servers=servers,
         voice=voice,
@@ -133,6 +134,14 @@ async def _built(
 def _admission(settings: Settings, shared: Shared) -> Admission:
     telegram, now = settings.telegram, partial(stamp, shared.clock)
     return Admission(telegram.allowed_user_ids, telegram.groups == "all", shared.decided, now)
+
+
+def _files_for(settings: Settings, admission: Admission, person: str) -> Sequence[str] | None:
+    """Return what of this machine is open to the role of `person`; None = they are the owner."""
+    if person in (str(settings.telegram.owner or AT_HOME), AT_HOME):
+        return None
+    roles = settings.roles
+    return (roles.guest if admission.role(person) == "guest" else roles.member).files
 
 
 def _role_of(settings: Settings, admission: Admission, person: str) -> str:

@@ -165,6 +165,7 @@ def guarded_tools(
     shared: Shared,
     *,
     scan_dirs: Sequence[str],
+    files_for: Callable[[str], Sequence[str] | None],
     sandbox: Sandbox,
     servers: Sequence[Server],
     voice: Voice | Lack,
@@ -175,7 +176,7 @@ def guarded_tools(
 ) -> tuple[Guard, _RegistryOf, Looking]:
     """Build what the owner's settings and the packs' manifests ask for.
 
-    `scan_dirs` are folders beside the home in which packs lie.
+    `scan_dirs` are folders beside the home in which packs lie; `files_for`: see `Fence`.
     """
     home, stores, database, clock = shared.home, shared.stores, shared.database, shared.clock
 
@@ -190,6 +191,7 @@ def guarded_tools(
         files_of=files_of,
         folder_of=stores.folder,
         sent=sent,
+        files_for=files_for,
     )
     packs_in = [Path(folder).expanduser() for folder in scan_dirs]
     protection = Protection(home=home.path, folder_of=stores.folder, sent=sent, packs_in=packs_in)

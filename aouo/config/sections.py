@@ -140,6 +140,9 @@ class Models(Section):
 class Role(Section):
     packs: tuple[values.Name, ...] = ()
     """The packs that they may use; empty = every one."""
+    files: tuple[str, ...] = ()
+    """Absolute paths and globs outside a pack's own folder that its tools may touch for them, if
+    the pack asks for them; empty = none."""
     daily_usd: values.Usd = 0
     """Each one's calls of a day; 0 = as `budgets.per_person_daily_usd` says."""
 

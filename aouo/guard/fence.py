@@ -142,7 +142,8 @@ class Area:
 class Fence:
     """Binds the paths of calls, and judges them.
 
-    `files_of` gives a pack's `permissions.files`, `folder_of` a pack's data folder for a tenant.
+    `files_of` gives a pack's `permissions.files`, `folder_of` a pack's data folder for a tenant,
+    `files_for` what is open to the role of somebody who is not the owner, None = they are.
     An entry of `allowed` that is no absolute path opens nothing.
     """
 
@@ -154,8 +155,10 @@ class Fence:
         files_of: Callable[[str], Sequence[str]],
         folder_of: Callable[[str, str], Path],
         sent: SentFiles | None = None,
+        files_for: Callable[[str], Sequence[str] | None] = lambda person: None,
     ) -> None:
         self._sent = sent
+        self._files_for = files_for
         self._allowed = tuple(text for text in allowed if _is_absolute(text))
         self._mode: _Mode = mode
         self._files_of = files_of
@@ -225,23 +228,33 @@ class Fence:
                 rule="outside the pack's permissions.files",
                 judge="permissions",
             )
-        if self._mode == "allow" or any(area.covers(path) for area in self._opened()):
+        theirs = self._files_for(action.facts.person.id)
+        opened = self._opened() if theirs is None else self._areas(theirs, Path("/"))
+        everything = theirs is None and self._mode == "allow"
+        if everything or any(area.covers(path) for area in opened):
             return Allowed("inside the fence")
-        if self._mode == "deny":
+        if self._mode != "ask":
+            key = "security.allowed_paths" if theirs is None else "roles.member.files"
             return Blocked(
-                f"{path} is outside of what the owner has opened (security.allowed_paths). Use "
-                "a relative path: it is in the pack's own data folder.",
-                rule="outside security.allowed_paths",
+                f"{path} is outside of what the owner has opened ({key}). Use a relative path: it "
+                "is in the pack's own data folder.",
+                rule=f"outside {key}",
                 judge="fence",
             )
         folder = path if action.tool == "list_dir" else path.parent
-        lasting = None if Path.home().resolve().is_relative_to(folder) else folder
+        for_good = theirs is None and not Path.home().resolve().is_relative_to(folder)
+        lasting = folder if for_good else None
         outside, writes_bytes = "outside security.allowed_paths", _writes_bytes(action)
         return Ask(outside, str(path), writes_bytes, lasting, "fence")
 
-    def areas(self, pack: str, tenant: str) -> tuple[tuple[Area, ...], tuple[Area, ...] | None]:
-        """Return the areas that a pack asks for, and those the owner opened, None = all."""
+    def areas(
+        self, pack: str, tenant: str, person: str
+    ) -> tuple[tuple[Area, ...], tuple[Area, ...] | None]:
+        """Return the areas that a pack asks for, and those the owner opened for `person`, None =
+        all."""
         asked = tuple(self._areas(self._files_of(pack), self.own(pack, tenant)))
+        if (theirs := self._files_for(person)) is not None:
+            return asked, tuple(self._areas(theirs, Path("/")))
         return asked, None if self._mode == "allow" else tuple(self._opened())
 
     def own(self, pack: str, tenant: str) -> Path:

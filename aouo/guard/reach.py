@@ -19,7 +19,7 @@ _MAX_PATHS = 500
 
 def refusal(fence: Fence, protection: Protection, pack: str, path: Path) -> str:
     """Return why a pack may not look at `path`, whose links are followed; "" = it may."""
-    asked, opened = fence.areas(pack, "")
+    asked, opened = fence.areas(pack, "", "")
     if not any(area.covers(path) for area in asked):
         return f"{path} is not among the files of this pack (permissions.files)."
     if opened is not None and not any(area.covers(path) for area in opened):
@@ -30,16 +30,21 @@ def refusal(fence: Fence, protection: Protection, pack: str, path: Path) -> str:
 
 
 def reached(
-    fence: Fence, protection: Protection, pack: str, tenant: str, payload: Mapping[str, Any]
+    fence: Fence,
+    protection: Protection,
+    pack: str,
+    tenant: str,
+    person: str,
+    payload: Mapping[str, Any],
 ) -> tuple[Path, ...]:
     """Return the files and folders, there now, that the lists of a pack and of the owner both
-    cover, and those that an allowed call names.
+    cover for `person`, and those that an allowed call names.
 
     The guard has allowed the call, so the paths in it that its pack may ask for are open.
     """
     own = fence.own(pack, tenant)
     closed = protection.closed()
-    asked, opened = fence.areas(pack, tenant)
+    asked, opened = fence.areas(pack, tenant, person)
     found = [path for area in asked for path in _both(area, opened)]
     for text in mentioned(payload):
         path = resolved(text, own)

@@ -30,6 +30,8 @@ def test_programs_paths_and_addresses_are_not_the_pages_to_change() -> None:
         "telegram.webhook.url",
         "telegram.webhook.listen",
         "telegram.proxy",
+        "roles.member.files",
+        "roles.guest.files",
         "openai.base_url",
         "groq.base_url",
         "gemini.base_url",

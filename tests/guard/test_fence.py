@@ -25,12 +25,19 @@ class Yard:
     me: Path
     own: Path
 
-    def fence(self, allowed: Sequence[str], mode: _Mode, files: Sequence[str]) -> Fence:
+    def fence(
+        self,
+        allowed: Sequence[str],
+        mode: _Mode,
+        files: Sequence[str],
+        theirs: Sequence[str] | None = None,
+    ) -> Fence:
         return Fence(
             allowed=allowed,
             mode=mode,
             files_of=lambda pack: files,
             folder_of=lambda pack, owner: self.own,
+            files_for=lambda person: theirs,
         )
 
 
@@ -51,6 +58,24 @@ def action(tool: str, **payload: Any) -> PreparedCall:
 
 def judged(fence: Fence, path: str, tool: str = "read_file") -> Verdict:
     return fence.judge(fence.bind(action(tool, path=path)))
+
+
+@pytest.mark.parametrize("mode", ["ask", "deny", "allow"])
+def test_who_is_not_the_owner_reaches_what_is_open_to_their_role_and_the_owner_may_be_asked(
+    yard: Yard, mode: _Mode
+) -> None:
+    docs, other = f"{yard.me}/docs", f"{yard.me}/other"
+    nothing = yard.fence([docs], mode, [docs, other], theirs=[])
+    something = yard.fence([docs], mode, [docs], theirs=[docs, other])
+    closed = judged(nothing, f"{docs}/a.txt")
+
+    assert isinstance(closed, Ask if mode == "ask" else Blocked)
+    assert not isinstance(closed, Ask) or closed.folder is None  # never for good
+    assert isinstance(judged(nothing, "a.txt"), Allowed)
+    assert isinstance(judged(something, f"{docs}/a.txt"), Allowed)
+    assert isinstance(judged(something, f"{other}/a.txt"), Blocked)  # the pack does not ask for it
+    assert isinstance(judged(something, f"{docs}/way_out/a.txt"), Blocked)
+    assert nothing.areas("notes", "tg_8", "8")[1] == ()
 
 
 @pytest.mark.parametrize("mode", ["ask", "deny", "allow"])

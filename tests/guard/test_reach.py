@@ -51,7 +51,7 @@ def given(me: Path, named: object, files: Sequence[str], mode: _Mode = "ask") ->
     protection = Protection(home=me.parent / "home", folder_of=folder_of)
     return [
         os.path.relpath(path, me)
-        for path in reached(fence, protection, "desk", "tg_1", {"path": named})
+        for path in reached(fence, protection, "desk", "tg_1", "1", {"path": named})
     ]
 
 

@@ -46,7 +46,7 @@ class Workshop:
 
     sandbox: Sandbox
     stores: PackStores
-    reached: Callable[[str, str, Mapping[str, Any]], tuple[Path, ...]]
+    reached: Callable[[str, str, str, Mapping[str, Any]], tuple[Path, ...]]
     sent: SentFiles
     proxy: EgressProxy
     asking: Asking
@@ -85,8 +85,9 @@ def _handler(
 
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given, sent = shop.sent.given(context.facts.address.folder, wish.model_extra or {})
-        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.facts.tenant)
-        opened = await asyncio.to_thread(shop.reached, pack.name, context.facts.tenant, given)
+        tenant, person = context.facts.tenant, context.facts.person.id
+        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, tenant)
+        opened = await asyncio.to_thread(shop.reached, pack.name, tenant, person, given)
         order = _order(pack, item, given, (own, *opened), sent, context)
         begun_s = time.perf_counter()
         try:
