@@ -307,6 +307,7 @@ def flow_of(
         ),
         bringing=bringing,
         forget=intake.forget,
+        let_in=letting_in.decide,
         languages=shared.languages,
     )
 

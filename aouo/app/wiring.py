@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
@@ -99,6 +99,7 @@ class App:
     commands: Commands
     asking: Asking
     deciding: Deciding
+    let_in: Callable[[str, str], Awaitable[bool]]
 
 
 async def build(settings: Settings, shared: Shared) -> App:
@@ -311,4 +312,5 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         commands=commands,
         asking=asking,
         deciding=Deciding(database, owner, asking.outcome),
+        let_in=flow.let_in,
     )

@@ -50,6 +50,7 @@ class Flow:
     """Handles one job at a time per lane; never raises but for cancellation.
 
     `handlers` do what was decided. `forget` removes the files of a job that was off the record.
+    `let_in` answers for the owner whether a person is let in; see `LettingIn.decide`.
     """
 
     running: Running
@@ -59,6 +60,7 @@ class Flow:
     bringing: Bringing
     forget: Callable[[Job], None]
     languages: Languages
+    let_in: Callable[[str, str], Awaitable[bool]]
 
     async def handle(self, job: Job, slots: Slots) -> None:
         """Decide what the job asks for, do it, settle it."""

@@ -92,7 +92,8 @@ NAMES = Query(
     "SELECT person, CASE WHEN json_valid(body) THEN body ->> '$.person.name' END AS name "
     "FROM jobs WHERE id IN (SELECT max(id) FROM jobs "
     "WHERE id > (SELECT max(id) FROM jobs) - ? AND platform = 'tg' AND person <> '' "
-    "AND body <> '' GROUP BY person) ORDER BY id DESC LIMIT ?",
+    "AND body <> '' AND CASE WHEN json_valid(body) THEN body ->> '$.person.name' END <> '' "
+    "GROUP BY person) ORDER BY id DESC LIMIT ?",
     (_LOOKED_THROUGH, _PEOPLE_MAX),
     lambda rows: {str(row["person"]): str(row["name"]) for row in rows if row["name"]},
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aouo.facts.people import LetIn
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
+from aouo.store.snapshots import Query
 
 
 def everybody(tx: Tx) -> dict[str, LetIn]:
@@ -22,3 +23,11 @@ def put(tx: Tx, person: LetIn) -> None:
 def asked_since(tx: Tx, moment: str) -> int:
     """Count the people who asked after `moment`, and have no answer yet."""
     return tx.number("SELECT count(*) AS n FROM people WHERE role = 'asked' AND at > ?", moment)
+
+
+ASKING = Query(
+    "SELECT person, name, at FROM people WHERE role = 'asked' ORDER BY at",
+    (),
+    lambda rows: [dict(row) for row in rows],
+)
+"""Who waits for the owner's answer."""

@@ -33,6 +33,8 @@ class TurnLine:
     ms: int
     waited_ms: int
     off_record: bool = True
+    said: str = ""
+    """The beginning of what somebody wrote."""
     reason: str = ""
     pack: str = ""
     skill: str = ""
@@ -54,7 +56,9 @@ _LOOKED_BACK = 200
 """How many of a chat's newest messages, and of a session's newest turns, are looked at."""
 _FOUND: LiteralString = (
     "SELECT t.id, t.status, t.reason, t.pack, t.skill, t.session_id, t.off_record, t.resumes, "
-    "t.started_at, t.settled_at, j.person, j.origin, j.created_at AS asked_at "
+    "t.started_at, t.settled_at, j.person, j.origin, j.created_at AS asked_at, "
+    "coalesce((SELECT substr(m.text, 1, 200) FROM messages AS m WHERE m.turn_id = t.id "
+    "AND m.role = 'user' ORDER BY m.id LIMIT 1), '') AS said "
     "FROM turns AS t JOIN jobs AS j ON j.id = t.job_id WHERE "
 )
 _USED: LiteralString = (

@@ -8,6 +8,7 @@ import { tellWaiting } from "/page/waiting.js";
 
 // The views in the order of the navigation; a view is views/<name>.js.
 const VIEWS = [
+  ["today", "Today"],
   ["usage", "Usage"],
   ["packs", "Packs"],
   ["chat", "Chat"],

@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass, replace
 
 from aouo.dashboard.access import Shown, called
 from aouo.dashboard.endpoints import Endpoint
+from aouo.facts.errors import Refused
 from aouo.packs.load import Pack
 from aouo.packs.shipping.signing import verify
 from aouo.packs.summary import summarize
 from aouo.plumbing.control import Facts
 from aouo.store import installs
 from aouo.store.chats import NAMES
+from aouo.store.people import ASKING
 from aouo.words.catalogue import text
 from aouo.words.markdown.render import as_text
 from aouo.words.packs import card_sentences, signature_line
@@ -23,12 +25,23 @@ def people(shown: Shown) -> Sequence[Endpoint]:
     """Return the endpoint about people."""
 
     async def labels() -> Facts:
-        """What people are called, by their ids on the platform."""
+        """What people are called, by their ids on the platform; and who asks to be let in."""
         async with shown.snapshot() as snapshot:
             names = await snapshot.ask(NAMES)
-        return {"labels": {person: called(person, name) for person, name in names.items()}}
+            asked = await snapshot.ask(ASKING)
+        labels = {person: called(person, name) for person, name in names.items()}
+        return {"labels": labels, "asked": asked}
 
-    return (Endpoint("GET", "/api/people", labels),)
+    async def decide(person: str, how: str) -> Facts:
+        """Let somebody in who asked, as `member` or `guest`, or say `no`; 409 if that is over."""
+        if not await shown.bot.app.let_in(person, how):
+            raise Refused("Nobody of this id asks any more, or there is no such answer.")
+        return {"person": person, "how": how}
+
+    return (
+        Endpoint("GET", "/api/people", labels),
+        Endpoint("POST", "/api/people/{person}", decide, body=True),
+    )
 
 
 _RECENT_S = 5.0

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from typing import Any, get_args
@@ -124,7 +124,9 @@ def turns(shown: Shown) -> Sequence[endpoints.Endpoint]:
             found = await snapshot.ask(
                 turn_reports.newest(limit + 1, since=begins, until=ends, **like)
             )
-        return {"turns": found[:limit], "older": found[limit - 1].id if len(found) > limit else ""}
+        redactor = shown.redactor()
+        told = [replace(one, said=redactor.text(one.said)) for one in found[:limit]]
+        return {"turns": told, "older": found[limit - 1].id if len(found) > limit else ""}
 
     async def one(turn: str) -> Facts:
         """How one turn went, in time; texts only while it is kept, and long ones cut."""

@@ -12,7 +12,7 @@ from datetime import timedelta
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.people import Admission, LetIn, Owner, Role
-from aouo.facts.ports import ButtonSpec, Rendered, iso
+from aouo.facts.ports import ButtonSpec, Rendered, iso, stamp
 from aouo.facts.taps import Tap, encode
 from aouo.facts.work import Delivery, Job
 from aouo.flow.commands.registry import CommandCall, Result
@@ -117,6 +117,23 @@ class LettingIn:
             return [card, *self._told(tx, done[0], now)]
 
         await self.replies.answer_tap(job, work, "let in", then=lambda: self._take_up(*done))
+
+    async def decide(self, person: str, how: str) -> bool:
+        """Let somebody in or not, as the owner said elsewhere; False = they do not ask, or that is
+        no answer."""
+        known = self.decided.get(person)
+        if known is None or known.role != "asked" or how not in _ANSWERS:
+            return False
+        now = stamp(self.replies.clock)
+
+        def work(tx: Tx) -> tuple[LetIn, list[Delivery]]:
+            one = self._decided(tx, known, _ANSWERS[how], now)
+            return one, self._told(tx, one, now)
+
+        one, told = await self.replies.database.transact(work, durable=True)
+        self._take_up(one)
+        self.replies.outbox.put(*told)
+        return True
 
     def _decided(self, tx: Tx, known: LetIn, how: Role, now: str) -> LetIn:
         until = iso(self.replies.clock.now() + _DAY) if how == "guest" else ""

@@ -12,6 +12,8 @@ const PARTS = [
   ["packs", "Packs", packs], ["off", "Off the record", off],
 ];
 
+const NONE = "Nothing waits. What a tool may do only with your yes, and what people are asked, stands here until it is answered.";
+
 export async function show(root, place) {
   const [part = PARTS[0][0]] = place.rest;
   const body = el("div");
@@ -22,7 +24,8 @@ export async function show(root, place) {
   else body.append(el("p", {}, "There is no such part."));
 }
 
-async function waiting(root, place) {
+// Draws what waits for an answer; `none` is said where nothing does.
+export async function waiting(root, place, none = NONE) {
   const told = el("p", { role: "status", tabindex: "-1" });
   const list = el("div");
   root.append(told, list);
@@ -39,8 +42,7 @@ async function waiting(root, place) {
     })),
     ...(facts.number > facts.open.length
       ? [el("p", { class: "muted" }, `${count(facts.number - facts.open.length)} more wait.`)] : []),
-    ...(facts.number ? [] : [el("p", { class: "empty" },
-      "Nothing waits. What a tool may do only with your yes, and what people are asked, stands here until it is answered.")]),
+    ...(facts.number ? [] : [el("p", { class: "empty" }, none)]),
   ]);
   await place.follow(read);
 }

@@ -1,0 +1,51 @@
+"""The first view says what was said, what waits, what comes and what it cost; the owner answers
+there, on a phone too.
+
+Source: issue 29, "The page's first view is Today".
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.browser.looking import looking
+from tests.browser.test_every_view import SAID, seeded
+from tests.path.dashboard.looking import dashboard
+from tests.path.world import ADA, World
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_a_stranger_is_let_in_and_what_was_said_is_there(
+    world: World, browser: Browser, width: int
+) -> None:
+    world.config = {"telegram": {"allowed_user_ids": [ADA]}}
+    async with dashboard(world) as shown:
+        await seeded(world, shown)
+        cleo = await shown.bot.people.create_user("Cleo")
+        await shown.bot.people.say(cleo, cleo, "hello?")
+        await shown.bot.people.next_message(ADA, contains="Let Cleo in?")
+        async with looking(browser, shown, width=width) as window:
+            await window.open("#/today")
+            page = window.page
+            said = await page.get_by_role("region", name="What was said").inner_text()
+            next_up = await page.get_by_role("region", name="What comes next").inner_text()
+            tab = await page.get_by_role("link", name="Today (2)").count()
+            waits = await page.get_by_text("Which colour?").count()
+            if folder := os.environ.get("AOUO_PICTURES"):
+                await page.screenshot(path=Path(folder) / f"today-{width}.png", full_page=True)
+            await page.get_by_role("button", name="Let in").click()
+            await page.get_by_text("Cleo is let in.").wait_for()
+            faults = {one: await window.look(one) for one in ("pale", "wide", "nameless")}
+        rows = await shown.bot.rows("SELECT person, role FROM people")
+        await shown.bot.people.next_message(cleo, contains="The owner has let you in")
+
+    assert "paint it" in said
+    assert SAID[:20] in said
+    assert SAID[:20] in next_up
+    assert (tab, waits > 0) == (1, True)
+    assert rows == [{"person": str(cleo), "role": "member"}]
+    assert faults == {"pale": [], "wide": [], "nameless": []}
