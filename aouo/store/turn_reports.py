@@ -33,7 +33,7 @@ class TurnLine:
     ms: int
     waited_ms: int
     off_record: bool = True
-    said: str = ""
+    wrote: str = ""
     """The beginning of what somebody wrote."""
     reason: str = ""
     pack: str = ""
@@ -58,7 +58,7 @@ _FOUND: LiteralString = (
     "SELECT t.id, t.status, t.reason, t.pack, t.skill, t.session_id, t.off_record, t.resumes, "
     "t.started_at, t.settled_at, j.person, j.origin, j.created_at AS asked_at, "
     "coalesce((SELECT substr(m.text, 1, 200) FROM messages AS m WHERE m.turn_id = t.id "
-    "AND m.role = 'user' ORDER BY m.id LIMIT 1), '') AS said "
+    "AND m.role = 'user' ORDER BY m.id LIMIT 1), '') AS wrote "
     "FROM turns AS t JOIN jobs AS j ON j.id = t.job_id WHERE "
 )
 _USED: LiteralString = (

@@ -125,7 +125,7 @@ def turns(shown: Shown) -> Sequence[endpoints.Endpoint]:
                 turn_reports.newest(limit + 1, since=begins, until=ends, **like)
             )
         redactor = shown.redactor()
-        told = [replace(one, said=redactor.text(one.said)) for one in found[:limit]]
+        told = [replace(one, wrote=redactor.text(one.wrote)) for one in found[:limit]]
         return {"turns": told, "older": found[limit - 1].id if len(found) > limit else ""}
 
     async def one(turn: str) -> Facts:
@@ -136,6 +136,7 @@ def turns(shown: Shown) -> Sequence[endpoints.Endpoint]:
                 raise endpoints.NotFound(
                     "There is no such turn, or it was forgotten with its session."
                 )
+            line = replace(line, wrote=shown.redactor().text(line.wrote))
             trace = await traces.ask(snapshot, line)
             if line.off_record:
                 return _told(trace, (), {}, (), shown.redactor())

@@ -62,7 +62,8 @@ async def test_the_list_finds_turns_by_what_they_were(world: World) -> None:
 
     ids = [line["id"] for line in every]
     assert ids == sorted(ids, reverse=True)
-    assert people == {"labels": {str(ADA): f"Ada ({ADA})", str(BEN): f"Ben ({BEN})"}}
+    assert people["labels"] == {str(ADA): f"Ada ({ADA})", str(BEN): f"Ben ({BEN})"}
+    assert [line["wrote"] for line in every] == ["are you there?", "hi", "hi"]
     assert [line["person"] for line in every] == [str(ADA), str(BEN), str(ADA)]
     assert [line["id"] for line in ada] == [ids[0], ids[2]]
     assert [line["id"] for line in failed] == [ids[0]]

@@ -69,4 +69,4 @@ function draw({ turns, people, schedules, usd, unpriced, left }) {
   ];
 }
 
-const words = (turn) => (turn.off_record ? el("span", { class: "muted" }, "off the record") : el("bdi", {}, turn.said || "–"));
+const words = (turn) => (turn.off_record ? el("span", { class: "muted" }, "off the record") : el("bdi", {}, turn.wrote || "–"));

@@ -56,7 +56,7 @@ function rows({ turns, older, people }, wanted) {
   return [card("", table("Turns", [
     ["Began", (turn) => el("a", { href: at`#/turns/${turn.id}` }, moment(turn.started_at, WITH_SECONDS)), "whole narrow"],
     ["Cost", told((turn) => costCell(turn.cost_usd, turn.unpriced_calls)), "number"],
-    ["Words", told((turn) => el("bdi", {}, turn.said || "–")), "told"],
+    ["Words", told((turn) => el("bdi", {}, turn.wrote || "–")), "told"],
     ["Ended", ended, "whole"],
     ["Pack", (turn) => turn.pack || "–", "whole"],
     ["Person", (turn) => (turn.person ? person(people, turn.person) : "–"), "short lesser"],
