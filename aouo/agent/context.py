@@ -259,6 +259,7 @@ class TurnContext:
         self.thoughts: list[Thought] = []
         self.spent: list[Spent] = []
         self.paid_calls: dict[str, float | None] = {}
+        self.answered_by: tuple[str, str] = ("", "")  # provider and model of the newest answer
         self.total = transcript.Usage()
         self.cost_usd = 0.0
         self.provider_ms = 0.0

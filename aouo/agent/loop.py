@@ -114,6 +114,7 @@ class Executor:
         ctx.bounded_by = finished.bounded_by or ("window" if within_window else "setting")
         model = turn.model
         ctx.answered_by = (finished.provider or model.provider, finished.model or model.model)
+        turn.answered_by = ctx.answered_by
         if not asked:
             return
         if text := finished.said.text.strip():

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -74,6 +74,9 @@ class Commit:
     forget: Callable[[Job], None]
     post_actions: PostActions
     bringing: Bringing
+    stand_ins: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """The (provider, model) that answered last in the place of the one that was asked, by
+    conversation; a start forgets it."""
 
     async def end(
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
@@ -160,7 +163,7 @@ class Commit:
             await self._line_is_out(turn)
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
-        tail = sentences.badge(badge) if badge else ""
+        tail = self._other_model(turn) + (sentences.badge(badge) if badge else "")
         max_parts = generation.telegram.max_parts if facts.address.platform == "tg" else 0
         shown = len(filled.ids)
         messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
@@ -185,6 +188,20 @@ class Commit:
             return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
         return await self._settle(turn, write, unless_stopped=True)
+
+    def _other_model(self, turn: Turn) -> str:
+        """Return the line that another model answered than was asked, or that it is back, where
+        that is new; "" = it is not."""
+        ctx = turn.ctx
+        key, asked = str(ctx.facts.address), (ctx.model.provider, ctx.model.model)
+        now, before = ctx.answered_by, self.stand_ins.get(key, asked)
+        if now == before or not any(now):
+            return ""
+        self.stand_ins[key] = now
+        if now == asked:
+            del self.stand_ins[key]
+            return text("models.back", model=now[1])
+        return text("models.stands-in", model=now[1], usual=asked[1])
 
     def _also(self, tx: Tx, turn: Turn, text: str, now: str) -> list[Delivery]:
         """Do what the turn's command wants done with the answer, and tell of it."""

@@ -49,6 +49,10 @@ async def other(world: World) -> AsyncIterator[ModelServer]:
         yield other
 
 
+STEPPED_IN = "\n\n(steps-in answered: scripted gives no answer now.)"
+HERE = f"Here I am.{STEPPED_IN}"
+
+
 class Unfinished(EchoModel):
     """Begins, and ends without an end."""
 
@@ -85,8 +89,8 @@ async def test_when_the_primary_fails_the_fallback_answers_and_the_person_sees_o
             "FROM usage_events WHERE scope = 'llm'"
         )
 
-    assert answer.text == "Here I am."
-    assert await answers(world) == ["Here I am."]
+    assert answer.text == HERE
+    assert await answers(world) == [HERE]
     assert (len(world.model.requests), len(other.requests)) == (1, 1)
     assert usage == [
         {
@@ -102,6 +106,26 @@ async def test_when_the_primary_fails_the_fallback_answers_and_the_person_sees_o
     assert (events[1]["from"], events[1]["to"]) == ("fake/scripted", "other/steps-in")
 
 
+async def test_who_steps_in_is_said_once_and_so_is_who_is_back(
+    world: World, other: ModelServer
+) -> None:
+    world.clock = clock = FastClock()
+
+    def answering(body: Body) -> Reply:
+        return Fails(500) if last_words(body) in ("one", "two") else Says("Mine.")
+
+    world.model.script = answering
+    other.script = lambda body: Says("Here I am.")
+    said = list[str]()
+    async with world.running() as bot:
+        for word in ("one", "two", "three", "four"):
+            said.append((await bot.ask(word)).text)
+            clock.jump(7200)
+
+    back = "Mine.\n\n(scripted answers again.)"
+    assert said == [HERE, "Here I am.", back, "Mine."]
+
+
 async def test_an_error_nested_deeper_than_anybody_reads_is_an_error_like_any_other(
     world: World, other: ModelServer
 ) -> None:
@@ -111,7 +135,7 @@ async def test_an_error_nested_deeper_than_anybody_reads_is_an_error_like_any_ot
     async with world.running() as bot:
         answer = await bot.ask("hello")
 
-    assert answer.text == "Here I am."
+    assert answer.text == HERE
 
 
 async def test_an_answer_that_breaks_off_is_shown_once_and_whole(
@@ -125,7 +149,7 @@ async def test_an_answer_that_breaks_off_is_shown_once_and_whole(
         await bot.people.next_message(ADA, contains="The whole answer.")
         await settled(bot)
 
-    assert await answers(world) == ["The whole answer."]
+    assert await answers(world) == [f"The whole answer.{STEPPED_IN}"]
 
 
 async def test_when_all_models_fail_the_person_reads_one_sentence(
@@ -201,7 +225,7 @@ async def test_where_one_model_takes_no_tools_another_one_answers(
     world.model.fail(404, {"error": {"message": "No endpoints found that support tool use."}})
     other.say("Here I am.")
     async with world.running() as bot:
-        assert (await bot.ask("hello")).text == "Here I am."
+        assert (await bot.ask("hello")).text == HERE
 
 
 async def test_a_request_that_was_too_long_is_no_round(world: World) -> None:
@@ -264,7 +288,7 @@ async def test_who_steps_in_is_named(world: World, other: ModelServer) -> None:
         await bot.people.say(BEN, BEN, "hello")
         line = await bot.people.next_message(BEN, contains="attempt 2")
         other.release.set()
-        await said(world, "Here I am.", BEN)
+        await said(world, HERE, BEN)
 
     assert line.text == (
         "No answer yet from fake (scripted), so I ask other (steps-in), attempt 2 of 2 …"
@@ -437,7 +461,7 @@ async def test_where_waiting_is_hopeless_the_fallback_answers(
     async with world.running() as bot:
         answer = await bot.ask("hello")
 
-    assert answer.text == "Here I am."
+    assert answer.text == HERE
     assert len(world.model.requests) == 1
 
 
