@@ -34,12 +34,13 @@ async def test_a_turn_that_ends_is_shown_by_itself(world: World, browser: Browse
         await shown.bot.ask("hello")
         await settled(shown.bot)
         async with looking(browser, shown) as window:
-            figure = window.page.locator(".figures > div", has_text="Calls").locator("dd").first
+            await window.open("#/usage")
+            figure = window.page.locator(".figures > div", has_text="Model calls").locator("dd").first
             before = int(await figure.inner_text())
             await shown.bot.ask("hello again")
             await window.page.wait_for_function(
                 "before => [...document.querySelectorAll('.figures > div')].some(one => "
-                "one.innerText.startsWith('Calls') && Number(one.lastChild.textContent) > before)",
+                "one.innerText.startsWith('Model calls') && Number(one.lastChild.textContent) > before)",
                 arg=before,
             )
 
@@ -52,6 +53,7 @@ async def test_another_range_of_days_is_read_and_shown(world: World, browser: Br
         await shown.bot.ask("hello")
         await settled(shown.bot)
         async with looking(browser, shown) as window:
+            await window.open("#/usage")
             button = window.page.get_by_role("button", name="A year")
             async with window.page.expect_response(lambda one: "days=365" in one.url):
                 await button.click()

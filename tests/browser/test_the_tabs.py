@@ -209,6 +209,7 @@ async def test_days_of_usage_are_chosen_and_saved(world: World, browser: Browser
         await told(world, shown)
         async with looking(browser, shown) as window:
             page = window.page
+            await window.open("#/usage")
             await page.get_by_label("First day").fill("2026-01-01")
             await page.get_by_label("Last day").fill("2026-01-31")
             await page.get_by_role("button", name="Show").click()
@@ -244,6 +245,7 @@ async def test_people_are_called_by_their_names(world: World, browser: Browser) 
         await made(shown.bot, in_s=86_400, pack="notes")
         async with looking(browser, shown) as window:
             page, ada = window.page, f"Ada ({ADA})"
+            await window.open("#/usage")
             await page.get_by_role("region", name="By person").get_by_text(ada).wait_for()
             await window.open("#/schedules")
             await page.get_by_text(f"for {ada}, in Telegram").wait_for()

@@ -76,7 +76,7 @@ function parts({ used, prices, left, turns, people }, range) {
   return [
     figures([
       ["Money", unpriced && !totals.cost_usd ? "not known" : money(totals.cost_usd)],
-      ...(unpriced ? [["Calls without a known price", count(unpriced)]] : []), ["Calls", count(totals.calls)],
+      ...(unpriced ? [["Calls without a known price", count(unpriced)]] : []), ["Model calls", count(totals.calls)],
       ["Tokens in", count(totals.input_tokens)], ["of them cached", count(totals.cached_tokens)],
       ["Tokens out", count(totals.output_tokens)],
     ]),
@@ -85,7 +85,7 @@ function parts({ used, prices, left, turns, people }, range) {
     el("div", { class: "grid" }, ...TABLES.filter(([key]) => used[key].length).map(([key, title, named, none, shown = (_, name) => name]) =>
       card(title, table(title, [
         [title[3].toUpperCase() + title.slice(4), (row) => (named(row) ? shown(people, named(row)) : none)],
-        ["Cost", (row) => costCell(row.cost_usd, unpricedOf(prices, key, named(row), row)), "number"], ["Calls", (row) => count(row.calls), "number"],
+        ["Cost", (row) => costCell(row.cost_usd, unpricedOf(prices, key, named(row), row)), "number"], ["Model calls", (row) => count(row.calls), "number"],
         ["In", (row) => count(row.input_tokens), "number"], ["Cached", (row) => count(row.cached_tokens), "number"],
         ["Out", (row) => count(row.output_tokens), "number"],
       ], used[key])))),
