@@ -13,12 +13,14 @@ from aouo.cli.asking import aligned, asked
 from aouo.cli.context import current_home, json_option, load, not_there, print_json
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
-from aouo.facts.people import Owner
+from aouo.facts.people import Admission, LetIn, Owner
+from aouo.facts.ports import stamp
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.work import Misfire, Scheduled
+from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import is_locked
 from aouo.schedules.service import HISTORY, matching
-from aouo.store import schedule_runs, schedules
+from aouo.store import people, schedule_runs, schedules
 from aouo.store.opening import reading
 from aouo.words import schedules as words
 from aouo.words.catalogue import text
@@ -234,13 +236,21 @@ def _check_listed(settings: Settings, chat: str, person: str) -> None:
     """Check that the person may talk to the bot, since a schedule in another name never runs.
 
     Raises:
-        SetupError: they are not on the list.
+        SetupError: they are not let in.
     """
     whose = person or ("" if chat.startswith("-") else chat)
-    listed = {settings.telegram.owner, *settings.telegram.allowed_user_ids}
-    if whose.isdecimal() and int(whose) not in listed:
+    if not whose.isdecimal() or int(whose) == settings.telegram.owner:
+        return
+    decided: dict[str, LetIn] = {}
+    if (file := current_home().database).exists():
+        with reading(file) as tx:
+            decided = people.everybody(tx)
+    admission = Admission(
+        settings.telegram.allowed_user_ids, decided=decided, now=partial(stamp, SystemClock())
+    )
+    if not admission.role(whose):
         raise not_there(
-            f"The person {whose} is not on the list.", fix="Add them to telegram.allowed_user_ids."
+            f"The person {whose} is not on the list.", fix=f"`aouo people member {whose}` lets them in."
         )
 
 
