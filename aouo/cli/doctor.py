@@ -24,6 +24,7 @@ _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)
 """The first version with `unixepoch()`; STRICT tables and RETURNING are older."""
 
+_WORST = ("fail", "warn", "ok", "skip")
 _GROUPS_ASKED = 20
 
 _NO_TOKEN = Check(
@@ -45,15 +46,13 @@ def doctor(fast: bool, as_json: bool) -> None:
     cent; --fast leaves that out.
     """
     home = current_home()
-    checks: list[Check] = []
-    for check in _checks(home, fast=fast):
-        checks.append(check)
-        if not as_json:
-            click.echo(check.line)
+    checks = sorted(_checks(home, fast=fast), key=lambda check: _WORST.index(check.status))
     failed = any(check.status == "fail" for check in checks)
     if as_json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
     else:
+        for check in checks:
+            click.echo(check.line)
         click.echo(_summary(checks))
     if failed:
         click.get_current_context().exit(1)
