@@ -137,8 +137,9 @@ def _admission(settings: Settings, shared: Shared) -> Admission:
 
 
 def _files_for(settings: Settings, admission: Admission, person: str) -> Sequence[str] | None:
-    """Return what of this machine is open to the role of `person`; None = they are the owner."""
-    if person in (str(settings.telegram.owner or AT_HOME), AT_HOME):
+    """Return what of this machine is open to the role of `person`, None = as to the owner; "" is
+    nobody: a pack looks by itself, as its card says."""
+    if person in ("", str(settings.telegram.owner or AT_HOME), AT_HOME):
         return None
     roles = settings.roles
     return (roles.guest if admission.role(person) == "guest" else roles.member).files

@@ -250,7 +250,8 @@ def _check_listed(settings: Settings, chat: str, person: str) -> None:
     )
     if not admission.role(whose):
         raise not_there(
-            f"The person {whose} is not on the list.", fix=f"`aouo people member {whose}` lets them in."
+            f"The person {whose} is not on the list.",
+            fix=f"`aouo people member {whose}` lets them in.",
         )
 
 

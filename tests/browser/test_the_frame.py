@@ -35,7 +35,9 @@ async def test_a_turn_that_ends_is_shown_by_itself(world: World, browser: Browse
         await settled(shown.bot)
         async with looking(browser, shown) as window:
             await window.open("#/usage")
-            figure = window.page.locator(".figures > div", has_text="Model calls").locator("dd").first
+            figure = (
+                window.page.locator(".figures > div", has_text="Model calls").locator("dd").first
+            )
             before = int(await figure.inner_text())
             await shown.bot.ask("hello again")
             await window.page.wait_for_function(

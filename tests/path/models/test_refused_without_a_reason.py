@@ -100,7 +100,8 @@ async def test_a_model_that_never_answered_is_asked_eight_times_and_then_another
         asked = len(service.asked)
         again = await bot.ask("fifth")
 
-    assert (answer.text, again.text) == ("Here I am.", "ok")
+    assert answer.text.startswith("Here I am.")
+    assert again.text.startswith("ok")
     assert service.asked == [*NEW, *NEW, "as it is"]
     assert oldest(world.model)[:asked] == [True] * 4 + [False] * 4
     assert len(other.requests) == 1
@@ -122,7 +123,7 @@ async def test_a_model_that_answered_before_is_asked_as_it_is(
         await settled(bot)
 
     kept = ["as it is", "no temperature"] if calls else ["as it is", "no temperature", "thoughts"]
-    assert answer.text == "Here I am."
+    assert answer.text.startswith("Here I am.")
     assert service.asked == kept * 2
     assert len(other.requests) == 1
 
