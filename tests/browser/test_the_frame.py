@@ -42,7 +42,8 @@ async def test_a_turn_that_ends_is_shown_by_itself(world: World, browser: Browse
             await shown.bot.ask("hello again")
             await window.page.wait_for_function(
                 "before => [...document.querySelectorAll('.figures > div')].some(one => "
-                "one.innerText.startsWith('Model calls') && Number(one.lastChild.textContent) > before)",
+                "one.innerText.startsWith('Model calls') "
+                "&& Number(one.lastChild.textContent) > before)",
                 arg=before,
             )
 
