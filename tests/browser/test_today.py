@@ -15,6 +15,7 @@ from playwright.async_api import Browser
 from tests.browser.looking import looking
 from tests.browser.test_every_view import SAID, seeded
 from tests.path.dashboard.looking import dashboard
+from tests.path.looking import eventually
 from tests.path.world import ADA, World
 
 
@@ -49,3 +50,18 @@ async def test_a_stranger_is_let_in_and_what_was_said_is_there(
     assert (tab, waits > 0) == (1, True)
     assert rows == [{"person": str(cleo), "role": "member"}]
     assert faults == {"pale": [], "wide": [], "nameless": []}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_a_pack_is_installed_from_the_page_by_its_card(
+    world: World, browser: Browser, width: int
+) -> None:
+    async with dashboard(world) as shown, looking(browser, shown, width=width) as window:
+        await window.open("#/packs")
+        page = window.page
+        await page.get_by_role("button", name="Install or upgrade").click()
+        await window.shown("#/chat")
+        await page.get_by_role("button", name="Expenses").click()
+        await page.get_by_text("It comes with aouo.").wait_for()
+        await page.get_by_role("button", name="Install", exact=True).click()
+        await eventually(lambda: shown.bot.rows("SELECT 1 FROM installs WHERE pack = 'expenses'"))

@@ -1,9 +1,9 @@
 // The packs as cards, and each as a workspace with tabs.
 
-import { at, get } from "/page/api.js";
+import { at, get, inWords, post } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { moment } from "/page/format.js";
-import { card, line, tabs } from "/page/parts.js";
+import { card, key, line, tabs } from "/page/parts.js";
 
 // The tabs in their order; a tab is views/pack/<name>.js and shows itself as a view does, with `place.pack`.
 const TABS = [
@@ -31,8 +31,19 @@ function all({ packs, broken, unread, changes }) {
     ...Object.entries(unread).filter(([name]) => !named.has(name) && !(name in broken)).map(([name, why]) =>
       card("", el("h3", {}, el("bdi", {}, name)), el("p", { class: "muted" }, `${why}. \`aouo reload\` takes it up.`))),
   ];
-  return [line(el("h2", {}, "Packs")), ...waiting(changes), cards.length ? el("div", { class: "grid" }, ...cards)
-    : el("p", { class: "empty" }, "No pack is installed. `aouo pack install notes` installs one.")];
+  const told = el("p", { role: "status", class: "problem" });
+  return [line(el("h2", {}, "Packs"), key("install", "Install or upgrade", () => inChat("/install", told))), told, ...waiting(changes), cards.length ? el("div", { class: "grid" }, ...cards)
+    : el("p", { class: "empty" }, "No pack is installed.")];
+}
+
+// Says a command in the chat of no pack, where its card appears with the buttons that it has elsewhere.
+async function inChat(text, told) {
+  try {
+    await post("/api/chats/~/messages", { text, key: crypto.randomUUID() });
+    location.hash = "#/chat";
+  } catch (error) {
+    told.textContent = inWords(error);
+  }
 }
 
 function loaded(pack, unread, problems) {
