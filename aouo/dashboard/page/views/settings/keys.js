@@ -12,6 +12,10 @@ const KEPT = {
   file: (key) => key.in_file || key.from === "file" || key.from === "reference",
   other: (key) => "why" in key,
 };
+const isChanged = (key) => key.in_file && JSON.stringify(key.value) !== JSON.stringify(key.default);
+
+// The rows that are like that, then the others, each in their order.
+const first = (rows, like) => [...rows.filter(like), ...rows.filter((one) => !like(one))];
 const chosen = { words: "", which: "all", open: new Set() };
 
 export async function show(root, place) {
@@ -30,7 +34,7 @@ export async function show(root, place) {
   function draw() {
     const { facts } = found;
     tell();
-    body.replaceChildren(...facts.sections.map((one) => section(one, facts, found, bar.draw)),
+    body.replaceChildren(...first(facts.sections, ({ keys }) => keys.some(isChanged)).map((one) => section(one, facts, found, bar.draw)),
       el("p", { class: "empty", hidden: "" }, "No key is like that."));
     filter(body);
     bar.draw();
@@ -115,13 +119,13 @@ function notices({ facts, newer }, take) {
 }
 
 function section({ name, about, keys }, facts, found, edited) {
-  const written = keys.filter(KEPT.file).length;
+  const changed = keys.filter(isChanged).length;
   const details = el("details", {
     class: "card section", open: chosen.open.has(name) ? "" : null,
     ontoggle: () => { if (!details.dataset.found) chosen.open[details.open ? "add" : "delete"](name); },
   }, el("summary", {}, el("h3", {}, name), el("span", { class: "muted" }, about),
-    ...(written ? [el("span", { class: "tag" }, `${written} in the file`)] : [])),
-  ...keys.map((key) => row(key, facts, found, edited)));
+    ...(changed ? [el("span", { class: "tag" }, `${changed} changed`)] : [])),
+  ...first(keys, isChanged).map((key) => row(key, facts, found, edited)));
   details.dataset.name = name;
   return details;
 }
