@@ -46,12 +46,12 @@ def doctor(fast: bool, as_json: bool) -> None:
     cent; --fast leaves that out.
     """
     home = current_home()
-    checks = sorted(_checks(home, fast=fast), key=lambda check: _WORST.index(check.status))
+    checks = list(_checks(home, fast=fast))
     failed = any(check.status == "fail" for check in checks)
     if as_json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
     else:
-        for check in checks:
+        for check in sorted(checks, key=lambda check: _WORST.index(check.status)):
             click.echo(check.line)
         click.echo(_summary(checks))
     if failed:
