@@ -31,7 +31,7 @@ from aouo.plumbing.resources import Holder
 from aouo.plumbing.waiting import finish
 from aouo.plumbing.web.session import secrets_of
 from aouo.plumbing.zones import zone_of
-from aouo.store import installs
+from aouo.store import installs, usage
 
 
 async def build_generation(
@@ -115,6 +115,7 @@ async def _built(
         approvals=settings.security.approvals,
         model=model,
         other_model=_others(settings, shared, held),
+        named_model=partial(_named_model, settings),
         offers=services.offers(settings, prices),
         anybody_chooses=settings.models.chosen_by == "everybody",
         pipelines=_pipelines(settings, shared, redactor, quota, compactor),
@@ -172,6 +173,17 @@ def _servers(settings: Settings, shared: Shared, held: Holder) -> Sequence[Serve
 
 async def _model(settings: Settings, shared: Shared, held: Holder) -> ChatModel:
     return await services.model_of(settings, shared.session, held, shared.clock, shared.dialects)
+
+
+def _named_model(settings: Settings, pack: str, kind: str) -> usage.Chosen | None:
+    """Return the model of `models` that a pack, or else a kind of work, names."""
+    small, cron, memory = settings.models.small, settings.cron.model, settings.memory.model
+    kinds = {"cron": cron, "watch": cron, "heartbeat": settings.heartbeat.model}
+    kinds |= dict.fromkeys(("journal", "consolidate", "title", "summary"), memory)
+    if not small.backend or not (settings.packs.models.get(pack) or kinds.get(kind)):
+        return None
+    model = small.model or services.DEFAULT_MODELS.get(small.backend, "")
+    return usage.Chosen(small.backend, model, small.effort)
 
 
 def _others(

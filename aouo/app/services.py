@@ -42,7 +42,7 @@ from aouo.providers.speech.services import (
 if TYPE_CHECKING:
     from aouo.providers.gemini import GeminiModel
 
-_DEFAULT_MODELS = {
+DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
     "groq": "openai/gpt-oss-120b",
     "gemini": "gemini-3.5-flash-lite",
@@ -57,7 +57,7 @@ api-docs.deepseek.com; `aouo doctor` says what their own lists say."""
 def configured(settings: Settings) -> tuple[tuple[str, str], ...]:
     """(backend, model) of the primary and of those that step in for it; "" = none is chosen."""
     wanted = (settings.provider, *settings.provider.fallback)
-    return tuple((one.backend, one.model or _DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
+    return tuple((one.backend, one.model or DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
 
 
 def offers(settings: Settings, prices: Prices) -> tuple[Offer, ...]:
@@ -68,12 +68,12 @@ def offers(settings: Settings, prices: Prices) -> tuple[Offer, ...]:
     named = ((one.backend, one.model) for one in settings.models.offered)
     ready = (
         (name, model)
-        for name, model in _DEFAULT_MODELS.items()
+        for name, model in DEFAULT_MODELS.items()
         if settings.provider_endpoint(name).api_key
     )
     found: list[Offer] = []
     for backend, model in dict.fromkeys((*configured(settings), *ready, *named)):
-        model = model or _DEFAULT_MODELS.get(backend, "")
+        model = model or DEFAULT_MODELS.get(backend, "")
         if backend == NO_MODEL or not model:
             continue
         own = settings.advanced.context_window or settings.provider_endpoint(backend).context_window
@@ -89,7 +89,7 @@ def key_missing(settings: Settings, backend: str) -> bool:
     Raises:
         SetupError: there is no such backend.
     """
-    if settings.provider_endpoint(backend).api_key or backend not in _DEFAULT_MODELS:
+    if settings.provider_endpoint(backend).api_key or backend not in DEFAULT_MODELS:
         return False
     return not (backend == "openai" and settings.openai.base_url != OpenAI().base_url)
 
@@ -145,7 +145,7 @@ class _Builder:
                 f"There is no key for the model backend {backend!r}.",
                 fix=f"Set {backend}.api_key, or {key}.backend to another one.",
             )
-        model = model or _DEFAULT_MODELS.get(backend, "")
+        model = model or DEFAULT_MODELS.get(backend, "")
         if not model:
             raise SetupError(
                 f"No model is chosen for the backend {backend!r}.", fix=f"Set {key}.model."

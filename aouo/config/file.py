@@ -302,6 +302,7 @@ def _backend_problems(tree: Tree) -> list[str]:
     paths: dict[str, object] = {
         "provider.backend": get(tree, "provider.backend"),
         "security.judge.backend": get(tree, "security.judge.backend") or None,
+        "models.small.backend": get(tree, "models.small.backend") or None,
     }
     fallback = get(tree, "provider.fallback")
     if isinstance(fallback, list):

@@ -129,7 +129,23 @@ class Provider(Section):
     """How long an answer that began may pause."""
 
 
+_Named = Literal["", "small"]
+"""Which of `models` answers; empty = the usual one."""
+
+
+class NamedModel(Section):
+    backend: values.Name = ""
+    """A backend as in `provider.backend`; empty = there is no such model."""
+    model: values.Name = ""
+    """Empty = the backend's default."""
+    effort: values.Name = ""
+    """As `provider.effort`; empty = as that says."""
+
+
 class Models(Section):
+    small: NamedModel = NamedModel()
+    """A cheaper model, for what names it: `cron.model`, `heartbeat.model`, `memory.model` and
+    `packs.models`. What is chosen by `/model` stands above it."""
     offered: tuple[Fallback, ...] = ()
     """More models that `/model` offers beside the configured ones and those of backends with a
     key."""
@@ -294,6 +310,8 @@ class Packs(Section):
     """The pack that answers where nobody has chosen one; empty = people are asked."""
     without_phrases: tuple[values.Name, ...] = ()
     """Names of packs whose phrases do nothing, `*` = no phrase does, not even the bot's own."""
+    models: dict[str, Literal["small"]] = {}
+    """Packs that `models.small` answers: name → `small`."""
     trusted_keys: dict[str, str] = {}
     """Public keys whose signatures you trust: a name you give → the line beginning with RW."""
 
@@ -341,6 +359,8 @@ class Cron(Section):
     """Where schedules without a chat answer; empty = the owner."""
     max_concurrent_runs: values.Positive = 1
     """Schedules that run at the same time."""
+    model: _Named = ""
+    """`small` = `models.small` answers schedules and watches."""
 
     @field_validator("timezone")
     @classmethod
@@ -366,6 +386,8 @@ class Heartbeat(Section):
     """When it does not look; empty = it always does."""
     daily_tokens_max: values.Count = 50_000
     """Its own cap a day; 0 = off."""
+    model: _Named = ""
+    """`small` = `models.small` looks."""
 
     @property
     def every_s(self) -> int:
@@ -402,6 +424,8 @@ class Consolidate(Section):
 
 
 class Memory(Section):
+    model: _Named = ""
+    """`small` = `models.small` keeps the journal, gives titles and sums up at `/compact`."""
     journal: bool = False
     """Whether a shadow journal is kept of what was talked about."""
     daily_tokens_max: values.Count = 50_000

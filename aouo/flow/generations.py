@@ -35,6 +35,7 @@ from aouo.plumbing.resources import Current, Holder
 from aouo.plumbing.waiting import finish, first
 from aouo.providers.speech.services import Ears
 from aouo.schedules.watched import Looking
+from aouo.store import usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,9 @@ class Generation:
     model: ChatModel
     other_model: Callable[[str, str], Awaitable[ChatModel]]
     """Makes the model of a (provider, name) that shall answer in place of the usual one."""
+    named_model: Callable[[str, str], usage.Chosen | None]
+    """The model that a pack, or else a kind of work (an origin, `title`, `summary`), is to have in
+    the place of the usual one; None = that."""
     offers: tuple[Offer, ...]
     """Models that people may choose from."""
     anybody_chooses: bool
@@ -101,6 +105,11 @@ class Generation:
         if self._is_owners(person):
             return tools
         return tuple(name for name in tools if not name.startswith(("mcp:", "mcp__")))
+
+    async def model_of(self, pack: str, kind: str) -> ChatModel:
+        """Return the model for the runtime's own work on what was said with a pack."""
+        named = self.named_model(pack, kind)
+        return await self.other_model(named.provider, named.model) if named else self.model
 
     def keeps_from(self, person: str, pack: str) -> bool:
         """Whether the role of `person` does not use this pack."""

@@ -219,7 +219,10 @@ class Answering:
             async with self.generations.turn(wanted.pack, job.id) as generation:
                 begun_s = time.perf_counter()
                 here = job.inbound.address
-                model, chosen = await self.budget_refusals.model_for(here, generation)
+                origin = job.inbound.origin
+                model, chosen = await self.budget_refusals.model_for(
+                    here, generation, wanted.pack, origin
+                )
                 generation = chosen
                 ready = await self.words.taken_in(job, wanted, model, generation)
                 if ready and (

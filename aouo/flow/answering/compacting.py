@@ -74,7 +74,8 @@ class Compacting:
         if generation.model.provider == NO_MODEL:
             await self.replies.answer(job, say("summaries.no-model"))
             return
-        ctx = self.turns.open(job, plan[0], generation, generation.model).ctx
+        model = await generation.model_of(job.active_pack, "summary")
+        ctx = self.turns.open(job, plan[0], generation, model).ctx
 
         async def work() -> Draft | Exception:
             try:

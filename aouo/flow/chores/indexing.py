@@ -105,7 +105,8 @@ class Titles:
         title = ""
         async with self.generations.using() as now:
             row = Spent("title", now.quota.day(), pack=pack, person=person, turn_id=turn_id)
-            asking = SideCalls(now.quota, now.model, row, spent.append)
+            model = await now.model_of(pack, "title")
+            asking = SideCalls(now.quota, model, row, spent.append)
             try:
                 title = await asking.title(_lines(said))
             except (ProviderError, Refused, TimeoutError) as error:

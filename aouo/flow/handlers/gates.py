@@ -174,12 +174,13 @@ class BudgetRefusals:
         return ask if await self.database.read(may) else None
 
     async def model_for(
-        self, address: ConversationAddress, generation: Generation
+        self, address: ConversationAddress, generation: Generation, pack: str, origin: str
     ) -> tuple[ChatModel, Generation]:
-        """Return the model that was chosen here, for today or until changed, or the usual one,
-        and the generation as it is with that."""
+        """Return the model that was chosen here, for today or until changed, or that of the pack,
+        of what began the turn, or the usual one, and the generation as it is with that."""
         usual, day = generation.model, generation.quota.day()
-        choice = await self.database.read(lambda tx: usage.chosen_model(tx, address, day))
+        chosen = await self.database.read(lambda tx: usage.chosen_model(tx, address, day))
+        choice = chosen or generation.named_model(pack, origin)
         if choice is None:
             return usual, generation
         if choice.effort:

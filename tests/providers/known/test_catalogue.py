@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aouo.agent.spending.money import Price
-from aouo.app.services import _DEFAULT_MODELS, budget_of
+from aouo.app.services import DEFAULT_MODELS, budget_of
 from aouo.config.settings import Settings
 from aouo.providers.known.windows import listed_rates, listed_window
 from tests.fakes.clock import FastClock
@@ -18,13 +18,13 @@ NIGHT = datetime(2026, 11, 23, 2, tzinfo=UTC)
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("backend", _DEFAULT_MODELS)
+@pytest.mark.parametrize("backend", DEFAULT_MODELS)
 def test_each_default_model_is_in_the_catalogue_with_window_and_price(backend: str) -> None:
     base_url = Settings().provider_endpoint(backend).base_url
 
-    rate, *_ = listed_rates(base_url, _DEFAULT_MODELS[backend], NOON)
+    rate, *_ = listed_rates(base_url, DEFAULT_MODELS[backend], NOON)
 
-    assert listed_window(base_url, _DEFAULT_MODELS[backend]) >= 128_000
+    assert listed_window(base_url, DEFAULT_MODELS[backend]) >= 128_000
     assert 0 < rate.cached < rate.input < rate.output
 
 
