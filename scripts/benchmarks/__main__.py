@@ -14,6 +14,7 @@ from typing import TypeAlias
 from scripts.benchmarks import figures
 from scripts.benchmarks.dashboard import dashboard
 from scripts.benchmarks.driver import driver
+from scripts.benchmarks.idle_day import idle_day
 from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
@@ -30,6 +31,7 @@ Figure: TypeAlias = Callable[..., list[Row]]
 FIGURES: dict[str, Figure] = {
     "start": figures.start,
     "idle": figures.idle,
+    "idle_day": idle_day,
     "turn": figures.turn,
     "counts": figures.counts,
     "history": figures.history,
