@@ -53,7 +53,7 @@ async def test_a_stranger_is_let_in_and_what_was_said_is_there(
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_a_pack_is_installed_from_the_page_by_its_card(
+async def test_a_pack_is_installed_from_the_page_by_its_card_and_removed(
     world: World, browser: Browser, width: int
 ) -> None:
     async with dashboard(world) as shown, looking(browser, shown, width=width) as window:
@@ -64,4 +64,14 @@ async def test_a_pack_is_installed_from_the_page_by_its_card(
         await page.get_by_role("button", name="Expenses").click()
         await page.get_by_text("It comes with aouo.").wait_for()
         await page.get_by_role("button", name="Install", exact=True).click()
-        await eventually(lambda: shown.bot.rows("SELECT 1 FROM installs WHERE pack = 'expenses'"))
+        installed = "SELECT 1 FROM installs WHERE pack = 'expenses'"
+        await eventually(lambda: shown.bot.rows(installed))
+        await window.open("#/packs/expenses/about")
+        await page.get_by_role("button", name="Remove", exact=True).click()
+        await page.get_by_role("button", name="Yes, remove expenses").click()
+        await window.shown("#/packs")
+        left = await shown.bot.rows(installed)
+        # Its view may have looked once more before it was left.
+        window.problems[:] = [one for one in window.problems if "404" not in one]
+
+    assert left == []

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from aouo.dashboard.access import Shown, called
 from aouo.dashboard.endpoints import Endpoint
 from aouo.facts.errors import Refused
+from aouo.installer.changes import TERMINAL
 from aouo.packs.load import Pack
 from aouo.packs.shipping.signing import verify
 from aouo.packs.summary import summarize
@@ -80,7 +81,13 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
             "changes": [change for change in changes if change.pack == pack],
         }
 
+    async def remove(pack: str, purge: bool = False) -> Facts:
+        """Remove a pack; `purge`: what it keeps, too. 409 while another one needs it."""
+        await shown.bot.app.packs.remove(pack, TERMINAL, purge=purge)
+        return {"pack": pack, "purged": purge}
+
     return (
+        Endpoint("POST", "/api/packs/{pack}/remove", remove, body=True),
         Endpoint("GET", "/api/packs", every),
         Endpoint("GET", "/api/packs/{pack}", one),
     )

@@ -1,9 +1,9 @@
 // What a pack is, what it may do and brings, and what is wrong with it.
 
-import { at, get } from "/page/api.js";
+import { at, get, inWords, post } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { bytes, moment } from "/page/format.js";
-import { card, table } from "/page/parts.js";
+import { card, key, line, table } from "/page/parts.js";
 import { problemText, waiting } from "/page/views/packs.js";
 
 export async function show(root, place) {
@@ -19,6 +19,26 @@ const broken = (pack) => [card("It does not load",
   el("p", {}, "What it kept stays where it is. When this is mended, `aouo reload` takes it up."),
   list(pack.problems.map(problemText)))];
 
+// Removing takes two presses; what the pack keeps stays for another time.
+function removing(pack) {
+  const told = el("p", { class: "muted", role: "status" });
+  const sure = key("remove-sure", `Yes, remove ${pack.name}`, async () => {
+    try {
+      await post(at`/api/packs/${pack.name}/remove`, {});
+      location.hash = "#/packs";
+    } catch (error) {
+      told.textContent = inWords(error);
+    }
+  }, { hidden: "" });
+  const ask = key("remove", "Remove", () => {
+    told.textContent = "Its data stays: installing it again goes on with it.";
+    sure.hidden = false;
+    ask.hidden = true;
+    sure.focus();
+  });
+  return [line(ask, sure), told];
+}
+
 function about(pack) {
   return [
     ...waiting(pack.changes),
@@ -26,7 +46,8 @@ function about(pack) {
       el("p", { class: "muted" }, `${pack.name} ${pack.version} · ${pack.files} files, ${bytes(pack.size_bytes)} · `
         + `fingerprint ${pack.content.slice(0, 16)}`),
       el("p", { class: "muted", dir: "auto" }, installed(pack.install), " ", pack.signed),
-      ...(pack.unread ? [el("p", { class: "problem" }, `${pack.unread}. \`aouo reload\` takes it up.`)] : [])),
+      ...(pack.unread ? [el("p", { class: "problem" }, `${pack.unread}. \`aouo reload\` takes it up.`)] : []),
+      ...removing(pack)),
     ...(pack.warnings.length || pack.problems.length
       ? [card("Warnings", list([...pack.problems.map(problemText), ...pack.warnings]))] : []),
     el("div", { class: "grid" },
