@@ -66,9 +66,17 @@ def unpack(home: Home, file: Path, passphrase: str, environ: Mapping[str, str]) 
 
 def put_in_place(home: Home, now: datetime) -> Path | None:
     """Let what was unpacked be the home; return the folder with what was there before, None =
-    there was nothing."""
-    aside = exchange.begin(home.path, f"{now:%Y%m%dT%H%M%S%fZ}")
-    exchange.finish(home.path)
+    there was nothing.
+
+    Raises:
+        SetupError: a part cannot be moved; whoever locks the home next goes on with it.
+    """
+    try:
+        aside = exchange.begin(home.path, f"{now:%Y%m%dT%H%M%S%fZ}")
+        exchange.finish(home.path)
+    except OSError as error:
+        fix = "Mend that (a folder that is a mount cannot be moved), and try again."
+        raise SetupError(f"{home.path} is not restored yet: {error}.", fix=fix) from error
     forget(home)
     if any(aside.iterdir()):
         return aside

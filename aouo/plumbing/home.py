@@ -175,7 +175,13 @@ class Home:
                     fix="Stop it with `aouo stop`, or name another folder with --home.",
                     exit_code=4,
                 )
-            exchange.finish(self.path)  # what a killed `aouo restore` meant
+            try:
+                exchange.finish(self.path)  # what a killed `aouo restore` meant
+            except OSError as error:
+                raise SetupError(
+                    f"A begun restore of {self.path} cannot be ended: {error}.",
+                    fix="Mend that (a folder that is a mount cannot be moved), and try again.",
+                ) from error
             write_atomically(self.pid_file, f"{os.getpid()}\n")
             try:
                 yield

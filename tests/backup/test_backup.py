@@ -344,3 +344,30 @@ def test_killed_anywhere_in_a_restore_all_is_old_or_all_is_new(home: Home, tmp_p
     for place, found in ended:
         assert found == ({"new"} if place == "before a home is to be exchanged" else {"old"}), place
     assert not [one for one in home.path.iterdir() if one.name.startswith(".restore-meant")]
+
+
+def test_a_restore_that_cannot_be_ended_is_said_and_ends_once_that_is_mended(
+    runner: CliRunner, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A folder that is a mount cannot be renamed."""
+    writing.write(home, tmp_path / "backup", {}, MOMENT)
+    furnish(home, "new")
+    rename = Path.rename
+
+    def busy(self: Path, target: Path) -> Path:
+        if self == home.media:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(self))
+        return rename(self, target)
+
+    restoring.unpack(home, tmp_path / "backup", "", {})
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", busy)
+        with pytest.raises(SetupError, match="not restored yet"):
+            restoring.put_in_place(home, MOMENT)
+        told = run(runner, home, "start")
+    with home.lock():
+        found = says(home)
+
+    assert told.exit_code == 3
+    assert "A begun restore" in told.stderr
+    assert found == {"old"}
