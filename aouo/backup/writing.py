@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -52,9 +53,13 @@ class About:
 def keys_in(home: Home, environ: Mapping[str, str]) -> list[str]:
     """Return where keys are in a home, by file: what an open backup may not hold."""
     secrets = _secrets(home, environ)
-    found = [name for name in _CONFIGS if _holds(_tree(home.path / name), secrets)]
+    trees = {name: _tree(home.path / name) for name in _CONFIGS}
+    found = [name for name, tree in trees.items() if _without(tree, secrets) != tree]
     packs = sorted(home.settings.glob("*.json"))
-    return [*found, *(f"the secrets of {file.stem}" for file in packs if _locked(file))]
+    return [
+        *found,
+        *(f"the secrets of {file.stem}" for file in packs if _json(file).get("secrets")),
+    ]
 
 
 def write(
@@ -85,7 +90,7 @@ def write(
             members = _members(home, work, environ, keys=keys)
             with os.fdopen(os.open(part, _NEW, 0o600), "wb") as out:
                 first = (archive.FACTS, json.dumps(asdict(about)).encode())
-                archive.write(out, _chained(first, members), passphrase)
+                archive.write(out, chain([first], members), passphrase)
                 out.flush()
                 os.fsync(out.fileno())
         finally:
@@ -107,13 +112,6 @@ def _sweep(home: Home, now: datetime) -> None:
     for folder in home.data.glob(f"{_WORK}*"):
         if now.timestamp() - folder.stat().st_mtime > _DAY_S:
             discard(folder)
-
-
-def _chained(
-    first: tuple[str, bytes], members: Iterator[tuple[str, Path | bytes]]
-) -> Iterator[tuple[str, Path | bytes]]:
-    yield first
-    yield from members
 
 
 def _failed(target: Path, error: Exception) -> SetupError:
@@ -205,14 +203,6 @@ def _json(file: Path) -> dict[str, Any]:
         return json.loads(file.read_text())
     except (OSError, ValueError):
         return {}
-
-
-def _locked(file: Path) -> bool:
-    return bool(_json(file).get("secrets"))
-
-
-def _holds(value: object, secrets: Sequence[str]) -> bool:
-    return _without(value, secrets) != value
 
 
 def _without(value: object, secrets: Sequence[str]) -> object:

@@ -85,8 +85,7 @@ class _Systemd(_Service):
 
     def uninstall(self) -> None:
         _run("systemctl", "--user", "disable", "--now", f"{self.name}.service")
-
-    def forgotten(self) -> None:
+        self.file.unlink()
         _run("systemctl", "--user", "daemon-reload")
 
     def status(self) -> tuple[str, ...]:
@@ -119,9 +118,7 @@ class _Launchd(_Service):
 
     def uninstall(self) -> None:
         _run("launchctl", "bootout", f"{_domain()}/{self.name}", fails=False)
-
-    def forgotten(self) -> None:
-        pass
+        self.file.unlink()
 
     def status(self) -> tuple[str, ...]:
         return ("launchctl", "print", f"{_domain()}/{self.name}")
@@ -215,8 +212,6 @@ def uninstall() -> None:
     """End the service and remove it; the home stays."""
     one = _there(current_home())
     one.uninstall()
-    one.file.unlink()
-    one.forgotten()
     click.echo(f"{one.name} is ended and removed. {one.home.path} stays.")
 
 

@@ -30,13 +30,6 @@ class Tapped:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hindered:
-    """Why the tap cannot be seen here, as a sentence."""
-
-    why: str
-
-
 def reader(settings: Settings) -> str:
     """Return who else reads this bot's messages, as a sentence; "" = nobody was seen.
 
@@ -78,8 +71,9 @@ def remember(home: Home, **changes: object) -> None:
     write_atomically(home.run / _LEFT, json.dumps({**remembered(home), **changes}))
 
 
-def tapped(settings: Settings, url: str, made_at: float) -> Tapped | Hindered:
-    """Wait until somebody taps the link, in a chat of their own.
+def tapped(settings: Settings, url: str, made_at: float) -> Tapped | str:
+    """Wait until somebody taps the link, in a chat of their own; return who, or why it cannot be
+    seen here.
 
     What came in is not confirmed, so that the bot answers it when it starts.
     """
@@ -88,16 +82,16 @@ def tapped(settings: Settings, url: str, made_at: float) -> Tapped | Hindered:
         asks = {"timeout": _WAIT_S, "limit": _FULL}
         status, answer = parts.bot_api(settings, "getUpdates", within_s=_WAIT_S + 10, **asks)
         if status == 409:
-            return Hindered(_conflict(answer))
+            return _conflict(answer)
         if status in (401, 404):
-            return Hindered("Telegram refuses the token by now.")
+            return "Telegram refuses the token by now."
         updates = cast("list[Mapping[str, Any]]", answer.get("result") or [])
         for message in [cast("Mapping[str, Any]", one.get("message") or {}) for one in updates]:
             if _is_tap(message, code, made_at):
                 sender = message["from"]
                 return Tapped(int(sender["id"]), str(sender.get("first_name", "")))
         if len(updates) >= _FULL:
-            return Hindered(f"{_FULL} messages wait at Telegram already, which hide the tap.")
+            return f"{_FULL} messages wait at Telegram already, which hide the tap."
         if updates or status != 200:
             time.sleep(_PAUSE_S)
 

@@ -164,8 +164,8 @@ def _paired(home: Home, settings: Settings, name: str) -> int | None:
         except KeyboardInterrupt:
             click.echo()
             return None
-        if isinstance(found, bot.Hindered):
-            click.echo(found.why)
+        if isinstance(found, str):
+            click.echo(found)
             return None
         who = f"{found.name} ({found.person})"
         if click.confirm(f"{who} tapped it. Make them the owner?", default=True):
