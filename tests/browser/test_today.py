@@ -75,3 +75,16 @@ async def test_a_pack_is_installed_from_the_page_by_its_card_and_removed(
         window.problems[:] = [one for one in window.problems if "404" not in one]
 
     assert left == []
+
+
+async def test_the_services_are_listed_and_tested(world: World, browser: Browser) -> None:
+    async with dashboard(world) as shown, looking(browser, shown) as window:
+        await window.open("#/settings/services")
+        page = window.page
+        await page.get_by_text("fake scripted: one small question").wait_for()
+        await page.get_by_role("button", name="Test", exact=True).click()
+        await page.get_by_text("The newest test").wait_for(timeout=60_000)
+        told = await page.locator("#view").inner_text()
+
+    assert "telegram" in told
+    assert "model fake" in told

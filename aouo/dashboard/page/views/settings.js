@@ -4,7 +4,7 @@ import { el } from "/page/dom.js";
 import { line, tabs } from "/page/parts.js";
 
 // A tab is views/settings/<name>.js and shows itself as a view does.
-const TABS = [["keys", "Configuration"], ["state", "State"], ["doctor", "Doctor"]];
+const TABS = [["keys", "Configuration"], ["services", "Services"], ["state", "State"], ["doctor", "Doctor"]];
 
 export async function show(root, place) {
   const [tab = TABS[0][0]] = place.rest;

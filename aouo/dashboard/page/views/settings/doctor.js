@@ -41,7 +41,9 @@ export async function show(root, place) {
 function results({ ok, checks, fast, at }) {
   return [card(ok ? "Nothing fails" : "Something fails",
     el("p", { class: "muted" }, `${moment(at)}${fast ? ", nobody was asked" : ""}`),
-    ...checks.map((check) => el("div", { class: "key check" },
-      el("p", {}, el("span", { class: `mark ${KINDS[check.status]}` }, check.status), el("span", { class: "name" }, check.name)),
-      el("div", {}, el("p", {}, check.detail), ...(check.fix ? [el("p", { class: "muted" }, check.fix)] : [])))))];
+    ...checks.map(checked))];
 }
+
+export const checked = (check) => el("div", { class: "key check" },
+  el("p", {}, el("span", { class: `mark ${KINDS[check.status]}` }, check.status), el("span", { class: "name" }, check.name)),
+  el("div", {}, el("p", {}, check.detail), ...(check.fix ? [el("p", { class: "muted" }, check.fix)] : [])));
