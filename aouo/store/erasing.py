@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, LiteralString
 
-from aouo.store import contents
+from aouo.facts.people import data_of
+from aouo.store import contents, web_messages
 from aouo.store.database import Tx
 from aouo.store.forgetting import forget_turn
 from aouo.store.turns import REPORT
@@ -40,7 +41,7 @@ _BY_OWNER: Final[tuple[LiteralString, ...]] = (
 
 def tenant(person: str) -> str:
     """Return whose data of packs is theirs alone: that of their private chat."""
-    return f"tg_{person}"
+    return data_of("web", person)
 
 
 def kept_of(tx: Tx, person: str) -> Iterator[tuple[str, list[str]]]:
@@ -102,8 +103,16 @@ def is_told(tx: Tx, person: str) -> bool:
     )
 
 
-def erase_rest(tx: Tx, person: str) -> None:
-    """Erase what is not in somebody's jobs; the words of a group's summary go with theirs."""
+def erase_rest(tx: Tx, person: str, *, at_home: bool) -> None:
+    """Erase what is not in somebody's jobs; the words of a group's summary go with theirs.
+    `at_home`: the terminal and the page are theirs, too."""
+    if at_home:
+        for row in tx.all("SELECT DISTINCT chat_id FROM web_messages"):
+            web_messages.forget(tx, row["chat_id"])
+        tx.run(
+            "UPDATE deliveries SET body = '' WHERE platform <> 'tg' "
+            "AND state NOT IN ('queued', 'sending', 'live')"
+        )
     spoke: Final = "SELECT t.session_id FROM turns AS t JOIN jobs AS j ON j.id = t.job_id"
     for column in ("session_id", "source_session_id"):
         tx.run(f"DELETE FROM summaries WHERE {column} IN ({_SESSIONS})", person, person)

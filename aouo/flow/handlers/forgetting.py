@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo.facts.people import Owner
+from aouo.facts.people import AT_HOME, Owner
 from aouo.facts.ports import ButtonSpec, Media, Rendered, stamp
 from aouo.facts.taps import encode
 from aouo.facts.work import Job
@@ -56,7 +56,7 @@ class Forgetting:
             answer = say("forget.owners")
         elif inbound.chat_kind != "private":
             answer = say("forget.in-private")
-        elif args not in ([], [_YES]) or not person.isdecimal():
+        elif args not in ([], [_YES]) or not (person.isdecimal() or person == AT_HOME):
             answer = say("forget.usage")
         elif args:
             await self._erase(person, job.id)
@@ -122,7 +122,8 @@ class Forgetting:
             await self.replies.clock.sleep(_LOOK_EVERY_S)
         while await transact(lambda tx: erasing.erase_some(tx, person, now, but)):
             pass
-        await transact(lambda tx: erasing.erase_rest(tx, person))
+        at_home = person in (self.owner().id, AT_HOME)
+        await transact(lambda tx: erasing.erase_rest(tx, person, at_home=at_home))
         await asyncio.to_thread(self._erase_files, person)
         begins = True
         while await transact(lambda tx, begins=begins: search.purge(tx, begins=begins)):

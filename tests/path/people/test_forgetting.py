@@ -14,6 +14,8 @@ import pytest
 
 from aouo.emulator import FAMILY
 from aouo.words.catalogue import text
+from tests.path.dashboard.chatting import WebChat
+from tests.path.dashboard.looking import dashboard
 from tests.path.going_out.test_long_answers import file_of
 from tests.path.looking import settled
 from tests.path.people.test_letting_in import tapped
@@ -119,3 +121,18 @@ async def test_the_owner_asks_it_for_others_and_of_a_shared_app_only_their_rows_
     assert SAID[2] in shown
     assert "figs" not in shown
     assert left == ["figs", "plums"]
+
+
+async def test_the_owners_page_and_terminal_are_theirs_too(world: World) -> None:
+    async with dashboard(world) as shown:
+        chat = WebChat(shown, "notes")
+        await chat.say(f"note: buy {SAID[1]}")
+        await settled(shown.bot)
+        before = places_of(world, SAID[1])
+        await chat.say("/forget yes")
+        await settled(shown.bot)
+        await shown.bot.ask("hello")
+    after = places_of(world, SAID[1])
+
+    assert before
+    assert after == []
