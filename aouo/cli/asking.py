@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import click
 
 from aouo.cli.context import current_home, load
 from aouo.plumbing.client import NoAnswer, NotRunning, ask
@@ -26,6 +29,12 @@ def aligned(rows: Sequence[Sequence[str]], limits: Sequence[int]) -> list[str]:
         ).rstrip()
         for row in cells
     ]
+
+
+def heading(line: str) -> None:
+    """Print the heading of a table on a terminal; what reads a pipe gets rows alone."""
+    if sys.stdout.isatty():
+        click.echo(line)
 
 
 def _cut(text: str, limit: int) -> str:

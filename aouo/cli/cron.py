@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any, get_args
 
 import click
 
-from aouo.cli.asking import aligned, asked
+from aouo.cli.asking import aligned, asked, heading
 from aouo.cli.context import current_home, json_option, load, not_there, print_json
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
@@ -25,6 +26,7 @@ from aouo.store.opening import reading
 from aouo.words import schedules as words
 from aouo.words.catalogue import text
 
+_HEAD = ("ID", "PACK", "WHAT", "WHEN", "STATE", "LAST", "WHERE")
 _LIMITS = (0, 16, 30, 50, 50, 30, 0)
 """How wide the columns of the list may be: id, pack, name, when, state, last, conversation."""
 
@@ -53,7 +55,12 @@ def list_(every: bool, as_json: bool) -> None:
         name, when, state, last = words.line_of(row, zones)
         last = f"last {last}" if last else ""
         cells.append((row.id, row.pack or "–", name, when, state, last, str(row.address)))
-    for line in aligned(cells, _LIMITS):
+    if cells and sys.stdout.isatty():
+        cells.insert(0, _HEAD)
+    lines = aligned(cells, _LIMITS)
+    if cells[:1] == [_HEAD]:
+        heading(lines.pop(0))
+    for line in lines:
         click.echo(line)
     if hidden := len(rows) - len(found):
         click.echo(text("schedules.hidden", count=hidden))

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from aouo.cli.asking import heading
 from aouo.cli.context import current_home, json_option, load, not_there, print_json
 from aouo.facts.errors import SetupError
 from aouo.plumbing.clock import SystemClock
@@ -42,6 +43,8 @@ def list_(pack: str, limit: int, runs: bool, as_json: bool) -> None:
         return
     if not found:
         click.echo(f"There is no session {f'with {pack} ' if pack else ''}yet.")
+    else:
+        heading(f"{'KIND':<12}" * runs + f"{'UPDATED':<16}  {'MESSAGES':>14}  {'PACK':<12} ID")
     for each in found:
         kind = f"{each.id.partition('/')[0]:<12}" if runs else ""
         click.echo(

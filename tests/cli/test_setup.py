@@ -240,3 +240,15 @@ async def test_a_tap_counts_in_a_private_chat_within_a_day_and_the_other_reader_
     assert isinstance(found, bot.Tapped)
     assert found.person == ADA
     assert bot.link(home, "aouo_bot") == (url, made_at)
+
+
+async def test_tables_have_a_heading_on_a_terminal_and_rows_alone_in_a_pipe(tmp_path: Path) -> None:
+    await run(tmp_path, "init", "--yes")
+    await run(tmp_path, "pack", "install", "notes", "--yes")
+    piped = await run(tmp_path, "pack", "list")
+    async with terminal(tmp_path) as one:
+        one.begin("pack list")
+        shown = await one.shows("1.0.0")
+
+    assert piped[1].startswith("notes ")
+    assert "PACK             VERSION  FOLDER" in shown

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from aouo.cli.asking import heading
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.packs.install import refresh
 from aouo.facts.errors import PackError, SetupError
@@ -145,6 +146,8 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json({**library.listed(), "unread": waiting})
         return
+    if library.names:
+        heading(f"{'PACK':<16} {'VERSION':<8} FOLDER")
     for name in library.names:
         found = library.packs[name]
         click.echo(f"{name:<16} {found.manifest.version:<8} {found.folder.resolve()}")
