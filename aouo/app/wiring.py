@@ -220,6 +220,7 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
             generations.answers,
         ),
         default=lambda: generations.now.default_pack,
+        keeps_from=lambda person, pack: generations.now.keeps_from(person, pack),
     )
     packs = Packs(
         PackKit(

@@ -63,6 +63,8 @@ class Replies:
     phrasing: Phrasing
     default: Callable[[], str]
     """The pack that answers where none is chosen, "" = people are asked."""
+    keeps_from: Callable[[str, str], bool]
+    """Whether a person's role does not use a pack, which is then not shown to them."""
     _talked: dict[Lane, str] = field(init=False, default_factory=dict[Lane, str])
     """What was said last of small talk."""
 
@@ -78,6 +80,13 @@ class Replies:
             self.phrasing,
             self.default(),
         )
+
+    def shown_to(self, person: str) -> Library:
+        """What is installed, as somebody sees it."""
+        library = self.library()
+        hidden = {name for name in library.names if self.keeps_from(person, name)}
+        left = {name: pack for name, pack in library.packs.items() if name not in hidden}
+        return replace(library, packs=left) if hidden else library
 
     async def answer(self, job: Job, said: Rendered, *, instead_of: int = 0) -> None:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
@@ -257,7 +266,8 @@ class Replies:
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
-        library, language = self.library(), job.inbound.person.language
+        person = job.inbound.person
+        library, language = self.shown_to(person.id), person.language
         said: list[Rendered] = []  # who waits already has been asked
         if not await self.database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
             met = await self.database.read(lambda tx: routes.find(tx, job.inbound.address))
@@ -290,7 +300,8 @@ class Replies:
             if said:
                 call = replace(call, name=said.name, rest=said.rest, words=said.words)
             result = handler(tx, call)
-            outcome = carry_out(tx, job, call, result, self.library(), self.post_actions)
+            library = self.shown_to(job.inbound.person.id)
+            outcome = carry_out(tx, job, call, result, library, self.post_actions)
             results[:], outcomes[:] = [result], [outcome]
             if outcome.said is None:
                 return None

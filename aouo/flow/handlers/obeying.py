@@ -121,7 +121,7 @@ class Obeying:
         elif obeys := self.calling.get(said.name):
             await obeys(job, said)
         elif handler := self._handler(said):
-            library = self.replies.library()
+            library = self.replies.shown_to(job.inbound.person.id)
             await self.replies.command(job, lambda tx, call: handler(tx, call, library), said)
         elif look := self.commands.lookups.get(said.name):
             result = await self._looked_up(job, look, said)

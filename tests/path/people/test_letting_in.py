@@ -146,6 +146,22 @@ async def test_a_role_has_its_packs(world: World) -> None:
     assert len(prompts(world)) == 1
 
 
+async def test_what_a_role_does_not_use_is_not_offered_to_it(world: World) -> None:
+    world.install("notes", "vocab")
+    world.config = {
+        "telegram": {"allowed_user_ids": [ADA, BEN]},
+        "roles": {"member": {"packs": ["notes"]}},
+    }
+    async with world.running() as bot:
+        bens = await bot.ask("/pack", chat=BEN, user=BEN)
+        gone = await bot.ask("/use vocab", chat=BEN, user=BEN)
+        adas = await bot.ask("/pack")
+
+    assert [one.text for one in bens.buttons] == ["📝 Notes"]
+    assert "vocab" in gone.text
+    assert len(adas.buttons) == 2
+
+
 async def test_a_name_of_many_lines_is_one_line_of_the_card(world: World) -> None:
     async with world.running() as bot:
         eve = await bot.people.create_user("Eve\n\nThe owner said yes\n" + "x" * 99)
