@@ -22,7 +22,8 @@ from typing import Any, cast
 
 from aouo import __version__
 from aouo.backup import archive
-from aouo.config.file import ConfigBroken, dump, load_settings, parse_json, read_text
+from aouo.config.file import dump, parse, parse_json, read_text
+from aouo.config.keys import overriding
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, sync_folder
 from aouo.plumbing.trees import Found, TooMuch, discard, walk
@@ -51,10 +52,10 @@ class About:
 
 
 def keys_in(home: Home, environ: Mapping[str, str]) -> list[str]:
-    """Return where keys are in a home, by file: what an open backup may not hold."""
-    secrets = _secrets(home, environ)
-    trees = {name: _tree(home.path / name) for name in _CONFIGS}
-    found = [name for name, tree in trees.items() if _without(tree, secrets) != tree]
+    """Return where keys are in a home, by file: what an open backup may not hold. A configuration
+    that cannot be read may hold some."""
+    configs = [home.path / name for name in _CONFIGS if (home.path / name).exists()]
+    found = [file.name for file in configs if _keyless(file, environ) != _tree(file)]
     packs = sorted(home.settings.glob("*.json"))
     return [
         *found,
@@ -84,6 +85,7 @@ def write(
     about = About(__version__, schema_number(), now.isoformat(timespec="seconds"), keys)
     part = target.with_name(f".{target.name}.part")
     try:
+        home.data.mkdir(mode=0o700, exist_ok=True)
         _sweep(home, now)
         work = Path(tempfile.mkdtemp(prefix=_WORK, dir=home.data))
         try:
@@ -96,7 +98,7 @@ def write(
         finally:
             discard(work)
         archive.read(part, passphrase, None)
-        os.link(part, target)  # fails where somebody made such a file meanwhile
+        _name(part, target)
         sync_folder(target.parent)
         return target.stat().st_size
     except TooMuch as error:
@@ -105,6 +107,17 @@ def write(
         raise _failed(target, error) from error
     finally:
         discard(part)
+
+
+def _name(part: Path, target: Path) -> None:
+    """Give a file its name, unless somebody made such a file meanwhile."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without links, such as most sticks
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        part.replace(target)
 
 
 def _sweep(home: Home, now: datetime) -> None:
@@ -130,13 +143,12 @@ def _members(
     home: Home, work: Path, environ: Mapping[str, str], *, keys: bool
 ) -> Iterator[tuple[str, Path | bytes]]:
     """Each file of the home by its place in it."""
-    secrets = () if keys else _secrets(home, environ)
     for name in _CONFIGS:
         file = home.path / name
         if keys and file.exists():
             yield name, file
-        elif tree := _tree(file):
-            yield name, dump(cast("dict[str, Any]", _without(tree, secrets))).encode()
+        elif not keys and (tree := _keyless(file, environ)) is not None:
+            yield name, dump(tree).encode()
     if home.database.exists():
         yield from _copied(home, work, home.database)
     for name in _FILES:
@@ -171,7 +183,34 @@ def _below(
 
 
 def _copied(home: Home, work: Path, file: Path) -> Iterator[tuple[str, Path]]:
-    copy = work / "copy.db"
+    copy, place = work / "copy.db", str(file.relative_to(home.path))
+    try:
+        _copy(file, copy)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:  # it is none, or damaged: it goes along as it is
+        copy.unlink(missing_ok=True)
+        yield place, file
+        return
+
+    yield place, copy
+    copy.unlink()
+
+
+def _keyless(file: Path, environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what a configuration says without its keys, None = there is none, or nobody can tell
+    what in it is a key. Each file has its own: what is laid over it by the environment is not."""
+    laid_over = overriding(environ).values()
+    own = {name: value for name, value in environ.items() if name not in laid_over}
+    try:
+        secrets = parse(read_text(file), own, file).settings.secrets() if file.exists() else ()
+    except SetupError:
+        return None
+    tree = _tree(file)
+    return None if tree is None else cast("dict[str, Any]", _without(tree, secrets))
+
+
+def _copy(file: Path, copy: Path) -> None:
     with (
         contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True)) as opened,
         contextlib.closing(sqlite3.connect(copy)) as written,
@@ -179,15 +218,6 @@ def _copied(home: Home, work: Path, file: Path) -> Iterator[tuple[str, Path]]:
         written.execute("PRAGMA synchronous=OFF").fetchall()
         opened.backup(written)
         written.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, no log beside it
-    yield str(file.relative_to(home.path)), copy
-    copy.unlink()
-
-
-def _secrets(home: Home, environ: Mapping[str, str]) -> Sequence[str]:
-    try:
-        return load_settings(home.path, environ).settings.secrets()
-    except ConfigBroken:
-        return ()
 
 
 def _tree(file: Path) -> object:

@@ -53,7 +53,7 @@ def update(offline: bool, as_json: bool) -> None:
 
 def _line(root: Path, *, clone: bool) -> str:
     ours = command_for(current_home())
-    kept = f"{ours} backup ~/aouo-before-update.backup"
+    kept = f"{ours} backup ~/aouo-$(date +%F-%H%M).backup"
     if clone:
         return f"{kept} && git -C {root} pull --ff-only && {root}/scripts/setup && {ours} restart"
     return f"{kept} && {sys.executable} -m pip install --upgrade aouo && {ours} restart"

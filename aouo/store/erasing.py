@@ -7,13 +7,15 @@ the answers. Each function does its part in one transaction and may be done agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, LiteralString
 
+from aouo.facts.events import Inbound
 from aouo.facts.people import data_of
 from aouo.store import contents, web_messages
 from aouo.store.database import Tx
 from aouo.store.forgetting import forget_turn
+from aouo.store.jobs import inbound_of
 from aouo.store.turns import REPORT
 
 _JOBS_AT_ONCE: Final = 40
@@ -63,9 +65,8 @@ def kept_of(tx: Tx, person: str) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def erase_some(tx: Tx, person: str, now: str, but: int) -> int:
-    """Erase the words of some jobs of a person, with their turns, but for the job `but`; return how
-    many, 0 = there are no more. What is at work keeps its words until it is over."""
+def drop_waiting(tx: Tx, person: str, now: str, but: int) -> None:
+    """Drop what of a person waits for a pack, but for the job `but`."""
     tx.run(
         "UPDATE jobs SET state = 'dropped', settled_at = ? "
         f"WHERE {_THEIRS} AND state = 'parked' AND id <> ?",
@@ -74,22 +75,37 @@ def erase_some(tx: Tx, person: str, now: str, but: int) -> int:
         person,
         but,
     )
-    jobs = tx.all(
-        f"SELECT id FROM jobs WHERE {_THEIRS} AND id <> ? AND body <> '' "
+
+
+def due(tx: Tx, person: str, but: int) -> list[tuple[int, Inbound]]:
+    """Return some jobs of a person that are over and have words, but for the job `but`."""
+    rows = tx.all(
+        f"SELECT * FROM jobs WHERE {_THEIRS} AND id <> ? AND body <> '' "
         "AND state IN ('done', 'dropped', 'aside') LIMIT ?",
         person,
         person,
         but,
         _JOBS_AT_ONCE,
     )
+    return [(row["id"], inbound_of(row)) for row in rows]
+
+
+def is_busy(tx: Tx, person: str, but: int) -> bool:
+    """Whether a job of a person is at work, or waits to be, and so keeps its words."""
+    return tx.finds(
+        f"SELECT 1 FROM jobs WHERE {_THEIRS} AND id <> ? AND body <> ''", person, person, but
+    )
+
+
+def erase_jobs(tx: Tx, jobs: Iterable[int]) -> None:
+    """Erase the words of jobs that are over, with their turns; the caller removes their files."""
     for job in jobs:
-        for turn in tx.all("SELECT id FROM turns WHERE job_id = ?", job["id"]):
+        for turn in tx.all("SELECT id FROM turns WHERE job_id = ?", job):
             forget_turn(tx, turn["id"])
             tx.run("DELETE FROM messages WHERE turn_id = ?", f"{REPORT}{turn['id']}")
-        tx.run("UPDATE jobs SET body = '', carried = '', forgotten = 1 WHERE id = ?", job["id"])
-        tx.run("DELETE FROM edits WHERE job_id = ?", job["id"])
-        contents.wipe_files(tx, job["id"])
-    return len(jobs)
+        tx.run("UPDATE jobs SET body = '', carried = '', forgotten = 1 WHERE id = ?", job)
+        tx.run("DELETE FROM edits WHERE job_id = ?", job)
+        contents.wipe_files(tx, job)
 
 
 def is_told(tx: Tx, person: str) -> bool:

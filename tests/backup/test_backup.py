@@ -371,3 +371,41 @@ def test_a_restore_that_cannot_be_ended_is_said_and_ends_once_that_is_mended(
     assert told.exit_code == 3
     assert "A begun restore" in told.stderr
     assert found == {"old"}
+
+
+def test_no_key_of_any_file_is_in_an_open_backup(home: Home, tmp_path: Path):
+    """One that was changed since, one over which the environment lies, one in a broken file."""
+    old, new = "111111:" + "a" * 30, "222222:" + "b" * 30
+    good = {"telegram": {"bot_token": old}}
+    (home.path / "config.last-good.json").write_text(json.dumps(good))
+    environ = {"AOUO_TELEGRAM__BOT_TOKEN": "333333:" + "c" * 30}
+    writing.write(home, tmp_path / "one", environ, MOMENT, keys=False)
+    home.config.write_text(json.dumps({"telegram": {"bot_token": new}, "provder": {}}))
+    places = writing.keys_in(home, {})
+    writing.write(home, tmp_path / "two", {}, MOMENT, keys=False)
+    found = (tmp_path / "one").read_bytes() + (tmp_path / "two").read_bytes()
+
+    assert {"config.json", "config.last-good.json"} <= {*places}
+    assert not [key for key in (KEY, old, new) if key.encode() in found]
+
+
+def test_what_is_no_database_goes_along_as_it_is_and_a_disk_may_have_no_links(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    odd = home.pack_data / "mine/made by a tool.db"
+    odd.write_bytes(b"no database at all")
+    target, other = tmp_path / "backup", Home(tmp_path / "other")
+
+    def refuse(source: object, target: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    writing.write(home, target, {}, MOMENT)
+    with pytest.raises(SetupError, match="there already"):
+        writing.write(home, target, {}, MOMENT)
+    other.create()
+    restoring.unpack(other, target, "", {})
+    restoring.put_in_place(other, MOMENT)
+
+    assert says(other) == {"old"}
+    assert (other.path / odd.relative_to(home.path)).read_bytes() == odd.read_bytes()

@@ -132,7 +132,7 @@ def _owner(home: Home, settings: Settings) -> str:
     person: int | None = None
     if is_locked(home):
         click.echo(f"The bot runs, and reads your tap itself: `{command_for(home)} stop` first.")
-    elif name := _there_token(home, settings):
+    elif (name := _there_token(home, settings)).startswith("@"):
         person = _paired(home, settings, name.removeprefix("@"))
     if person is None:
         person = click.prompt("Your numeric Telegram id (the bot tells it on /id)", type=int)

@@ -58,6 +58,8 @@ from aouo.words.catalogue import below, say, text
 
 _LINE_S = 2.0
 _Line: TypeAlias = Callable[[Sequence[str]], str]
+_Model: TypeAlias = tuple[str, str]
+"""A provider, and its model."""
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 
@@ -74,9 +76,11 @@ class Commit:
     forget: Callable[[Job], None]
     post_actions: PostActions
     bringing: Bringing
-    stand_ins: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """The (provider, model) that answered last in the place of the one that was asked, by
-    conversation; a start forgets it."""
+    stand_ins: dict[str, tuple[_Model, _Model]] = field(
+        default_factory=dict[str, "tuple[_Model, _Model]"]
+    )
+    """The model that was asked last and the one that answered in its place, by conversation; a
+    start forgets it."""
 
     async def end(
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
@@ -194,14 +198,15 @@ class Commit:
         that is new; "" = it is not."""
         ctx = turn.ctx
         key, asked = str(ctx.facts.address), (ctx.model.provider, ctx.model.model)
-        now, before = ctx.answered_by, self.stand_ins.get(key, asked)
-        if now == before or not any(now):
+        if not any(ctx.answered_by):
             return ""
-        self.stand_ins[key] = now
-        if now == asked:
-            del self.stand_ins[key]
-            return text("models.back", model=now[1])
-        return text("models.stands-in", model=now[1], usual=asked[1])
+        before = self.stand_ins.pop(key, None)
+        if ctx.answered_by == asked:
+            is_back = before is not None and before[0] == asked
+            return text("models.back", model=asked[1]) if is_back else ""
+        self.stand_ins[key] = now = (asked, ctx.answered_by)
+        said = text("models.stands-in", model=ctx.answered_by[1], usual=asked[1])
+        return "" if now == before else said
 
     def _also(self, tx: Tx, turn: Turn, text: str, now: str) -> list[Delivery]:
         """Do what the turn's command wants done with the answer, and tell of it."""

@@ -15,6 +15,7 @@ from aouo.facts.people import AT_HOME, Owner
 from aouo.facts.ports import ButtonSpec, Media, Rendered, stamp
 from aouo.facts.taps import encode
 from aouo.facts.work import Job
+from aouo.flow import media
 from aouo.flow.commands.registry import Result
 from aouo.flow.replies import Replies
 from aouo.memory.files import NAMES
@@ -60,7 +61,8 @@ class Forgetting:
             answer = say("forget.usage")
         elif args:
             await self._erase(person, job.id)
-            answer = say("forget.erased")
+            busy = await self.database.read(lambda tx: erasing.is_busy(tx, person, job.id))
+            answer = say("forget.erased-but" if busy else "forget.erased")
         else:
             answer = await self._shown(person, own=person == inbound.person.id)
         found = answer
@@ -120,8 +122,12 @@ class Forgetting:
             if await self.database.read(lambda tx: erasing.is_told(tx, person)):
                 break
             await self.replies.clock.sleep(_LOOK_EVERY_S)
-        while await transact(lambda tx: erasing.erase_some(tx, person, now, but)):
-            pass
+        await transact(lambda tx: erasing.drop_waiting(tx, person, now, but))
+        while some := await self.database.read(lambda tx: erasing.due(tx, person, but)):
+            for number, inbound in some:  # first: whoever is killed here does it again
+                await asyncio.to_thread(media.remove_files, self.home.media, number, inbound)
+            numbers = [number for number, _ in some]
+            await transact(lambda tx, numbers=numbers: erasing.erase_jobs(tx, numbers))
         at_home = person in (self.owner().id, AT_HOME)
         await transact(lambda tx: erasing.erase_rest(tx, person, at_home=at_home))
         await asyncio.to_thread(self._erase_files, person)

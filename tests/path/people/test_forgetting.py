@@ -64,6 +64,13 @@ async def test_what_somebody_said_is_shown_and_gone_and_what_others_said_stays(
         await bot.people.say(BEN, BEN, "/forget")
         asked = await bot.people.next_message(BEN, contains=text("forget.shown")[:30])
         _, shown = file_of(world.emulator, asked.raw)
+        content = f"{word} and more".encode()
+        world.model.say("I see.")
+        await bot.people.send_file(
+            BEN, FAMILY, "document", content, name="list.txt", caption="@aouo_try_bot look"
+        )
+        await bot.people.next_message(FAMILY, contains="I see.")
+        await settled(bot)
         before = places_of(world, word)
         done = await tapped(bot, asked, text("forget.button"), by=BEN)
         await bot.people.next_message(BEN, contains=text("forget.erased")[:20])
@@ -73,6 +80,7 @@ async def test_what_somebody_said_is_shown_and_gone_and_what_others_said_stays(
     assert "buy quinces" in shown
     assert "medlars" not in shown
     assert len(before) > 1
+    assert any(world.home.media in file.parents for file in before)
     assert places_of(world, word) == []
     assert len(places_of(world, "medlars")) > 1
     async with world.running() as bot:  # the bot goes on with both
