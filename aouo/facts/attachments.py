@@ -47,7 +47,9 @@ class Attachment:
     `name` is the sender's, "" = it has none; `size_bytes` and `duration_s` are 0 where the
     platform does not say. `caption` is the sender's text under it. `unique_id` is the same for
     the same file in every message, `message_id` the message that it came with. `referred`: it
-    came earlier, and this message only replies to it; the turn goes on if it cannot be fetched.
+    came earlier, with the message `came_with` (0 = of another chat), and this one only replies to
+    it; the turn goes on if it cannot be fetched. `theirs` says whose its words are, "" = the
+    sender's.
     """
 
     kind: Kind
@@ -60,6 +62,8 @@ class Attachment:
     unique_id: str = ""
     message_id: int = 0
     referred: bool = False
+    came_with: int = 0
+    theirs: str = ""
 
     @property
     def is_heard(self) -> bool:
@@ -72,6 +76,11 @@ class Attachment:
         return self.kind == "photo" or (
             self.kind == "document" and self.mime_type.lower() in PICTURES
         )
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether this is a pack's file, sent without a word: it is to be installed."""
+        return self.name.casefold().endswith(".aouo") and not (self.caption or self.referred)
 
     @property
     def in_words(self) -> str:

@@ -24,10 +24,6 @@ Origin: TypeAlias = Literal[
 runs apart, a program that waits for the answer, or a trigger."""
 
 
-FORWARDED = "[forwarded from "
-"""The beginning of the line in `about` that says that the words are forwarded."""
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """One message of several that were joined; the fields are those of `Text`."""
@@ -35,6 +31,7 @@ class Part:
     message_id: int
     text: str
     about: tuple[str, ...] = ()
+    theirs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +40,14 @@ class Text:
 
     `parts` are the messages it was joined from; empty when it was one. `answers` is the id of the
     gate that these words answer and are for nothing else, "" = they are not bound to one.
+    `theirs` says whose words they are when their sender only passed them on, "" = the sender's.
     """
 
     text: str
     about: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     answers: str = ""
+    theirs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,8 @@ class Attached:
 class Album:
     """Files that their sender sent as one album; the platform delivers them one by one.
 
-    `late`: the rest of an album whose first files are in an earlier job.
+    `late`: the rest of an album whose first files are in an earlier job. `parts` are messages
+    that were sent together with the files and hold none.
     """
 
     id: str
@@ -116,6 +116,7 @@ class Album:
     about: tuple[str, ...] = ()
     command: Command | None = None
     late: bool = False
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ class Shown:
 
     line: str
     about: tuple[str, ...] = ()
+    theirs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The new words of an earlier message; `text` and `about` are those of `Text`.
+    """The new words of an earlier message; `text`, `about` and `theirs` are those of `Text`.
 
     `item` is its present file, None = it has none.
     """
@@ -169,6 +171,7 @@ class Edited:
     text: str
     about: tuple[str, ...] = ()
     item: Attachment | None = None
+    theirs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +345,7 @@ def _content(body: dict[str, Any]) -> Content:
 
 
 def _part(item: dict[str, Any]) -> Part:
-    return Part(item["message_id"], item["text"], tuple(item["about"]))
+    return Part(item["message_id"], item["text"], tuple(item["about"]), item.get("theirs", ""))
 
 
 def _known(kind: type[Any], body: dict[str, Any]) -> dict[str, Any]:

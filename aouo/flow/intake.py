@@ -145,10 +145,25 @@ class Intake:
         kept: Mapping[int, KeptFile],
     ) -> KeptFile:
         """Fetch one file and understand it, unless that was done before."""
-        if item.referred:
+        one = kept.get(position) or await self._known(job, position, item)
+        if one is None and item.referred:
             _refuse_early(item, audience)
-        one = kept.get(position) or await self._fetch(job, position, item)
+        one = one or await self._fetch(job, position, item)
         return one if one.understood else await self._understand(job, item, one, audience)
+
+    async def _known(self, job: Job, position: int, item: Attachment) -> KeptFile | None:
+        """A recording that is replied to, with the words that were heard when it came."""
+        if not (item.is_heard and item.came_with):
+            return None
+        address = job.inbound.address
+        found = await self.database.read(
+            lambda tx: contents.file_of_message(tx, address, item.came_with)
+        )
+        if found is None or not found.text:
+            return None
+        found = replace(found, position=position)
+        await self._write(job, found, [])
+        return found
 
     async def images_of(self, job: Job, model: ChatModel) -> tuple[Image, ...]:
         """The pictures of a job, for a model that sees; one that was pruned is left out."""

@@ -15,12 +15,12 @@ from aouo.agent.documents.kinds import may_be_read
 from aouo.agent.tools import files
 from aouo.agent.tools.registry import Tool
 from aouo.facts.attachments import Attachment
-from aouo.facts.events import FORWARDED, Album, Attached, Inbound
+from aouo.facts.events import Album, Attached, Inbound
 from aouo.facts.work import KeptFile
 from aouo.guard.paths import holds_a_path
 from aouo.guard.sent_files import FOLDER, READERS
 from aouo.plumbing.trees import remove as removed
-from aouo.plumbing.web.envelope import forwarded, untrusted
+from aouo.plumbing.web.envelope import said_by, untrusted
 
 _QUOTA_BYTES = 2_000_000_000
 """All files together; above it the oldest go, whatever their age."""
@@ -115,11 +115,12 @@ def words_of(
     under the files; several captions stand each under its own file instead.
     History keeps exactly this: of a picture itself it keeps nothing.
     """
-    lines = [*content.about]
+    parts = content.parts if isinstance(content, Album) else ()
+    lines = [line for part in parts for line in (*part.about, said_by(part.theirs, part.text))]
+    lines += content.about
     captioned = [item for item in content.items if item.caption]
     several = len(captioned) > 1
-    theirs = any(line.startswith(FORWARDED) for line in content.about)
-    if isinstance(content, Album):
+    if isinstance(content, Album) and not parts:
         more = "more of the album sent before" if content.late else "album"
         lines.append(f"[{more}: {len(content.items)} item{'s' if len(content.items) > 1 else ''}]")
     for position, item in enumerate(content.items):
@@ -128,13 +129,18 @@ def words_of(
             continue
         lines.append(_line(item, one, *reach[position]))
         if item.is_heard and one.text:
-            own = item.kind == "voice" and not theirs
-            lines.append(one.text if own else untrusted(one.text, item.kind))
+            own = item.kind == "voice" and not item.theirs
+            lines.append(one.text if own else untrusted(one.text, item.theirs or item.kind))
         if several and item.caption:
-            lines.append(forwarded(item.caption, content.about))
+            lines.append(said_by(_captioned_by(item), item.caption))
     if said and not several:
-        lines.append(forwarded(said, content.about))
+        lines.append(said_by(next(map(_captioned_by, captioned), ""), said))
     return "\n".join(lines)
+
+
+def _captioned_by(item: Attachment) -> str:
+    """Whose the caption is: under a file that is only replied to it is the sender's text."""
+    return "" if item.referred else item.theirs
 
 
 def _line(item: Attachment, kept: KeptFile, seen: bool, reach: Reach) -> str:

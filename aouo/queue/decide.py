@@ -9,10 +9,9 @@ from typing import TypeAlias, assert_never
 
 from aouo.facts import commands, events
 from aouo.facts.address import Lane
-from aouo.facts.attachments import Attachment
 from aouo.facts.taps import Tap
 from aouo.facts.work import Act
-from aouo.plumbing.web.envelope import forwarded
+from aouo.plumbing.web.envelope import said_by
 from aouo.queue import lexer
 from aouo.queue.lexer import Installed, Phrased, pack_of
 
@@ -187,13 +186,13 @@ def decide(
             if hints is not None:
                 return ObeyCommand(name, rest)
             return _command(name, rest, active_pack, installed)
-        case events.Attached(item, about=(), command=None) if _is_pack(item) and not answers_gate:
+        case events.Attached(item, about=(), command=None) if item.is_pack and not answers_gate:
             return ObeyCommand(commands.INSTALL.name, "")
         case events.Attached() | events.Album() as content:
             captions = "\n".join(item.caption for item in content.items if item.caption)
             return _turn(captions, active_pack or installed.named(inbound.title), installed)
-        case events.Shown(line, about):
-            shown = "\n".join((*about, line))
+        case events.Shown(line, about, theirs):
+            shown = "\n".join((*about, said_by(theirs, line)))
             return _turn(shown, active_pack or installed.named(inbound.title), installed)
         case events.Button() as button:
             return _tap(button, active_pack, installed)
@@ -214,7 +213,7 @@ def _phrase(
     content: events.Text, inbound: events.Inbound, active_pack: str, installed: Installed
 ) -> RunTurn | Phrased | ObeyCommand | None:
     """Decide on a text that is a phrase; one that quotes or is passed on never is."""
-    if content.about or content.parts:
+    if content.about or content.parts or content.theirs:
         return None
     found = installed.phrases(inbound, active_pack)
     if found is None or found.act is None:
@@ -224,13 +223,8 @@ def _phrase(
 
 def _words(content: events.Text) -> str:
     """Return a text as its turn reads it; forwarded words stand between marks."""
-    parts = content.parts or (events.Part(0, content.text, content.about),)
-    return "\n".join((*content.about, *(forwarded(part.text, part.about) for part in parts)))
-
-
-def _is_pack(item: Attachment) -> bool:
-    """Whether this is a pack's file, sent without a word: it is to be installed."""
-    return item.name.casefold().endswith(".aouo") and not (item.caption or item.referred)
+    parts = content.parts or (events.Part(0, content.text, content.about, content.theirs),)
+    return "\n".join((*content.about, *(said_by(part.theirs, part.text) for part in parts)))
 
 
 def _command(name: str, rest: str, active_pack: str, installed: Installed) -> Decision:

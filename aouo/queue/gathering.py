@@ -9,7 +9,6 @@ day, so results bypass it.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TypeAlias
 
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.events import Album, Button, Command, Inbound
@@ -18,8 +17,6 @@ from aouo.queue import joining
 from aouo.store import gates, gone, jobs
 from aouo.store.database import Tx
 
-_Opened: TypeAlias = tuple[int, Inbound] | None
-
 
 def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) -> list[Lane]:
     """File a message at the end of its lane; close an open burst or album that it does not join.
@@ -27,13 +24,17 @@ def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) ->
     `burst_s` is a burst's window in seconds, 0 = no bursts. Returns the lanes with work now.
     """
     opened = jobs.gathering(tx, lane, inbound.person.id)
-    if joining.gathers_album(inbound):
-        return _file_album(tx, lane, inbound, opened, now)
-    both = opened and joining.gathers_burst(opened[1]) and joining.gathers_burst(inbound)
-    if opened and not (both and burst_s and joining.follows_burst(opened[1], inbound, burst_s)):
+    if joining.gathers_album(inbound) and opened and joining.joins_album(opened[1], inbound):
+        due_at = iso(now + timedelta(seconds=joining.COMPLETE_AFTER_S))
+        jobs.extend(tx, opened[0], joining.join_album(opened[1], inbound), due_at)
+        return []
+    if burst_s and not opened and joining.belongs_to_last(inbound):
+        opened = jobs.waiting(tx, lane, inbound.person.id)
+    if opened and burst_s and _is_one(opened[1], inbound, burst_s):
+        return _extend(tx, lane, opened, inbound, now, burst_s)
+    if opened:
         jobs.flush(tx, opened[0])
-        return [lane, *_file_burst(tx, lane, inbound, None, now, burst_s)]
-    return _file_burst(tx, lane, inbound, opened, now, burst_s)
+    return list(dict.fromkeys([lane] * bool(opened) + _begin(tx, lane, inbound, now, burst_s)))
 
 
 def file_apart(tx: Tx, lane: Lane, inbound: Inbound, now: datetime) -> int:
@@ -50,33 +51,35 @@ def is_more(tx: Tx, inbound: Inbound) -> bool:
     return isinstance(content, Album) and jobs.has_album(tx, inbound.address.lane, content.id)
 
 
-def _file_burst(
-    tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: datetime, burst_s: float
+def _is_one(first: Inbound, then: Inbound, burst_s: float) -> bool:
+    """Whether two messages within the window are one."""
+    return joining.joins_burst(first, then) and joining.follows_burst(first, then, burst_s)
+
+
+def _extend(
+    tx: Tx, lane: Lane, opened: tuple[int, Inbound], then: Inbound, now: datetime, burst_s: float
 ) -> list[Lane]:
-    if not joining.gathers_burst(inbound) or not burst_s:
-        jobs.add(tx, lane, inbound, iso(now))
-        return [lane]
-    due_at = iso(now + timedelta(seconds=burst_s))
-    ends = joining.closes_burst(inbound)
-    if opened:
-        jobs.extend(tx, opened[0], joining.join_burst(opened[1], inbound), due_at)
-        if ends:
-            jobs.flush(tx, opened[0])
-    else:
-        jobs.add(tx, lane, inbound, iso(now), due_at="" if ends else due_at)
+    ends = joining.closes_burst(then)
+    album = joining.gathers_album(then) and not is_more(tx, then)
+    window_s = max(burst_s, joining.COMPLETE_AFTER_S if album else 0)
+    due_at = iso(now + timedelta(seconds=window_s))
+    jobs.extend(tx, opened[0], joining.join_burst(opened[1], then), due_at)
+    if ends:
+        jobs.flush(tx, opened[0])
     return [lane] if ends else []
 
 
-def _file_album(tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: datetime) -> list[Lane]:
-    due_at = iso(now + timedelta(seconds=joining.COMPLETE_AFTER_S))
-    if opened and joining.joins_album(opened[1], inbound):
-        jobs.extend(tx, opened[0], joining.join_album(opened[1], inbound), due_at)
-        return []
-    if opened:
-        jobs.flush(tx, opened[0])
-    inbound = joining.is_late(inbound) if is_more(tx, inbound) else inbound
+def _begin(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) -> list[Lane]:
+    """Store a message that joins nothing; it gathers if more of it may come."""
+    window_s = 0.0
+    if joining.gathers_album(inbound):
+        inbound = joining.is_late(inbound) if is_more(tx, inbound) else inbound
+        window_s = joining.COMPLETE_AFTER_S
+    elif joining.gathers_burst(inbound) and not joining.closes_burst(inbound):
+        window_s = burst_s
+    due_at = iso(now + timedelta(seconds=window_s)) if window_s else ""
     jobs.add(tx, lane, inbound, iso(now), due_at=due_at)
-    return [lane] if opened else []
+    return [] if window_s else [lane]
 
 
 def replay(tx: Tx, address: ConversationAddress) -> int:

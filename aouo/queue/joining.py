@@ -4,9 +4,10 @@ A platform sends the items of an album one by one, and marks neither their numbe
 So an album is complete when no item of it has come for a while; an item that comes later is an
 album of its own, marked `late`.
 
-A text opens a burst or joins the open one of its person in its lane; each new text restarts
+A text opens a burst or joins the open one of its person in its lane; each new message restarts
 the window. A long text closes the burst at once, because its writer has said it all; a text
-as long as Telegram's limit is a paste that the client split, so more may follow.
+as long as Telegram's limit is a paste that the client split, so more may follow. Files, places
+and forwarded texts join the text before them, also a long one that no turn has yet.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from math import ceil
 from typing import TypeAlias
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Album, Attached, Command, Content, Inbound, Part, Text
+from aouo.facts.events import Album, Attached, Command, Content, Inbound, Part, Shown, Text
 
 COMPLETE_AFTER_S = 1.5
 
@@ -94,18 +95,40 @@ _LONG_CHARS = 80
 _PASTE_UNITS = 4_000
 
 
+def joins_burst(first: Inbound, then: Inbound) -> bool:
+    """Whether `then` may be said in one with what `first` began: texts in a row, and a text with
+    the files, places and the like that its writer sends or forwards after it. A command parts
+    them. On the page a message is as long as it was meant, so none waits for more."""
+    begun, more = first.content, then.content
+    if first.address.platform == "web":
+        return False
+    begins = isinstance(begun, Text) or (isinstance(begun, Album) and begun.parts)
+    if isinstance(more, Attached | Album):
+        return bool(begins) and not more.command and not more.items[0].is_pack
+    return bool(begins) and isinstance(more, Text | Shown)
+
+
 def gathers_burst(inbound: Inbound) -> bool:
-    """Whether a burst can hold this: only plain text; anything else closes a burst. On the page a
-    message is as long as it was meant, so none waits for more."""
+    """Whether a burst begins with this: anything but a text closes it or joins it."""
     return isinstance(inbound.content, Text) and inbound.address.platform != "web"
+
+
+def belongs_to_last(inbound: Inbound) -> bool:
+    """Whether it also joins a text that is complete, but not asked yet: what a comment is about
+    comes right behind it, however long the comment is."""
+    content = inbound.content
+    return isinstance(content, Attached | Album | Shown) or (
+        isinstance(content, Text) and bool(content.theirs)
+    )
 
 
 def closes_burst(inbound: Inbound) -> bool:
     """Whether this text ends its burst without waiting for the window."""
-    assert isinstance(inbound.content, Text)
-    text = inbound.content.text
-    units = len(text.encode("utf-16-le")) // 2
-    return len(text) >= _LONG_CHARS and units < _PASTE_UNITS
+    content = inbound.content
+    if not isinstance(content, Text) or content.theirs:
+        return False  # people pass several things on at once
+    units = len(content.text.encode("utf-16-le")) // 2
+    return len(content.text) >= _LONG_CHARS and units < _PASTE_UNITS
 
 
 def follows_burst(first: Inbound, then: Inbound, window_s: float) -> bool:
@@ -121,16 +144,25 @@ def follows_burst(first: Inbound, then: Inbound, window_s: float) -> bool:
 
 def join_burst(first: Inbound, then: Inbound) -> Inbound:
     """Return one inbound of both; replies go to the newer message."""
-    assert isinstance(first.content, Text)
-    assert isinstance(then.content, Text)
+    parts = (*_parts(first), *_parts(then))
+    both = first.content, then.content
+    files = tuple(one for one in both if isinstance(one, Attached | Album))
     return replace(
         first,
-        content=_burst((*_parts(first, first.content), *_parts(then, then.content))),
+        content=_with_files(files, parts) if files else _burst(parts),
         message_id=then.message_id,
         addressed=first.addressed or then.addressed,
         title=first.title or then.title,
         sent_s=then.sent_s,
     )
+
+
+def _with_files(files: tuple[Attached | Album, ...], parts: tuple[Part, ...]) -> Album:
+    """Return files and the messages that came with them; the newest album may go on."""
+    about = dict.fromkeys(line for content in files for line in content.about)
+    album = next((one.id for one in reversed(files) if isinstance(one, Album)), "")
+    items = tuple(item for content in files for item in content.items)
+    return Album(album, items, tuple(about), parts=parts)
 
 
 def _burst(parts: tuple[Part, ...]) -> Text:
@@ -139,8 +171,14 @@ def _burst(parts: tuple[Part, ...]) -> Text:
     return Text("\n".join(part.text for part in parts), about, parts)
 
 
-def _parts(inbound: Inbound, content: Text) -> tuple[Part, ...]:
-    return content.parts or (Part(inbound.message_id, content.text, content.about),)
+def _parts(inbound: Inbound) -> tuple[Part, ...]:
+    match inbound.content:
+        case Text(parts=(_, *_) as parts) | Album(parts=parts):
+            return parts
+        case Text(text, about, theirs=theirs) | Shown(text, about, theirs):
+            return (Part(inbound.message_id, text, about, theirs),)
+        case _:
+            return ()
 
 
 Said: TypeAlias = Text | Command | Attached
@@ -158,9 +196,10 @@ def rewritten(inbound: Inbound, message_id: int, said: Said) -> Inbound | None:
 
 def _rewritten(content: Content, message_id: int, said: Said) -> Content | None:
     match content, said:
-        case Text(parts=(_, *_) as parts), Text(text, about):
-            new = Part(message_id, text, about)
-            return _burst(tuple(new if p.message_id == message_id else p for p in parts))
+        case Text(parts=(_, *_) as parts), Text():
+            return _burst(_changed(parts, message_id, said))
+        case Album(parts=(_, *_) as parts), Text():
+            return replace(content, parts=_changed(parts, message_id, said))
         case Text(parts=()) | Command(), _:
             return said
         case Attached(), Attached():
@@ -172,6 +211,11 @@ def _rewritten(content: Content, message_id: int, said: Said) -> Content | None:
             return replace(content, items=new_items, command=own) if known else None
         case _:
             return None
+
+
+def _changed(parts: tuple[Part, ...], message_id: int, said: Text) -> tuple[Part, ...]:
+    new = Part(message_id, said.text, said.about, said.theirs)
+    return tuple(new if part.message_id == message_id else part for part in parts)
 
 
 def same(one: Content, other: Content) -> bool:
@@ -192,8 +236,11 @@ def words_of(inbound: Inbound, message_id: int) -> str:
             return raw
         case Attached(item):
             return item.caption
-        case Album(items=items):
-            return next((one.caption for one in items if one.message_id == message_id), "")
+        case Album(items=items, parts=parts):
+            said = {part.message_id: part.text for part in parts}
+            return {one.message_id: one.caption for one in items}.get(
+                message_id, said.get(message_id, "")
+            )
         case _:
             return ""
 
@@ -204,6 +251,8 @@ def _said(content: Content) -> object:
             return text
         case Command(raw=raw):
             return raw
+        case Album(parts=parts):
+            return [part.text for part in parts], _files(content)
         case _:
             return _files(content)
 

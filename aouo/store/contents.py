@@ -6,7 +6,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import LiteralString
 
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Album, Attached
 from aouo.facts.work import KeptFile
+from aouo.store import edits
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
 from aouo.store.snapshots import Query
@@ -130,6 +133,17 @@ def files_of_job(tx: Tx, job_id: int) -> dict[int, KeptFile]:
     """Return the job's files: position → file."""
     rows = tx.all("SELECT * FROM media WHERE job_id = ? ORDER BY position", job_id)
     return {row["position"]: _kept(row) for row in rows}
+
+
+def file_of_message(tx: Tx, address: ConversationAddress, message_id: int) -> KeptFile | None:
+    """Return the file that a message in this chat brought, None = there is none any more."""
+    asked = edits.asked_by(tx, address, message_id)
+    content = asked.inbound.content if asked else None
+    if asked is None or not isinstance(content, Attached | Album):
+        return None
+    files = files_of_job(tx, asked.job_id)
+    brought = (at for at, item in enumerate(content.items) if item.message_id == message_id)
+    return files.get(next(brought, -1))
 
 
 def keep_file(tx: Tx, job_id: int, kept: KeptFile, now: str) -> None:

@@ -63,6 +63,16 @@ def gathering(tx: Tx, lane: Lane, person: str) -> tuple[int, events.Inbound] | N
     return (row["id"], inbound_of(row)) if row else None
 
 
+def waiting(tx: Tx, lane: Lane, person: str) -> tuple[int, events.Inbound] | None:
+    """The newest job of this lane, if it is `person`'s and nobody has begun it."""
+    row = tx.one(
+        "SELECT * FROM jobs WHERE id = (SELECT max(id) FROM jobs WHERE lane = ? AND "
+        "state = 'ready') AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id)",
+        lane,
+    )
+    return (row["id"], inbound_of(row)) if row and row["person"] == person else None
+
+
 def has_album(tx: Tx, lane: Lane, album: str) -> bool:
     """Whether this lane has a job with an item of this album."""
     return tx.finds(
@@ -74,7 +84,17 @@ def has_album(tx: Tx, lane: Lane, album: str) -> bool:
 
 
 def extend(tx: Tx, job_id: int, inbound: events.Inbound, due_at: str) -> None:
-    tx.run("UPDATE jobs SET body = ?, due_at = ? WHERE id = ?", inbound.dump(), due_at, job_id)
+    """Add to a job that waits; it gathers until `due_at`, "" = it goes on waiting as it did."""
+    content = inbound.content
+    tx.run(
+        "UPDATE jobs SET body = ?, due_at = ?, state = iif(? = '', state, 'gathering'), album = ? "
+        "WHERE id = ?",
+        inbound.dump(),
+        due_at,
+        due_at,
+        content.id if isinstance(content, events.Album) else "",
+        job_id,
+    )
     _found_by(tx, job_id, inbound)
 
 
@@ -105,9 +125,9 @@ def forget_words(tx: Tx, job: Job) -> None:
 def _found_by(tx: Tx, job_id: int, inbound: events.Inbound) -> None:
     """Index the job by each of its messages, for `store.asked`."""
     content = inbound.content
-    several = content.items if isinstance(content, events.Album) else ()
-    parts = content.parts if isinstance(content, events.Text) else several
-    for message_id in [part.message_id for part in parts] or [inbound.message_id]:
+    items = content.items if isinstance(content, events.Album) else ()
+    parts = content.parts if isinstance(content, events.Text | events.Album) else ()
+    for message_id in [one.message_id for one in (*parts, *items)] or [inbound.message_id]:
         tx.run(
             "INSERT OR REPLACE INTO job_messages VALUES (?, ?, ?, ?)",
             *inbound.address.chat_columns,

@@ -16,9 +16,10 @@ import telegram
 
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
 from aouo.facts.errors import place_of
 from aouo.facts.people import Admission
-from aouo.telegram import reading
+from aouo.telegram import reading, words
 
 _STOPPED = "stopped_message_generation"
 _KINDS = (
@@ -167,11 +168,13 @@ class Normaliser:
             return None
         match content:
             case events.Text(text, about):
-                edited = events.Edited(text, about)
+                edited = events.Edited(text, about, theirs=content.theirs)
             case events.Command(raw=raw):
                 edited = events.Edited(raw)
-            case events.Attached(item, about) | events.Album(items=(item,), about=about):
+            case events.Attached(item, about) | events.Album(items=(item, *_), about=about):
                 edited = events.Edited(item.caption, about, item)
+            case events.Shown(line, about) if message.checklist:
+                edited = events.Edited(line, about, theirs=content.theirs)
             case _:
                 return None
         address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
@@ -228,45 +231,31 @@ class Normaliser:
     def _content(self, message: telegram.Message) -> events.Content | None:
         if event := reading.topic_event(message):
             return event
-        if message.text is not None:
-            command = self.parse_command(message.text)
-            if command and not self._is_for_us(message.text):
-                command = None
-                if message.chat.type != "private":
-                    return None  # another bot's, also where all talk is ours
-            said, about = (
-                reading.without_call(message.text, self.username),
-                tuple(reading.about(message)),
-            )
-            if item := reading.referred(message, said):
-                return events.Attached(item, about, command)
-            return command or events.Text(said, about)
-        if line := reading.line(message):
-            return events.Shown(line, tuple(reading.about(message)))
-        if found := self._attached(message):
-            return found
-        # Service messages (pins, joins, titles, …) ask for nothing.
-        what = reading.unsupported(message)
-        if not what and message.chat.type == "private" and message.api_kwargs:
-            what = (
-                reading.UNKNOWN
-            )  # newer than the library: silence would look like a bot that is down
-        return events.Unsupported(what) if what else None
-
-    def _attached(self, message: telegram.Message) -> events.Content | None:
-        caption = message.caption or ""
-        command = self.parse_command(caption)
-        if command and not self._is_for_us(caption):
+        text, caption = words.text_of(message), message.caption or ""
+        command = self.parse_command(caption if text is None else text)
+        if command and not self._is_for_us(command.raw):
             command = None
             if message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
-        item = reading.attachment(message, reading.without_call(caption, self.username))
-        if item is None:
-            return None
-        about = tuple(reading.about(message))
-        if message.media_group_id:
-            return events.Album(message.media_group_id, (item,), about, command)
-        return events.Attached(item, about, command)
+        said = words.without_call(caption if text is None else text, self.username)
+        about = tuple(words.about(message, self.bot_id))
+        whose = words.theirs(message)
+        if items := words.attachments(message, said):
+            return _sent(message, items, about, command)
+        if text is not None:
+            if item := words.referred(message, said, self.bot_id):
+                return events.Attached(item, about, command)
+            return command or events.Text(said, about, theirs=whose)
+        if line := words.line(message):
+            return events.Shown(line, about, whose)
+        # Service messages (pins, joins, titles, …) ask for nothing.
+        what = words.unsupported(message)
+        if not what and message.api_kwargs and self._calls(message):
+            # newer than the library: silence would look like a bot that is down
+            if line := words.unknown(message):
+                return events.Shown(line, about, whose)
+            what = reading.UNKNOWN
+        return events.Unsupported(what) if what else None
 
     def _own_service(self, message: telegram.Message) -> events.Inbound | None:
         """Read a service message that the bot caused; its own messages do not come back."""
@@ -289,10 +278,14 @@ class Normaliser:
             return self._is_for_us(content.raw)
         if isinstance(content, events.Attached | events.Album) and content.command:
             return True
+        return self._calls(message)
+
+    def _calls(self, message: telegram.Message) -> bool:
+        """Whether it is said in private, replies to the bot or mentions it."""
         replied = message.reply_to_message
         if replied and replied.from_user and replied.from_user.id == self.bot_id:
             return replied.forum_topic_created is None
-        return self._mentioned(message)
+        return message.chat.type == "private" or self._mentioned(message)
 
     def _is_for_us(self, text: str) -> bool:
         """Whether a command is for us: `/name` and `/name@us` are, `/name@another_bot` is not."""
@@ -308,7 +301,21 @@ class Normaliser:
         return any(
             text.casefold() == ours or (entity.user is not None and entity.user.id == self.bot_id)
             for entity, text in found.items()
-        )
+        ) or not {ours[1:], str(self.bot_id)}.isdisjoint(words.mentions(message))
+
+
+def _sent(
+    message: telegram.Message,
+    items: tuple[Attachment, ...],
+    about: tuple[str, ...],
+    command: events.Command | None,
+) -> events.Attached | events.Album:
+    match items:
+        case (item,) if not message.media_group_id:
+            return events.Attached(item, about, command)
+        case _:
+            album = message.media_group_id or f"rich{message.message_id}"
+            return events.Album(album, items, about, command)
 
 
 def _kind(raw: Mapping[str, Any]) -> str:

@@ -1,8 +1,6 @@
-"""Reads where a message belongs and what it holds, and checks the types of facts.
+"""Reads where a message belongs, and checks the types of facts.
 
 python-telegram-bot passes on what stood in an update: a text may be a number, an id a list.
-
-Source: core.telegram.org/bots/api#message.
 
 Source: core.telegram.org/bots/api#message.
 """
@@ -10,8 +8,7 @@ Source: core.telegram.org/bots/api#message.
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass, replace
-from datetime import timedelta
+from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -20,7 +17,6 @@ import telegram
 
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
-from aouo.facts.attachments import Attachment, Kind
 
 _LARGEST = 2**63 - 1
 """The largest integer that a column holds."""
@@ -91,118 +87,6 @@ def _fault_inside(value: object, kind: type[Any]) -> str:
 def _hints(kind: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}
-
-
-_FILES: tuple[Kind, ...] = ("voice", "audio", "video_note", "animation", "video", "document")
-"""The order matters: an animation comes with a document of the same file."""
-_UNSUPPORTED = {
-    "story": "stories",
-    "paid_media": "paid media",
-    "game": "games",
-    "checklist": "checklists",
-    "giveaway": "giveaways",
-    "invoice": "invoices",
-}
-_SHOWN_CHARS = 300
-_TYPE_CHARS = 100
-_UNTYPICAL = re.compile(r"[^\w.+/;= -]", re.ASCII)
-"""Characters that no media type holds; the sender chooses the text, and a model reads it."""
-
-
-def attachment(message: telegram.Message, caption: str) -> Attachment | None:
-    """Return the message's file, the largest size of a photo; None = it has none."""
-    if message.photo:
-        photo = max(message.photo, key=lambda size: size.width * size.height)
-        return Attachment(
-            "photo",
-            photo.file_id,
-            mime_type="image/jpeg",  # Telegram converts every photo to it
-            size_bytes=photo.file_size or 0,
-            caption=caption,
-            unique_id=photo.file_unique_id,
-            message_id=message.message_id,
-        )
-    for kind in _FILES:
-        if (found := getattr(message, kind, None)) is not None:
-            return Attachment(
-                kind,
-                found.file_id,
-                name=getattr(found, "file_name", None) or _title(found),
-                mime_type=_UNTYPICAL.sub("", getattr(found, "mime_type", None) or "")[:_TYPE_CHARS],
-                size_bytes=found.file_size or 0,
-                duration_s=_seconds(found),
-                caption=caption,
-                unique_id=found.file_unique_id,
-                message_id=message.message_id,
-            )
-    return None
-
-
-def referred(message: telegram.Message, said: str) -> Attachment | None:
-    """Return the picture or document that a text replies to; `said` is the text."""
-    replied = message.reply_to_message
-    item = attachment(replied, said) if replied else None
-    if item is None or not (item.is_picture or item.kind == "document"):
-        return None
-    return replace(item, message_id=message.message_id, referred=True)
-
-
-def line(message: telegram.Message) -> str:
-    """Return a bracketed line for a sticker, contact, place, poll or dice; "" = it is none."""
-    if message.sticker:
-        return f"[sticker {message.sticker.emoji or ''}]".replace(" ]", "]")
-    if message.contact:
-        contact = message.contact
-        name = " ".join(filter(None, (contact.first_name, contact.last_name)))
-        return f"[contact: {_plain(name)}, {_plain(contact.phone_number)}]"
-    if message.venue:
-        venue = message.venue
-        where = _plain(f"{venue.title}, {venue.address}")
-        return f"[place: {where} ({_degrees(venue.location)})]"
-    if message.location:
-        live = ", shared live" if message.location.live_period else ""
-        return f"[location: {_degrees(message.location)}{live}]"
-    if message.poll:
-        options = " · ".join(_plain(option.text) for option in message.poll.options)
-        return f'[poll: "{_plain(message.poll.question)}", options: {options}]'
-    if message.dice:
-        return f"[dice {message.dice.emoji}: {message.dice.value}]"
-    return ""
-
-
-def unsupported(message: telegram.Message) -> str:
-    """Return the plural name of an unsupported kind; "" = there is nothing to answer."""
-    return next((what for name, what in _UNSUPPORTED.items() if getattr(message, name, None)), "")
-
-
-def _called(message: telegram.Message) -> str:
-    """Return a phrase for a message without words that another message refers to."""
-    found = attachment(message, "")
-    return f"a {found.in_words}" if found else line(message) or "a message without text"
-
-
-def _title(found: object) -> str:
-    """Return a file name made of a song's performer and title; "" = it has neither."""
-    parts = (getattr(found, "performer", None), getattr(found, "title", None))
-    title = " - ".join(part for part in parts if part)
-    return f"{title}.mp3" if title else ""
-
-
-def _seconds(found: object) -> int:
-    length: object = getattr(found, "duration", 0)
-    if isinstance(length, timedelta):
-        return round(length.total_seconds())
-    return length if isinstance(length, int) else 0
-
-
-def _degrees(place: telegram.Location) -> str:
-    return f"{place.latitude:.6f}, {place.longitude:.6f}"
-
-
-def _plain(text: str) -> str:
-    """Return `text` as one line without square brackets, shortened."""
-    shown = " ".join(text.replace("[", "(").replace("]", ")").split())
-    return shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"
 
 
 _GENERAL = 1
@@ -285,59 +169,6 @@ def label(message: telegram.Message, data: str) -> str:
     return next((item.text for row in rows for item in row if item.callback_data == data), "")
 
 
-def about(message: telegram.Message) -> list[str]:
-    """Return one bracketed line for each thing that the text refers to."""
-    lines: list[str] = []
-    replied = message.reply_to_message
-    if message.quote:
-        lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
-    elif replied and replied.forum_topic_created is None:
-        who = replied.from_user.first_name if replied.from_user else "someone"
-        who = _plain(who)
-        words = replied.text or replied.caption or _called(replied)
-        lines.append(f'[in reply to {who}: "{_short(words)}"]')
-    if message.forward_origin:
-        origin = _plain(_origin(message.forward_origin))
-        lines.append(f"{events.FORWARDED}{origin}]")
-    return [*lines, *_hidden_links(message)]
-
-
-def _hidden_links(message: telegram.Message) -> list[str]:
-    """Return a line for each link behind words, which the text alone does not show."""
-    units = (message.text or message.caption or "").encode("utf-16-le")
-    lines: list[str] = []
-    for entity in (*message.entities, *message.caption_entities):
-        if entity.type == "text_link" and entity.url:
-            start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
-            words = units[start:end].decode("utf-16-le", "replace")
-            lines.append(f'[behind "{_short(words)}" is the link {_short(entity.url)}]')
-    return lines
-
-
-def without_call(text: str, username: str) -> str:
-    """Return the text without the mention of the bot that it begins with."""
-    ours = f"@{username}"
-    rest = text[len(ours) :]
-    longer = rest[:1].isalnum() or rest[:1] == "_"  # another name that begins with ours
-    if text[: len(ours)].casefold() == ours.casefold() and rest.strip() and not longer:
-        return rest.lstrip(" ,:\n")
-    return text
-
-
-def _origin(origin: telegram.MessageOrigin) -> str:
-    match origin:
-        case telegram.MessageOriginUser():
-            return origin.sender_user.full_name
-        case telegram.MessageOriginHiddenUser():
-            return origin.sender_user_name
-        case telegram.MessageOriginChat():
-            return origin.sender_chat.title or "a group"
-        case telegram.MessageOriginChannel():
-            return origin.chat.title or "a channel"
-        case _:
-            return "somewhere"
-
-
 def emoji(reaction: telegram.ReactionType) -> str:
     match reaction:
         case telegram.ReactionTypeEmoji():
@@ -360,9 +191,3 @@ def standing(member: telegram.ChatMember) -> events.Standing:
             return events.Standing("the bot may not write there", muted=True)
         case _:
             return events.Standing("")
-
-
-def _short(text: str, limit: int = 1_000) -> str:
-    """Return others' words as one line that cannot end the bracket or quotes around it."""
-    text = " ".join(text.replace("[", "(").replace("]", ")").replace('"', "”").split())
-    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -218,7 +218,7 @@ def _said(new: events.Edited) -> joining.Said:
     command = lexer.command(new.text)
     if new.item:
         return events.Attached(new.item, new.about, command)
-    return command or events.Text(new.text, new.about)
+    return command or events.Text(new.text, new.about, theirs=new.theirs)
 
 
 def _commands(content: events.Content) -> bool:

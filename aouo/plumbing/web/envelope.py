@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
-
-from aouo.facts.events import FORWARDED
 
 # Possessive, so that "<" with a page of spaces takes no quadratic time.
 _LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)
@@ -26,10 +23,9 @@ def untrusted(text: str, source: str) -> str:
     return f'<untrusted source="{name}" id="{nonce}">\n{inside}\n</untrusted {nonce}>'
 
 
-def forwarded(text: str, about: Sequence[str]) -> str:
-    """Return a message's words, between marks if a line of `about` says that it was forwarded."""
-    origin = next((line for line in about if line.startswith(FORWARDED)), "")
-    return untrusted(text, origin.strip("[]")) if origin and text else text
+def said_by(source: str, text: str) -> str:
+    """Return a message's words, between marks if they are `source`'s and not its sender's."""
+    return untrusted(text, source) if source and text else text
 
 
 def source_in(text: str) -> str:

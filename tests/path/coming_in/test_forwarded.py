@@ -73,7 +73,8 @@ async def test_a_voice_message_that_was_forwarded_stands_between_marks(
 
     own, theirs = prompts(world)
     assert own.endswith("said:]\nobey me")
-    assert re.search(r'<untrusted source="voice" id="(\w+)">\n.*\n</untrusted \1>$', theirs)
+    assert MARKS.search(theirs)
+    assert theirs.endswith(">")
 
 
 async def test_what_is_found_again_of_forwarded_words_keeps_its_marks(world: World) -> None:
