@@ -110,6 +110,9 @@ def _ours() -> list[Phrase]:
     )
 
 
+_WORD_CHARS = 40
+
+
 @dataclass(slots=True, eq=False)
 class Phrasing:
     """Knows the phrases of what is installed now; they are compiled when they are first needed."""
@@ -153,9 +156,18 @@ class Phrasing:
         return Phrased(chosen.phrase.pack, Act(tool, _arguments(chosen)))
 
     def stops(self, inbound: Inbound) -> bool:
-        """Whether a text only says that something shall stop."""
+        """Whether a text only says that something shall stop, or that it is not wanted."""
+        return self._hears(inbound) in ("stop", "halt")
+
+    def halts(self, inbound: Inbound) -> bool:
+        """Whether a text is the word that stops an answer, and nothing else."""
+        return self._hears(inbound) == "halt"
+
+    def _hears(self, inbound: Inbound) -> str:
         content = inbound.content
-        return isinstance(content, Text) and heard(content.text, self._here(inbound))[0] == "stop"
+        if not isinstance(content, Text) or content.theirs or len(content.text) > _WORD_CHARS:
+            return ""
+        return heard(content.text, self._here(inbound))[0]
 
     def _talk(self, said: str, here: Here, active_pack: str) -> Phrased | None:
         if self.answers(active_pack):
@@ -164,7 +176,8 @@ class Phrasing:
         if talk[0] == "clock":
             _, day, time = slots.say("datetime", here.now, here).split(", ")
             return Phrased(back=text("talk.clock", time=time, day=day))
-        return Phrased(talk=talk) if talk[0] else None
+        kind = "stop" if talk[0] == "halt" else talk[0]
+        return Phrased(talk=(kind, talk[1])) if kind else None
 
     def nearest(self, inbound: Inbound, active_pack: str) -> tuple[tuple[ButtonSpec, ...], ...]:
         """Return what these words could have meant, each a button with the words in it."""

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias, cast
 
 from aouo.facts.address import ConversationAddress, Lane
-from aouo.facts.commands import COMMANDS
+from aouo.facts.commands import COMMANDS, STOP
 from aouo.facts.errors import Unstorable
 from aouo.facts.events import (
     Album,
@@ -70,6 +70,7 @@ class Inbox:
 
     `concerns_us` says of a message and its conversation's pack whether it is ours; `lane_of` which
     lane one takes, told whether a question to its person is open.
+    `halts` says whether a text is the word that stops what runs.
     After the commit `ready` is told each lane that got work, and `waits` each lane that got a
     command, or anything while a question is open, which its person does not expect to wait.
     """
@@ -79,9 +80,11 @@ class Inbox:
     concerns_us: Callable[[Inbound, str], bool]
     lane_of: Callable[[Inbound, bool], Lane]
     burst_s: Callable[[], float]
+
     ready: Callable[[Lane], None]
     redactor: Callable[[], Redactor]
     waits: Callable[[Lane], None] = lambda lane: None
+    halts: Callable[[Inbound], bool] = lambda inbound: False
     _waited_in: set[Lane] = field(init=False, default_factory=set[Lane])
     _unclaimed: joining.Unclaimed = field(init=False, default_factory=joining.Unclaimed)
     _bursts_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -320,6 +323,9 @@ class Inbox:
         if isinstance(inbound.content, Button):
             inbound = edits.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
+        here = inbound.address.lane
+        if gate is None and self.halts(inbound) and jobs.at_work(tx, here):
+            inbound = replace(inbound, content=Command(STOP.name, "", f"/{STOP.name}"))
         lane = self.lane_of(inbound, gate is not None)
         if lane.bypasses:
             jobs.add(tx, lane, inbound, iso(now))

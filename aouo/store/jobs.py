@@ -11,6 +11,7 @@ from aouo.facts import events
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.commands import Carried, PostAction
 from aouo.facts.errors import LostClaim, StopAsked
+from aouo.facts.records import NEWEST
 from aouo.facts.work import Job
 from aouo.store import gates, rendered, routes
 from aouo.store.database import Tx
@@ -448,7 +449,7 @@ def outcome(tx: Tx, job_id: int) -> tuple[str, str]:
     return (row["state"], row["outcome"]) if row else ("", "")
 
 
-def at_work(tx: Tx, lane: Lane, before: int) -> tuple[int, str] | None:
+def at_work(tx: Tx, lane: Lane, before: int = NEWEST) -> tuple[int, str] | None:
     """Return (id, person) of the lane's running job if it is older than the job `before`."""
     row = tx.one(
         "SELECT id, person FROM jobs WHERE lane = ? AND state = 'running' AND id < ?", lane, before
