@@ -25,7 +25,7 @@ from aouo.facts.records import Spent
 from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile
 from aouo.flow.generations import Generation
-from aouo.flow.media import Reach, reach_of, remove_files, words_of
+from aouo.flow.media import Reach, as_it_is, reach_of, remove_files, words_of
 from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.providers.speech.services import Heard, TermsAsked
@@ -86,6 +86,11 @@ class Audience:
     pack: str
     openers: Sequence[Tool]
     generation: Generation
+
+    @property
+    def own_tools(self) -> bool:
+        """Whether a tool of the pack's own opens files, and knows itself what it can read."""
+        return any(tool.pack for tool in self.openers)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -148,8 +153,14 @@ class Intake:
         one = kept.get(position) or await self._known(job, position, item)
         if one is None and item.referred:
             _refuse_early(item, audience)
-        one = one or await self._fetch(job, position, item)
-        return one if one.understood else await self._understand(job, item, one, audience)
+        one = one or await self._fetch(job, position, item, audience)
+        if one.understood:
+            return one
+        item = replace(item, kind=one.kind, mime_type=one.mime_type)
+        _refuse_early(item, audience)
+        if item.kind == "document" and not audience.own_tools:
+            _refuse_form(one, audience)
+        return await self._understand(job, item, one, audience)
 
     async def _known(self, job: Job, position: int, item: Attachment) -> KeptFile | None:
         """A recording that is replied to, with the words that were heard when it came."""
@@ -177,7 +188,9 @@ class Intake:
         if has_files(job) and (job.off_record or is_once(job.inbound)):
             remove_files(self.folder, job.id, job.inbound)
 
-    async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
+    async def _fetch(
+        self, job: Job, position: int, item: Attachment, audience: Audience
+    ) -> KeptFile:
         fetch = self.fetches.get(job.inbound.address.platform)
         if fetch is None:
             raise _Missed(text("media.not-reached", what=item.in_words))
@@ -186,7 +199,10 @@ class Intake:
             size = await fetch(item, self.folder / path)
         except errors.FileNotFetched as error:
             raise _Missed(_not_fetched(item, error)) from error
-        kept = KeptFile(position, item.kind, path, item.mime_type, size)
+        kind, mime_type = await asyncio.to_thread(as_it_is, item, self.folder / path)
+        if kind != item.kind and isinstance(audience.generation.ears, str) and audience.own_tools:
+            kind = item.kind  # whatever sounds in it, a tool of the pack opens it
+        kept = KeptFile(position, kind, path, mime_type, size)
         await self._write(job, kept, [])
         return kept
 
@@ -312,6 +328,16 @@ def _refuse_early(item: Attachment, audience: Audience) -> None:
         raise _Missed(sentences.no_ears(item.in_words, audience.generation.ears))
     if item.kind == "photo" and not audience.model.sees and audience.generation.eyes is None:
         raise _Missed(text("media.no-eyes"))
+
+
+def _refuse_form(one: KeptFile, audience: Audience) -> None:
+    """A picture that no model reads is not passed over in silence."""
+    medium, _, form = one.mime_type.lower().partition("/")
+    if medium != "image" or one.mime_type.lower() in PICTURES or "svg" in form:
+        return
+    if not audience.model.sees and audience.generation.eyes is None:
+        raise _Missed(text("media.no-eyes"))
+    raise _Missed(text("media.other-form", form=form.removeprefix("x-").upper()))
 
 
 def _is_picture(one: KeptFile) -> bool:

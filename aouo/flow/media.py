@@ -8,17 +8,19 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from aouo.agent.documents.kinds import may_be_read
+from aouo.agent.documents.kinds import why_not_read
 from aouo.agent.tools import files
 from aouo.agent.tools.registry import Tool
-from aouo.facts.attachments import Attachment
+from aouo.facts.attachments import PICTURES, Attachment, Kind
 from aouo.facts.events import Album, Attached, Inbound
 from aouo.facts.work import KeptFile
 from aouo.guard.paths import holds_a_path
 from aouo.guard.sent_files import FOLDER, READERS
+from aouo.plumbing import magic
 from aouo.plumbing.trees import remove as removed
 from aouo.plumbing.web.envelope import said_by, untrusted
 
@@ -63,7 +65,24 @@ def _files(media: Path) -> Iterator[tuple[float, int, Path]]:
                 yield facts.st_mtime, facts.st_size, file
 
 
-Reach: TypeAlias = Literal["opens", "no tool", "no such kind", "too large"]
+Reach: TypeAlias = str
+"""What tools can do with a file: `opens`, `no tool`, `too large`, `no such kind`, or instead of
+that the sentence why it is not read."""
+
+
+def as_it_is(item: Attachment, file: Path) -> tuple[Kind, str]:
+    """Return what a file is by its content, and its media type; for what was sent as a file.
+
+    What only claims to be a picture or sound has no type.
+    """
+    found = magic.type_of_file(file)
+    if item.kind == "photo" and found and not found.startswith("image/"):
+        return "document", found
+    if item.kind != "document":
+        return item.kind, item.mime_type
+    claims = item.mime_type.lower() in PICTURES or item.mime_type.startswith("audio/")
+    declared = "" if claims and not found else item.mime_type
+    return ("audio" if found.startswith("audio/") else "document"), found or declared
 
 
 def openers_of(allowed: Sequence[Tool], *, off_record: bool) -> Sequence[Tool]:
@@ -96,10 +115,11 @@ def reach_of(file: Path, kept: KeptFile, openers: Sequence[Tool]) -> Reach:
         data = file.read_bytes()
     except OSError:  # gone since; whoever opens it is told so
         return "opens"
-    if documents and may_be_read(data, file.name):
+    why_not = why_not_read(data, file.name) if documents else ""
+    if documents and not why_not:
         return "opens"
     if not text or files.text_in(data) is None:
-        return "no such kind"
+        return why_not or "no such kind"
     return "opens" if len(data) <= files.MAX_BYTES else "too large"
 
 
@@ -127,6 +147,7 @@ def words_of(
         one = kept.get(position)
         if one is None:  # only referred to, and not to be had
             continue
+        item = replace(item, kind=one.kind, mime_type=one.mime_type)
         lines.append(_line(item, one, *reach[position]))
         if item.is_heard and one.text:
             own = item.kind == "voice" and not item.theirs
@@ -177,10 +198,12 @@ def _place(kept: KeptFile, reach: Reach) -> str:
             return f"path: {FOLDER}{kept.path.rpartition('/')[2]}"
         case "no tool":
             return "it is kept, but you have no tool to open it"
-        case "no such kind":
-            return "it is kept, but no tool of yours reads this kind of file"
         case "too large":
             return "it is kept, but it is larger than your tools read"
+        case "no such kind":
+            return "it is kept, but no tool of yours reads this kind of file"
+        case why_not:
+            return f"it is kept, but no tool of yours reads this kind of file: {why_not}"
 
 
 def _size(kept: KeptFile) -> str:

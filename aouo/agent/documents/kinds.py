@@ -5,11 +5,13 @@ from __future__ import annotations
 import codecs
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from typing import Literal, TypeAlias
+
+from aouo.plumbing import magic
 
 
 class Unreadable(Exception):
@@ -20,13 +22,6 @@ _Kind: TypeAlias = Literal["pdf", "docx", "xlsx", "csv", "html", "text"]
 MAX_UNPACKED_BYTES = 100_000_000
 _MAX_MEMBERS = 10_000
 _BY_MAGIC = (
-    (b"\x89PNG", "a picture (PNG)"),
-    (b"\xff\xd8\xff", "a picture (JPEG)"),
-    (b"GIF8", "a picture (GIF)"),
-    (b"OggS", "sound (Ogg)"),
-    (b"ID3", "sound (MP3)"),
-    (b"fLaC", "sound (FLAC)"),
-    (b"RIFF", "a RIFF file (sound, video or WebP)"),
     (b"\x1f\x8b", "packed with gzip"),
     (b"7z\xbc\xaf", "a 7z archive"),
     (b"Rar!", "a RAR archive"),
@@ -47,9 +42,8 @@ def kind_of(data: bytes, name: str) -> _Kind:
         return "pdf"
     if data.startswith(b"PK\x03\x04"):
         return _packed(data)
-    for magic, what in _BY_MAGIC:
-        if data.startswith(magic):
-            raise Unreadable(f"This is {what}, no document that can be read.")
+    if what := next((what for start, what in _BY_MAGIC if data.startswith(start)), _medium(data)):
+        raise Unreadable(f"This is {what}, no document that can be read.")
     if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Unreadable("This is no text and no kind of document that is known here.")
     suffix = name.lower().rpartition(".")[2]
@@ -61,15 +55,46 @@ def kind_of(data: bytes, name: str) -> _Kind:
     return "text"
 
 
-def may_be_read(data: bytes, name: str) -> bool:
-    """Whether it looks like a supported document; no archive is opened for that."""
+def _medium(data: bytes) -> str:
+    """Return what a picture, sound or film is called, "" = it is none."""
+    medium, _, form = magic.type_of(data).partition("/")
+    called = {"image": "a picture", "audio": "sound", "video": "a film"}.get(medium)
+    return f"{called} ({form.removeprefix('x-').upper()})" if called else ""
+
+
+def why_not_read(data: bytes, name: str) -> str:
+    """Return why this is no document that is read, as a sentence, "" = it looks like one.
+
+    No archive is opened for that.
+    """
     if data.startswith(b"PK\x03\x04"):
-        return b"word/document.xml" in data or b"xl/workbook." in data
+        read = b"word/document.xml" in data or b"xl/workbook." in data
+        return "" if read else _instead(lambda name: name.encode() in data)
     try:
         kind_of(data, name)
-    except Unreadable:
-        return False
-    return True
+    except Unreadable as error:
+        return str(error)
+    return ""
+
+
+_INSTEAD = (
+    ("ppt/presentation.xml", "a presentation; save it as PDF and send that"),
+    ("application/vnd.oasis.opendocument.text", "an OpenDocument text; save it as .docx or PDF"),
+    ("application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument sheet; save it as .xlsx"),
+    ("application/vnd.oasis.opendocument", "an OpenDocument file; save it as PDF"),
+    ("application/epub+zip", "an e-book (EPUB); save it as PDF or text"),
+    ("Index/Document.iwa", "a file of Pages, Numbers or Keynote; export it as PDF"),
+    ("AndroidManifest.xml", "a program for Android"),
+    ("META-INF/MANIFEST.MF", "a program for Java"),
+)
+"""What else is packed like an Office file: a name inside, and what helps."""
+
+
+def _instead(holds: Callable[[str], bool]) -> str:
+    what = next((what for name, what in _INSTEAD if holds(name)), "")
+    if not what:
+        return "This is an archive, no document; unpack it and send what is inside."
+    return f"This is {what}. Its content is not read here."
 
 
 _NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
@@ -107,7 +132,8 @@ def _packed(data: bytes) -> _Kind:
         return "docx"
     if names & {"xl/workbook.xml", "xl/workbook.bin"}:
         return "xlsx"
-    raise Unreadable("This is an archive, no document; unpack it and send what is inside.")
+    kinds = data[:100].decode("latin-1")  # the first member of an OpenDocument file says it
+    raise Unreadable(_instead(lambda name: name in names or name in kinds))
 
 
 Unit: TypeAlias = Literal["pages", "rows", "paragraphs", "lines"]

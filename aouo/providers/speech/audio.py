@@ -24,18 +24,11 @@ from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from aouo.facts.errors import ProviderBusy
+from aouo.plumbing import magic
 
 _OPUS_RATES_HZ = (8_000, 12_000, 16_000, 24_000, 48_000)
 VOICE = "audio/ogg"
 """The media type of Opus in Ogg."""
-_KINDS = (
-    (b"OggS", "application/ogg", ".ogg"),
-    (b"RIFF", "audio/wav", ".wav"),
-    (b"ID3", "audio/mpeg", ".mp3"),
-    (b"\xff\xfb", "audio/mpeg", ".mp3"),
-    (b"\xff\xf3", "audio/mpeg", ".mp3"),
-    (b"fLaC", "audio/flac", ".flac"),
-)
 _BLOCK = 48_000  # frames; long sounds are encoded in pieces
 
 
@@ -60,13 +53,13 @@ def voice_note(data: bytes) -> Audio:
     """
     if data.startswith(b"OggS") and b"OpusHead" in data[:64]:
         return Audio(data, VOICE, ".ogg")
-    kind = next(((name, end) for head, name, end in _KINDS if data.startswith(head)), None)
-    if kind is None:
+    kind = magic.type_of(data)
+    if kind not in magic.ENDINGS:
         raise ProviderBusy(f"what came is no sound: {data[:40]!r}")
     try:
         return Audio(_as_opus(data), VOICE, ".ogg")
     except (ImportError, RuntimeError):  # RuntimeError is the root of soundfile's errors
-        return Audio(data, *kind)
+        return Audio(data, "application/ogg" if kind == VOICE else kind, magic.ENDINGS[kind])
 
 
 def one_wav(parts: Sequence[bytes]) -> bytes:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from aouo.facts import errors
+from aouo.plumbing import magic
 from aouo.providers.failures import error_object, failure, parse_body
 from aouo.providers.http import Session, httpx_client, shared_client
 from aouo.providers.roads import in_the_way
@@ -282,9 +283,8 @@ class Transcriber:
         Raises:
             ProviderError: it was not transcribed.
         """
-        return await self.heard(
-            _known_name(file), await asyncio.to_thread(file.read_bytes), seconds
-        )
+        data = await asyncio.to_thread(file.read_bytes)
+        return await self.heard(_known_name(file, data), data, seconds)
 
     async def heard(self, name: str, data: bytes, seconds: float = 0.0) -> Heard:
         """Transcribe a file's content; the service knows its format by the ending of `name`."""
@@ -322,7 +322,11 @@ async def _heard(client: Any, wish: dict[str, Any]) -> object:
     return getattr(await client.audio.transcriptions.create(**wish), "text", None)
 
 
-def _known_name(file: Path) -> str:
+def _known_name(file: Path, data: bytes) -> str:
+    """Return a name that ends as its content does, for that is what the service goes by."""
+    ending = magic.ENDINGS.get(magic.type_of(data), "")
+    if ending:
+        return f"{file.stem}{ending}"
     return f"{file.stem}.ogg" if file.suffix.lower() in _OGG else file.name
 
 

@@ -201,7 +201,7 @@ TOO_LARGE = "it is kept, but it is larger than your tools read"
         ("documents", "grüße".encode("latin-1"), "a.txt", "path: "),
         ("documents", b"x" * 1_000_001, "a.txt", "path: "),
         ("documents", b"%PDF-1.4 \0\0", "a.pdf", "path: "),
-        ("documents", b"\x89PNG not a picture", "a.txt", NO_SUCH_KIND),
+        ("documents", b"7z\xbc\xaf not a text", "a.txt", NO_SUCH_KIND),
         ("documents", b"PK\x03\x04 some archive", "a.docx", NO_SUCH_KIND),
         ("documents", b"PK\x03\x04 word/document.xml", "a.docx", "path: "),
         ("documents", b"\0\0\0\x18ftypmp42", "a.mp4", NO_SUCH_KIND),

@@ -164,7 +164,7 @@ def test_without_the_library_a_sound_stays_what_it_is(
 
 
 def test_a_sound_that_cannot_be_read_stays_what_it_is() -> None:
-    assert not voice_note(b"RIFF and then nothing that is sound").is_voice
+    assert not voice_note(b"RIFF1234WAVE and then nothing that is sound").is_voice
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>", b'{"error": "soon"}'])
@@ -182,7 +182,7 @@ def test_what_is_no_sound_is_a_failure_of_the_service(data: bytes) -> None:
 )
 @pytest.mark.parametrize(
     ("name", "sent_as"),
-    [("file_7.oga", "file_7.ogg"), ("file_7", "file_7.ogg"), ("talk.mp3", "talk.mp3")],
+    [("file_7.oga", "file_7.ogg"), ("file_7", "file_7.ogg"), ("talk.mp3", "talk.ogg")],
 )
 async def test_a_file_is_heard_under_a_name_that_the_service_knows(
     server: ModelService,
