@@ -19,11 +19,13 @@ from aouo.agent.documents import html, kinds
 from aouo.agent.documents.kinds import Extract, Unreadable, parse_range
 
 _DELIMITERS = ",;\t|"
+_START_CHARS, _START_LINES = 10_000, 50
 _MAX_CELL_CHARS = 1_000_000
 
 
 def _text(data: bytes, wanted: kinds.Range) -> kinds.Extract:
-    return kinds.numbered(kinds.text_of(data).splitlines(), wanted, "lines")
+    text, note = kinds.decoded(data)
+    return kinds.numbered(text.splitlines(), wanted, "lines", note=note)
 
 
 def _page(
@@ -31,56 +33,34 @@ def _page(
 ) -> kinds.Extract:
     """Return a web page as Markdown."""
     charset = charset or _declared(data)
-    lines = html.markdown(kinds.text_of(data, charset), base_url).splitlines()
-    return kinds.numbered(lines, wanted, "lines")
+    text, note = kinds.decoded(data, charset)
+    return kinds.numbered(html.markdown(text, base_url).splitlines(), wanted, "lines", note=note)
 
 
 def _table(data: bytes, wanted: kinds.Range) -> kinds.Extract:
-    """Return the rows of CSV, with the delimiter that its first lines use most."""
-    whole = kinds.text_of(data)
-    start = "\n".join(whole[:20_000].splitlines()[:20])
-    delimiter = max(_DELIMITERS, key=start.count)
+    """Return the rows of CSV, with the delimiter that makes its first lines a table."""
+    whole, note = kinds.decoded(data)
+    delimiter = _delimiter(whole)
+    if not delimiter:
+        note = "; ".join(filter(None, (note, "no separator was found: each line is one cell")))
     csv.field_size_limit(_MAX_CELL_CHARS)
-    rows = csv.reader(io.StringIO(whole, newline=""), delimiter=delimiter)
+    rows = csv.reader(io.StringIO(whole, newline=""), delimiter=delimiter or "\x1f")
     try:
-        return kinds.numbered((kinds.row(cells) for cells in rows), wanted, "rows")
+        return kinds.numbered((kinds.row(cells) for cells in rows), wanted, "rows", note=note)
     except csv.Error as error:
         raise kinds.Unreadable(f"The table is damaged in line {rows.line_num}: {error}.") from error
 
 
-def _pdf(data: bytes, wanted: kinds.Range) -> kinds.Extract:
-    """Return the text layer of each page; scanned pages have none."""
-    from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+def _delimiter(whole: str) -> str:
+    """Return what parts the cells, "" = nothing does."""
+    import clevercsv
 
+    start = "\n".join(whole[:_START_CHARS].splitlines()[:_START_LINES])
     try:
-        reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise kinds.Unreadable("The PDF is locked with a password; ask for one without.")
-        total = len(reader.pages)
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise kinds.Unreadable(f"The PDF is damaged ({type(error).__name__}).") from error
-    kinds.within(wanted, total, "pages")
-    bare: list[int] = []
-    texts: list[str] = []
-    for number in range(wanted.first, min(wanted.last or total, total) + 1):
-        try:
-            found = reader.pages[number - 1].extract_text().strip()
-        except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            found = ""
-        bare += [] if found else [number]
-        texts.append(f"[page {number}]\n{found}\n")
-        if sum(map(len, texts)) > kinds.MAX_CHARS:
-            note = f"cut in page {number}; ask for a range from there on"
-            return kinds.Extract("\n".join(texts)[: kinds.MAX_CHARS], "pages", total, note)
-    if len(bare) == len(texts):
-        raise kinds.Unreadable(f"These {total:,} pages hold no text, only pictures (a scan?).")
-    note = f"without text, perhaps pictures: pages {_few(bare)}" if bare else ""
-    return kinds.Extract("\n".join(texts), "pages", total, note)
-
-
-def _few(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers[:10])) + (" …" if len(numbers) > 10 else "")
+        found = clevercsv.Sniffer().sniff(start, delimiters=_DELIMITERS)
+        return (found.delimiter or "") if found else ""
+    except clevercsv.Error:
+        return ""
 
 
 def _declared(data: bytes) -> str:
@@ -136,11 +116,13 @@ def _read(data: bytes, kind: str, job: dict[str, Any]) -> Extract:
     wanted = parse_range(job["range"])
     match kind:
         case "pdf":
-            return _pdf(data, wanted)
-        case "docx" | "xlsx":
-            from aouo.agent.documents import office
+            from aouo.agent.documents import pdf
 
-            return (office.docx if kind == "docx" else office.xlsx)(data, wanted)
+            return pdf.pdf(data, wanted)
+        case "docx" | "xlsx":
+            from aouo.agent.documents import office, sheets
+
+            return (office.docx if kind == "docx" else sheets.xlsx)(data, wanted)
         case "csv":
             return _table(data, wanted)
         case "html":

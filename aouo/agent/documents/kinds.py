@@ -97,22 +97,40 @@ def _instead(holds: Callable[[str], bool]) -> str:
     return f"This is {what}. Its content is not read here."
 
 
+_GOOD_FOR_BAD = 5
+"""So many signs beyond ASCII that are right for each that is not: it is UTF-8 all the same."""
 _NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
 """Codecs of Python that no text is written in; the first takes hours for a page."""
 
 
 def text_of(data: bytes, charset: str = "") -> str:
-    """Decode bytes: by their byte order mark, as declared, as UTF-8, else as Windows-1252."""
+    """Decode bytes as `decoded` does."""
+    return decoded(data, charset)[0]
+
+
+def decoded(data: bytes, charset: str = "") -> tuple[str, str]:
+    """Decode bytes: by their byte order mark, as declared, as UTF-8, else as chardet guesses.
+
+    Returns the text, and a note where it may be wrong, "" = it is certain.
+    """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
+        return data.decode("utf-16", "replace"), ""
     for name in (charset, "utf-8-sig"):
         try:
             kind = codecs.lookup(name or "utf-8-sig").name
             if kind.replace("-", "_") not in _NO_CHARSETS:
-                return data.decode(kind)
+                return data.decode(kind), ""
         except (LookupError, ValueError):
             continue
-    return data.decode("cp1252", "replace")
+    text = data.decode("utf-8-sig", "replace")
+    bad = text.count("\ufffd")
+    if bad * _GOOD_FOR_BAD < sum(not sign.isascii() for sign in text):
+        return text, f"{bad} signs are damaged"
+    from chardet import EncodingEra, detect
+
+    found = detect(data, encoding_era=EncodingEra.MODERN_WEB)["encoding"] or "windows-1252"
+    note = f"its character set is not declared; read as {found}, which is a guess"
+    return data.decode(found, "replace"), note
 
 
 def _packed(data: bytes) -> _Kind:
@@ -196,7 +214,8 @@ def numbered(parts: Iterable[str], wanted: Range, unit: Unit, *, note: str = "")
             kept.append(part)
             size += len(part) + 1
             if size > MAX_CHARS:
-                note = f"cut in {unit[:-1]} {total}; ask for a range from there on"
+                cut = f"cut in {unit[:-1]} {total}; ask for a range from there on"
+                note = "; ".join(filter(None, (cut, note)))
     within(wanted, total, unit)
     return Extract("\n".join(kept)[:MAX_CHARS], unit, total, note)
 

@@ -1,4 +1,4 @@
-"""Extracts text from Word and Excel files, without Office and without running anything in them."""
+"""Extracts text from Word files, without Office and without running anything in them."""
 
 from __future__ import annotations
 
@@ -13,48 +13,55 @@ from aouo.agent.documents.kinds import MAX_UNPACKED_BYTES, Extract, Range, Unrea
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main "
+_INSIDE = frozenset({"t", "txbxContent", "docPr", "blip", "Fallback"})
+"""What is read of other namespaces: a formula's words, text boxes, pictures."""
+_ELSEWHERE = frozenset({"moveFrom", "del", "Fallback"})
+"""What was moved away or deleted, or says the same as what stands before it for older readers."""
 _HEADING = re.compile(r"[Hh]eading\s?([1-6])$")
 
 
 def docx(data: bytes, wanted: Range) -> Extract:
-    """Return paragraphs, headings, lists and tables, without footnotes, comments and pictures."""
-    with zipfile.ZipFile(BytesIO(data)) as archive, archive.open("word/document.xml") as part:
-        xml = part.read(MAX_UNPACKED_BYTES)
-    return numbered(_Paragraphs().read(xml), wanted, "paragraphs")
+    """Return paragraphs, headings, lists and tables; notes and comments where they belong."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        names = set(archive.namelist())
 
+        def part(name: str) -> bytes:
+            with archive.open(name) as opened:
+                return opened.read(MAX_UNPACKED_BYTES)
 
-def xlsx(data: bytes, wanted: Range) -> Extract:
-    """Return the rows of every sheet as values, under its name; the range applies to each sheet."""
-    from python_calamine import CalamineError, CalamineWorkbook
-
-    try:
-        book = CalamineWorkbook.from_filelike(BytesIO(data))
-        sheets = [(name, book.get_sheet_by_name(name)) for name in book.sheet_names]
-    except (CalamineError, OSError) as error:
-        raise Unreadable(f"The workbook cannot be opened: {str(error)[:200]}.") from error
-    heads: list[str] = []
-    total = 0
-    for name, sheet in sheets:
-        rows = [row(cells) for cells in sheet.to_python(skip_empty_area=False)]
-        total = max(total, len(rows))
-        shown = [line for number, line in enumerate(rows, 1) if wanted.holds(number)]
-        heads.append(f"## {name} ({len(rows):,} rows)")
-        heads += shown
-    if wanted.first > max(total, 1):
-        raise Unreadable(f"There are only {total:,} rows.")
-    whole = numbered(heads, Range(), "rows")
-    return Extract(whole.text, "rows", total, whole.note and "cut; ask for a range of rows")
+        notes: dict[tuple[str, str], str] = {}
+        for name in ("footnotes", "endnotes", "comments"):
+            if f"word/{name}.xml" in names:
+                notes |= _Paragraphs({}).notes_in(part(f"word/{name}.xml"))
+        reader = _Paragraphs(notes)
+        lines = reader.read(part("word/document.xml"))
+        margins = [name for name in names if re.fullmatch(r"word/(header|footer)\d*\.xml", name)]
+        worded = any(b"<w:t" in part(name) for name in margins)
+    left_out = [
+        "deleted words of tracked changes are left out" if reader.changed else "",
+        "headers and footers are left out" if worded else "",
+    ]
+    return numbered(lines, wanted, "paragraphs", note="; ".join(filter(None, left_out)))
 
 
 class _Paragraphs:
-    """Turns the XML of a Word document into lines; a table row is one line."""
+    """Turns the XML of a Word document into lines; a table row is one line.
 
-    def __init__(self) -> None:
+    `notes` are footnotes, endnotes and comments, by what refers to them: (tag, id).
+    """
+
+    def __init__(self, notes: dict[tuple[str, str], str]) -> None:
+        self.changed = False
+        self._notes = notes
         self._done: list[str] = []
         self._text = ""
         self._style = ""
+        self._alt = ""
         self._in_text = False
         self._cells: list[list[str]] = []  # of each open table row its cells
+        self._skipped = 0  # open elements that are not read
+        self._noted = (("", ""), "")
+        self._around: list[tuple[str, str]] = []  # paragraphs that a text box stands in
 
     def read(self, xml: bytes) -> Iterator[str]:
         """Return the lines of a document.
@@ -62,6 +69,15 @@ class _Paragraphs:
         Raises:
             Unreadable: it is damaged, or declares entities, which could expand without end.
         """
+        self._parse(xml)
+        return iter(self._done)
+
+    def notes_in(self, xml: bytes) -> dict[tuple[str, str], str]:
+        """Return the notes or comments of a part, by what refers to them. Raises: as `read`."""
+        self._parse(xml)
+        return self._notes
+
+    def _parse(self, xml: bytes) -> None:
         parser: Any = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -72,10 +88,14 @@ class _Paragraphs:
             parser.Parse(xml, True)
         except expat.ExpatError as error:
             raise Unreadable("The document is damaged: its XML breaks off.") from error
-        return iter(self._done)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        match _local(tag):
+        name = _local(tag)
+        if self._skipped or name in _ELSEWHERE:
+            self._skipped += 1
+            self.changed = self.changed or name in ("del", "moveFrom")
+            return
+        match name:
             case "t":
                 self._in_text = True
             case "tab":
@@ -83,17 +103,33 @@ class _Paragraphs:
             case "br" | "cr":
                 self._text += "\n"
             case "pStyle":
-                self._style = attributes.get(f"{_WORD}val", attributes.get(f"{_STRICT}val", ""))
+                self._style = _attribute(attributes, "val")
             case "numPr":
                 self._style = self._style or "list"
             case "tr":
                 self._cells.append([])
             case "tc" if self._cells:
                 self._cells[-1].append("")
+            case "footnote" | "endnote" | "comment":
+                self._done = []
+                who = _attribute(attributes, "author")
+                self._noted = (f"{name}Reference", _attribute(attributes, "id")), who
+            case "footnoteReference" | "endnoteReference" | "commentReference":
+                self._text += self._notes.get((name, _attribute(attributes, "id")), "")
+            case "txbxContent":
+                self._around.append((self._text, self._style))
+                self._text = self._style = ""
+            case "docPr":
+                self._alt = attributes.get("descr", "")
+            case "blip":
+                self._text += f" [picture{f': {self._alt}' if self._alt else ''}] "
             case _:
                 pass
 
     def _end(self, tag: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+            return
         match _local(tag):
             case "t":
                 self._in_text = False
@@ -101,11 +137,24 @@ class _Paragraphs:
                 self._paragraph()
             case "tr" if self._cells:
                 self._put(row(self._cells.pop()))
+            case "txbxContent" if self._around:
+                self._paragraph()
+                self._text, self._style = self._around.pop()
+            case "footnote" | "endnote" | "comment":
+                self._note()
             case _:
                 pass
 
+    def _note(self) -> None:
+        """Keep the note that ends; Word's own lines above notes hold no words."""
+        place, who = self._noted
+        words = " ".join(self._done)
+        if words:
+            kind = f"comment{f' by {who}' if who else ''}" if "comment" in place[0] else "note"
+            self._notes[place] = f" [{kind}: {words}]"
+
     def _characters(self, text: str) -> None:
-        if self._in_text:
+        if self._in_text and not self._skipped:
             self._text += text
 
     def _paragraph(self) -> None:
@@ -133,8 +182,11 @@ def _refuse(*_: object) -> None:
     raise Unreadable("The document declares XML entities, which no Word file does; not read.")
 
 
+def _attribute(attributes: dict[str, str], name: str) -> str:
+    return attributes.get(f"{_WORD}{name}", attributes.get(f"{_STRICT}{name}", ""))
+
+
 def _local(tag: str) -> str:
-    """Return the local name of a tag in Word's namespace; "" for others."""
-    if tag.startswith(_WORD):
-        return tag.removeprefix(_WORD)
-    return tag.removeprefix(_STRICT) if tag.startswith(_STRICT) else ""
+    """Return the local name of a tag of Word's, or of drawings and formulas in it; else ""."""
+    space, _, name = tag.rpartition(" ")
+    return name if f"{space} " in (_WORD, _STRICT) or name in _INSIDE else ""

@@ -27,6 +27,7 @@ WORD = docx(
     + f"<w:tbl>{ROW.format(p('a') + p('b'), p('1'))}{ROW.format(p('c'), '<w:p/>')}</w:tbl>"
 )
 BOOK = xlsx({"Sums": [["name", "sum"], ["Ada", 3.0], ["Ben", 1.5]], "Empty": []})
+GUESS = "its character set is not declared; read as Windows-1252, which is a guess"
 BOMB = """<!DOCTYPE d [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
 
 
@@ -66,7 +67,7 @@ async def refusal(folder: Path, name: str, data: bytes, **how: object) -> str:
             "## Empty (0 rows)",
         ),
         ("c.csv", b'n;t\n1;"a\nb"\n', "c.csv: csv, 2 rows\nn | t\n1 | a b"),
-        ("d.txt", "Grüße\r\nda".encode("cp1252"), "d.txt: text, 2 lines\nGrüße\nda"),
+        ("d.txt", "Grüße\r\nda".encode("cp1252"), "d.txt: text, 2 lines; " + GUESS + "\nGrüße\nda"),
         ("e.md", b"\xef\xbb\xbf# Hi", "e.md: text, 1 lines\n# Hi"),
         ("f.txt", "über".encode("utf-16"), "f.txt: text, 1 lines\nüber"),
         ("g.html", b"<p>one<p>two", "g.html: html, 3 lines\none\n\ntwo"),
