@@ -126,6 +126,7 @@ async def _built(
         telegram=settings.telegram,
         ui=settings.ui,
         ears=ears,
+        stt=settings.stt,
         eyes=services.eyes_of(settings, shared.session, quota),
         retention=settings.retention,
         paid=services.paid_for(settings),

@@ -97,6 +97,7 @@ def flow_of(
         folder=shared.home.media,
         fetches=fetches,
         show=outbox.action,
+        put=outbox.put,
     )
     editing = Editing(database=database, clock=clock, outbox=outbox, replies=replies)
     budget_refusals = BudgetRefusals(

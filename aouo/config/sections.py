@@ -237,6 +237,8 @@ class SpeechToText(Section):
     """The service's name for the model; with `local` a folder with Whisper for CTranslate2."""
     groq_api_key: SecretStr = values.NO_SECRET
     """Empty = `groq.api_key`."""
+    show: Literal["never", "groups", "always"] = "never"
+    """Where the words that were heard are shown, as a reply to the recording."""
 
 
 class TextToSpeech(Section):

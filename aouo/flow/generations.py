@@ -91,6 +91,7 @@ class Generation:
     telegram: sections.Telegram
     ui: sections.Ui
     ears: Ears | Lack
+    stt: sections.SpeechToText
     eyes: Describe | None
     """Understand files; None, or a lack, = it is not set up."""
     retention: sections.Retention

@@ -23,13 +23,14 @@ from aouo.facts.events import Album, Attached
 from aouo.facts.ports import ChatModel, Clock, Fetch, Rendered, stamp
 from aouo.facts.records import Spent
 from aouo.facts.transcript import Image
-from aouo.facts.work import Job, KeptFile
+from aouo.facts.work import Delivery, Job, KeptFile
 from aouo.flow.generations import Generation
 from aouo.flow.media import Reach, as_it_is, reach_of, remove_files, words_of
 from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.providers.speech.services import Heard, TermsAsked
-from aouo.store import contents, jobs, usage
+from aouo.providers.speech.silence import is_invented
+from aouo.store import contents, deliveries, jobs, usage
 from aouo.store.database import Database, Tx
 from aouo.store.off_record import is_once
 from aouo.words import sentences
@@ -67,6 +68,7 @@ async def typing(show: Show, clock: Clock, address: ConversationAddress) -> Asyn
 
 _T = TypeVar("_T")
 
+_SHOWN_CHARS = 3_000
 _SEEN_BYTES = 4_000_000
 """A picture that came as a file is shown to the model up to this size."""
 _TRIES = 3
@@ -103,6 +105,7 @@ class Intake:
     folder: Path
     fetches: Mapping[str, Fetch]
     show: Callable[[ConversationAddress, str], Awaitable[None]]
+    put: Callable[[Delivery], None]
 
     async def take_in(self, job: Job, said: str, audience: Audience) -> str | Rendered:
         """Return the words that the turn begins with, or what to tell the person instead.
@@ -224,8 +227,17 @@ class Intake:
             if spent and not text:
                 await self._write(job, kept, spent)
         kept = replace(kept, understood=True, text=text)
-        await self._write(job, kept, spent)
+        await self._write(job, kept, spent, self._heard(job, item, text, audience))
         return kept
+
+    def _heard(self, job: Job, item: Attachment, words: str, audience: Audience) -> Rendered | None:
+        """What is shown of a recording, None = nothing."""
+        where = audience.generation.stt.show
+        private = job.inbound.chat_kind == "private"
+        if not (item.is_heard and words) or where == "never" or (where == "groups" and private):
+            return None
+        shown = words if len(words) <= _SHOWN_CHARS else f"{words[:_SHOWN_CHARS]}…"
+        return replace(message(text("media.heard", words=shown)), reply_to=item.message_id)
 
     async def _hear(
         self, item: Attachment, kept: KeptFile, audience: Audience, row: Spent, spent: list[Spent]
@@ -252,7 +264,7 @@ class Intake:
                 unpriced=call.usd is None,
             )
         )
-        if not heard.text:
+        if is_invented(heard.text):
             silent = "media.not-clear" if heard.unclear else "media.no-words"
             raise _Missed(text(silent, what=item.in_words))
         return heard.text
@@ -287,16 +299,22 @@ class Intake:
                 await self.clock.sleep(_BACKOFF(attempt, asked_s=error.retry_after_s))
         return await ask()
 
-    async def _write(self, job: Job, kept: KeptFile, spent: list[Spent]) -> None:
+    async def _write(
+        self, job: Job, kept: KeptFile, spent: list[Spent], shown: Rendered | None = None
+    ) -> None:
         now = stamp(self.clock)
 
-        def write(tx: Tx) -> None:
+        def write(tx: Tx) -> Delivery | None:
             jobs.check_claim(tx, job)
             contents.keep_file(tx, job.id, kept, now)
             for row in spent:
                 usage.record(tx, row, now)
+            key = f"heard:{job.id}:{kept.position}"
+            address = job.inbound.address
+            return deliveries.add(tx, address, "notice", shown, now, key=key) if shown else None
 
-        await self.database.transact(write, durable=True)
+        if row := await self.database.transact(write, durable=True):
+            self.put(row)
 
     def _load(self, kept: Mapping[int, KeptFile]) -> tuple[Image, ...]:
         images: list[Image] = []

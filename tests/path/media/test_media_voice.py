@@ -333,3 +333,34 @@ async def test_a_voice_message_off_the_record_leaves_nothing(
 
         assert await eventually(gone)
     assert rows == []
+
+
+@pytest.mark.parametrize(
+    ("show", "shown"), [("never", []), ("groups", []), ("always", ["🎙 “buy milk”"])]
+)
+async def test_what_was_heard_is_shown_as_the_owner_wishes(
+    world: World, ears: ModelService, show: str, shown: list[str]
+) -> None:
+    world.config["stt"] |= {"show": show}
+    ears.say("buy milk")
+    world.model.say("Noted.")
+    async with world.running() as bot:
+        await speak(bot)
+        await said(world, "Noted.")
+        await settled(bot)
+
+    assert (await answers(world))[:-1] == shown
+
+
+async def test_credits_that_a_service_invents_for_silence_are_not_answered(
+    world: World, ears: ModelService
+) -> None:
+    ears.say("Thanks for watching!")
+    async with world.running() as bot:
+        await speak(bot)
+        await said(
+            world, "I heard no words in your voice message. Please say it again, or write it."
+        )
+        await settled(bot)
+
+    assert not world.model.requests
