@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from aouo.agent.context import TurnContext
-from aouo.facts.errors import OutcomeUnknown
+from aouo.facts.errors import GoingInCircles, OutcomeUnknown
 from aouo.facts.events import ActionCompleted, Thought
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import AuditEntry, Spent
 from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned
 from aouo.facts.work import Job
 from aouo.guard.prepared import Outcome, PreparedCall
+from aouo.plumbing.web.envelope import unmarked
 from aouo.store import audit, jobs, turns, usage
 from aouo.store.database import Database, Tx
 
@@ -96,7 +97,7 @@ def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:
 
 
 _SUMMARY_CHARS = 80
-_TOLD_AT, _REFUSED_AT = 2, 3
+_TOLD_AT, _REFUSED_AT, _ENDED_AT = 2, 3, 5
 _CUT_OFF = OutcomeUnknown("the process was restarted while this ran.")
 _TOLD = "\n[You made exactly this call before in this turn. Go on with what you have.]"
 _REFUSED = (
@@ -115,10 +116,20 @@ class Calls:
         init=False, default_factory=Counter[tuple[str, str]]
     )
     _times: dict[str, int] = field(init=False, default_factory=dict[str, int])
-    """By call id: how often the turn had asked for the same."""
+    """By call id: how often the turn had asked for the same, since anything changed."""
+    _prepared_as: dict[str, PreparedCall] = field(
+        init=False, default_factory=dict[str, PreparedCall]
+    )
+    _results: dict[tuple[str, str], str] = field(
+        init=False, default_factory=dict[tuple[str, str], str]
+    )
+    """What each call brought last."""
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
-        """Record the model's words with their calls, then make these; results keep their order."""
+        """Record the model's words with their calls, then make these; results keep their order.
+
+        Raises GoingInCircles: one was asked for too often.
+        """
         for call in said.calls:
             await turn.toolbox.find(call.name)
         actions = [self._prepared(turn, call) for call in said.calls]
@@ -131,17 +142,23 @@ class Calls:
         finally:
             for entry in self._proposed.values():  # the turn ends, and these never began
                 turn.publish(_unmade(turn, entry))
+        if circling := [call for call in said.calls if self._times[call.id] >= _ENDED_AT]:
+            raise GoingInCircles(circling[0].name)
 
     async def take_up(self, turn: TurnContext) -> None:
         """Finish the calls that a crash cut off; make again only what may run again."""
         open_calls = await self.journal.intents(turn.facts.id)
-        said = [entry for entry in turn.said if isinstance(entry, AssistantSaid)]
-        for call in (call for entry in said for call in entry.calls):
-            if call.id in open_calls:
-                await turn.toolbox.find(call.name)
-            action = self._prepared(turn, call)
-            if call.id not in open_calls:
-                continue
+        cut_off: list[tuple[ToolCall, PreparedCall]] = []
+        for entry in turn.said:
+            if isinstance(entry, AssistantSaid):
+                for call in entry.calls:
+                    if call.id in open_calls:
+                        await turn.toolbox.find(call.name)
+                    action = self._prepared(turn, call)
+                    cut_off += [(call, action)] if call.id in open_calls else []
+            elif isinstance(entry, ToolReturned):
+                self._note(entry.call_id, entry.text.removesuffix(_TOLD), failed=entry.failed)
+        for call, action in cut_off:
             if open_calls[call.id]:
                 await self._make(turn, [action])
             else:
@@ -150,12 +167,27 @@ class Calls:
 
     def _prepared(self, turn: TurnContext, call: ToolCall) -> PreparedCall:
         """Prepare a call; refuse it if the turn asks for exactly the same too often."""
-        action = turn.prepare(call)
+        action = self._prepared_as[call.id] = turn.prepare(call)
         self._asked_for[action.key] += 1
         times = self._times[call.id] = self._asked_for[action.key]
         if times < _REFUSED_AT:
             return action
         return action.refused(_REFUSED.format(_ordinal(times)), "the same call too often")
+
+    def _note(self, call_id: str, brought: str, *, failed: bool) -> None:
+        """Begin to count anew what may bring something else now: this call, if it brought other
+        words than before, and all others, if it changed something."""
+        action = self._prepared_as[call_id]
+        if self._times[call_id] >= _REFUSED_AT:
+            return
+        words, before = unmarked(brought), self._results.get(action.key)
+        self._results[action.key] = words
+        if before == words:
+            return
+        own = 1 if before is not None else self._asked_for[action.key]
+        if action.mutates and not failed:
+            self._asked_for.clear()
+        self._asked_for[action.key] = own
 
     async def _make(self, turn: TurnContext, actions: Sequence[PreparedCall]) -> None:
         for action in actions:
@@ -194,6 +226,7 @@ class Calls:
                 {"tool_name": call.name, "success": not outcome.failed},
             )
         )
+        self._note(call.id, outcome.text, failed=outcome.failed)
         told = _TOLD if self._times[call.id] == _TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
         state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"

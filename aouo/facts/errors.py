@@ -194,6 +194,14 @@ class DispatchLimitReached(Refused):
         self.dispatches = dispatches
 
 
+class GoingInCircles(Refused):
+    """A model asks for the same call with the same result again and again."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(f"the same call of {tool} with the same result again and again")
+        self.tool = tool
+
+
 class ToolsNotReady(Refused):
     """The definitions of a turn's tools did not arrive in time."""
 

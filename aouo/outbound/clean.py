@@ -29,10 +29,11 @@ class AsShown(Redactor):
     A link or an entity may stand inside such a secret; the text then loses its marks.
     """
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), *, shapes: bool = True) -> None:
         secrets = tuple(secrets)
-        super().__init__(secrets)
-        self._roughly = Redactor(form for secret in secrets for form in _as_shown(secret))
+        super().__init__(secrets, shapes=shapes)
+        forms = [form for secret in secrets for form in _as_shown(secret)]
+        self._roughly = Redactor(forms, shapes=shapes)
 
     def text(self, text: str) -> str:
         clean = super().text(text)

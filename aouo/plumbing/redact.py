@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import cast
 from urllib.parse import quote, quote_plus, unquote
 
@@ -45,7 +45,8 @@ class Redactor:
     than 6 characters is found only by its shape: replacing it would also redact ordinary words.
     """
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), *, shapes: bool = True) -> None:
+        self._shapes = shapes
         self._secrets = frozenset(secrets)
         written = {
             form
@@ -69,6 +70,11 @@ class Redactor:
             return self
         return Redactor(self._secrets | other._secrets)
 
+    @cached_property
+    def only_known(self) -> Redactor:
+        """One that leaves alone what only looks like a secret."""
+        return type(self)(self._secrets, shapes=False)
+
     def suspects(self, text: str) -> bool:
         """Whether `text` may hold a secret; quick, and false is certain."""
         for form in self._forms:
@@ -86,7 +92,7 @@ class Redactor:
         if not self.suspects(text):
             return text
         text = self.known(text)
-        return replaced(text, secret_shapes.shape_spans(text))
+        return replaced(text, secret_shapes.shape_spans(text)) if self._shapes else text
 
     def known(self, text: str) -> str:
         """Return `text` without the configured secrets; what only looks like one stays."""

@@ -41,7 +41,8 @@ _SIGNED = "signature"
 class Cleaning:
     """Redacts one answer: its events pass through `of` in order.
 
-    Text is passed on as soon as it cannot be part of a secret. A tool call has redacted arguments.
+    Text is passed on as soon as it cannot be part of a secret. A tool call is made as the model
+    wrote it, without our own secrets: a link with `token=` in it is to be opened.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -69,7 +70,7 @@ class Cleaning:
             replace(
                 call,
                 name=self._redactor.text(call.name),
-                arguments=self._redactor.json(call.arguments),
+                arguments=self._redactor.only_known.json(call.arguments),
             )
             for call in said.calls
         )

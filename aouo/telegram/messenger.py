@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -96,6 +97,21 @@ def _size_of(source: str | telegram.InputFile) -> int:
     return len(content) if isinstance(content, bytes) else os.fstat(content.fileno()).st_size
 
 
+def _preview(message: Rendered) -> telegram.LinkPreviewOptions:
+    """Return the preview of the first address that stands in a message as one, or none.
+
+    Telegram itself also takes names such as `README.md` for addresses, and would show the page
+    of whoever owns that domain.
+    """
+    links = [(one.offset, one.url) for one in message.entities if one.url.startswith("http")]
+    if found := _ADDRESS.search(message.text):
+        offset = len(message.text[: found.start()].encode("utf-16-le")) // 2
+        links.append((offset, found[0].rstrip(".,;:!?)]}\"'”’»")))
+    if not (links and message.preview):
+        return _NO_PREVIEW
+    return telegram.LinkPreviewOptions(url=min(links)[1])
+
+
 def _entities_of(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:
     found: list[telegram.MessageEntity] = []
     for item in entities:
@@ -127,6 +143,7 @@ def _content(file: Path, limit: int) -> BinaryIO:
 # Before its version 23 the library warns at each flood control unless this is set.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>]+", re.IGNORECASE)
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
 
 
@@ -160,7 +177,7 @@ class TelegramMessenger:
                 reply_markup=_keyboard(message.buttons),
                 message_thread_id=_thread(to),
                 reply_parameters=_reply(message),
-                link_preview_options=None if message.preview else _NO_PREVIEW,
+                link_preview_options=_preview(message),
             )
         return sent.message_id
 
@@ -236,7 +253,7 @@ class TelegramMessenger:
                 message_id,
                 entities=_entities_of(message.entities),
                 reply_markup=_keyboard(message.buttons),
-                link_preview_options=None if message.preview else _NO_PREVIEW,
+                link_preview_options=_preview(message),
             )
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:

@@ -113,6 +113,8 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
             return text("turns.price-unknown", model=error.model, key=error.key)
         case errors.DispatchLimitReached():
             return text("turns.too-many-steps", steps=error.dispatches)
+        case errors.GoingInCircles():
+            return text("turns.in-circles", tool=error.tool)
         case errors.ToolsNotReady():
             return text("turns.tools-not-ready")
         case errors.PostActionFailed():

@@ -27,6 +27,7 @@ WRITERS = {
     "agent/tools/pack_tools.py": {"mkdir", "open"},  # the folder itself; the gate to the network
     "agent/documents/feeds.py": {"replace"},  # of times
     "agent/documents/office.py": {"open"},  # a part of an archive in memory
+    "agent/documents/sheets.py": {"open"},
     "guard/paths.py": {"open"},  # reads, by the descriptor of the folder
     "packs/shipping/export.py": {"open", "chmod", "replace", "mkdtemp"},  # in a workshop
 }

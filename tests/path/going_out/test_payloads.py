@@ -298,6 +298,29 @@ async def test_a_terminal_shows_what_it_can_and_the_model_is_told(
     assert (result["ok"], result.get("note")) == (True, note)
 
 
+@pytest.mark.parametrize(
+    ("answer", "preview"),
+    [
+        ("I changed README.md, main.go and backup.sh.", {"is_disabled": True}),
+        ("See README.md and https://example.org/a.", {"url": "https://example.org/a"}),
+        ("See [the map](https://example.org/b) or https://c.org", {"url": "https://example.org/b"}),
+        ("Ask www.example.org, please", {"url": "www.example.org"}),
+        ("Nothing", {"is_disabled": True}),
+    ],
+)
+async def test_only_an_address_that_stands_there_as_one_has_a_preview(
+    world: World, answer: str, preview: dict[str, object]
+) -> None:
+    world.install("notes")
+    world.model.say(answer)
+    async with world.running() as bot:
+        await bot.ask("go")
+        await settled(bot)
+        calls = [*await bot.people.calls("sendMessage"), *await bot.people.calls("editMessageText")]
+
+    assert calls[-1]["params"]["link_preview_options"] == preview
+
+
 async def test_the_status_line_has_no_preview(world: World) -> None:
     """A tool's name may look like an address."""
     world.clock = FastClock(speed=SPEED)
@@ -311,7 +334,7 @@ async def test_the_status_line_has_no_preview(world: World) -> None:
         *_, final = await bot.people.calls("editMessageText")
 
     assert status["params"]["link_preview_options"] == {"is_disabled": True}
-    assert "link_preview_options" not in final["params"]
+    assert final["params"]["link_preview_options"] == {"url": "https://example.org"}
 
 
 async def test_typing_is_shown_in_the_topic_of_the_question_every_few_seconds(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.facts.errors import ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import eventually, settled
@@ -105,6 +106,58 @@ async def test_the_same_call_is_told_the_second_time_and_refused_the_third(world
     assert third.startswith("This is the same call for the third time in this turn, so it was not")
     ends = [row["stage"] for row in audit if row["stage"] not in ("PROPOSED", "EVALUATED")]
     assert ends == ["EXECUTED", "EXECUTED", "BLOCKED", "EXECUTED"]
+
+
+async def test_a_turn_that_goes_in_circles_ends_with_a_sentence(world: World) -> None:
+    """After a handful of calls, not after all that a turn may make."""
+
+    async def do(wish: Look, context: ToolContext, call_id: str) -> str:
+        raise ToolFailed("There is no such file.")
+
+    tooled(world, tool("do", "Does.", Look, do))
+    for _ in range(9):
+        world.model.call("do", '{"at": "x"}')
+    async with world.running() as bot:
+        answer = await bot.ask("read it")
+        await settled(bot)
+
+    assert answer.text.startswith("I stopped: I took the same step (do) again and again")
+    assert len(world.model.requests) == 5
+
+
+async def test_the_same_look_is_allowed_after_something_changed(world: World) -> None:
+    made: list[str] = []
+
+    async def look(wish: Look, context: ToolContext, call_id: str) -> str:
+        made.append("look")
+        return "one letter"
+
+    async def move(wish: Look, context: ToolContext, call_id: str) -> str:
+        made.append(wish.at)
+        return f"moved {wish.at}"
+
+    seen = tool("look", "Looks.", Look, look, read_only=True)
+    tooled(world, seen, tool("move", "Moves.", Look, move, mutates=True))
+    for number in range(6):
+        world.model.call("look", '{"at": "inbox"}')
+        world.model.call("move", f'{{"at": "{number}"}}')
+    world.model.say("All moved.")
+    async with world.running() as bot:
+        assert (await bot.ask("sort my mail")).text == "All moved."
+
+    assert made == [one for number in range(6) for one in ("look", str(number))]
+
+
+async def test_a_look_that_brings_something_new_each_time_is_allowed(world: World) -> None:
+    async def look(wish: Look, context: ToolContext, call_id: str) -> str:
+        return f"letter {len(world.model.requests)}"
+
+    tooled(world, tool("look", "Looks.", Look, look, read_only=True))
+    for _ in range(6):
+        world.model.call("look", '{"at": "inbox"}')
+    world.model.say("Six letters.")
+    async with world.running() as bot:
+        assert (await bot.ask("watch my mail")).text == "Six letters."
 
 
 async def test_tools_that_are_not_shown_are_brought_in_by_name_or_group(world: World) -> None:
@@ -212,3 +265,21 @@ async def test_a_call_that_a_stop_kept_from_beginning_was_proposed_and_has_one_e
     assert [row["stage"] for row in proposed] == ["PROPOSED", "PROPOSED", "EVALUATED"]
     assert [row["stages"] for row in audit] == ["PROPOSED EVALUATED FAILED", "PROPOSED FAILED"]
     assert told == ["ActionStarted"] * 2 + ["ActionCompleted"] * 2
+
+
+async def test_a_call_is_made_as_the_model_wrote_it(world: World) -> None:
+    """What only looks like a secret is part of what was asked for: a link with a token in it."""
+    made: list[str] = []
+
+    async def do(wish: Look, context: ToolContext, call_id: str) -> str:
+        made.append(wish.at)
+        return "opened"
+
+    link = "https://example.org/reset?token=kX9_qLm2Zr7TbW4vNc8J"
+    tooled(world, tool("do", "Does.", Look, do))
+    world.model.call("do", f'{{"at": "{link}"}}')
+    world.model.say("Opened.")
+    async with world.running() as bot:
+        await bot.ask(f"open {link}")
+
+    assert made == [link]
