@@ -1,7 +1,4 @@
-"""Parses the text of a schedule, also everyday words, and computes its next due time.
-
-Only words that can mean one thing are rewritten: "every day" names no time of day, "at 9" no day.
-"""
+"""Parses the text of a schedule, and computes its next due time."""
 
 from __future__ import annotations
 
@@ -14,114 +11,7 @@ from typing import TypeAlias, assert_never
 
 from cronsim import CronSim, CronSimError
 
-_TO_TWELVE = (
-    *("one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
-_NUMBERS = {word: number for number, word in enumerate(_TO_TWELVE, start=1)} | {
-    word: number
-    for number, word in ((1, "a"), (1, "an"), (15, "fifteen"), (20, "twenty"), (30, "thirty"))
-}
-_COUNT = rf"(?P<count>[0-9]{{1,9}}|{'|'.join(_NUMBERS)})"
-_UNIT = r"(?P<unit>minute|min|m|hour|hr|h|day|d|week|w)s?"
-_SPAN_PHRASE = re.compile(rf"{_COUNT}\s*{_UNIT}")
-_HALF = re.compile(r"half an hour")
-_CLOCK = (
-    r"(?:(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?(?:\s*(?P<half>am|pm))?"
-    r"|(?P<noon>noon|midnight))"
-)
-_DAILY = re.compile(
-    rf"(?:every (?P<day>.+?)|(?P<daily>daily)|(?:on )?(?P<on>.+s|monday to friday)) at {_CLOCK}"
-)
-_DAILY_AFTER = re.compile(rf"at {_CLOCK} (?:every (?P<day>.+)|(?P<daily>daily)|on (?P<on>.+s))")
-_MONTHLY = re.compile(
-    rf"(?:every month )?on (?:day |the )?(?P<date>[0-9]{{1,2}})(?:st|nd|rd|th)?"
-    rf"(?: day)?(?: of (?:every|each) month)? at {_CLOCK}"
-)
-_THAT_DAY = re.compile(rf"(?P<word>today|tomorrow),?(?: at)? {_CLOCK}")
-_DATED = re.compile(rf"(?P<date>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}),? at {_CLOCK}")
-_MINUTES = {"m": "m", "min": "m", "minute": "m", "h": "h", "hr": "h", "hour": "h", "d": "d"}
-_DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-_SETS = {"day": "*", "weekday": "1-5", "weekend": "0,6", "monday to friday": "1-5"}
-
-
-def _rewritten(text: str, today: date) -> str:
-    """Return what `text` says as `every 2h`, `5m`, `0 9 * * *` or `2026-03-01T09:00`.
-
-    `today` is the day where its zone is. A text of another form is returned as it is.
-    """
-    words = " ".join(text.lower().replace("each ", "every ").split()).rstrip(".")
-    if found := _MONTHLY.fullmatch(words):
-        return _monthly(found) or text
-    if found := _DAILY.fullmatch(words) or _DAILY_AFTER.fullmatch(words):
-        return _weekly(found) or text
-    if found := _THAT_DAY.fullmatch(words):
-        day = today + timedelta(days=found["word"] == "tomorrow") if today < date.max else today
-        return f"{day.isoformat()}T{_clock(found)}" if _clock(found) else text
-    if found := _DATED.fullmatch(words):
-        return f"{found['date']}T{_clock(found)}" if _clock(found) else text
-    if words.startswith("in "):
-        return _span(words.removeprefix("in ")) or text
-    if words.endswith(" from now"):
-        return _span(words.removesuffix(" from now")) or text
-    if words.startswith("every "):
-        span = words.removeprefix("every ")
-        said = _span(span) or (_span(f"1 {span}") if span in ("minute", "hour") else "")
-        return f"every {said}" if said else text
-    return text
-
-
-def _span(words: str) -> str:
-    if _HALF.fullmatch(words):
-        return "30m"
-    if not (found := _SPAN_PHRASE.fullmatch(words)):
-        return ""
-    count = _NUMBERS.get(found["count"]) or int(found["count"])
-    if found["unit"] in ("week", "w"):
-        return f"{count * 7}d"
-    return f"{count}{_MINUTES.get(found['unit'], 'd')}"
-
-
-def _clock(found: re.Match[str]) -> str:
-    """Return `HH:MM`, "" = there is no such time of day."""
-    if found["noon"]:
-        return "12:00" if found["noon"] == "noon" else "00:00"
-    hour, minute = int(found["hour"]), int(found["minute"] or 0)
-    if found["half"]:
-        if not 1 <= hour <= 12:
-            return ""
-        hour = hour % 12 + (12 if found["half"] == "pm" else 0)
-    return f"{hour:02}:{minute:02}" if hour < 24 and minute < 60 else ""
-
-
-def _weekly(found: re.Match[str]) -> str:
-    days = "*" if found["daily"] else _days(found["day"] or found["on"])
-    if not days or not (clock := _clock(found)):
-        return ""
-    hour, _, minute = clock.partition(":")
-    return f"{int(minute)} {int(hour)} * * {days}"
-
-
-def _monthly(found: re.Match[str]) -> str:
-    if not (clock := _clock(found)) or "month" not in found[0]:
-        return ""
-    hour, _, minute = clock.partition(":")
-    return f"{int(minute)} {int(hour)} {int(found['date'])} * *"
-
-
-def _days(words: str) -> str:
-    """Return the weekdays as cron has them, "" = they are none."""
-    if (named := _SETS.get(words) or _SETS.get(words.removesuffix("s"))) is not None:
-        return named
-    parts = [part for part in re.split(r",\s*and |,\s*| and ", words) if part]
-    numbers = [_day(part) for part in parts]
-    return "" if None in numbers or not numbers else ",".join(map(str, numbers))
-
-
-def _day(word: str) -> int | None:
-    whole = word.removesuffix("s") if word.endswith("days") else word
-    return next((n for n, day in enumerate(_DAYS) if whole in (day, day[:3])), None)
-
+from aouo.facts.schedule_phrases import lacks_time, rewritten
 
 _MAX_DAYS = 366
 _DAY = 1440
@@ -141,9 +31,12 @@ _NICKNAMES = {
 }
 _FORMS = (
     'write "every 30m", "every 2h" or "every 1d", "every day at 21:00" or "every Monday at 9:00", '
+    '"every other Friday at 17:00", "on the first Monday of every month at 9:00", "on the last day '
+    'of every month at 18:00", "every year on 3 May at 9:00", '
     'five fields of cron such as "0 21 * * *", a time such as "2026-03-01T09:00" or "tomorrow at '
     '9:00", or "in 45 minutes" for once, that long from now'
 )
+_FROM = re.compile(r"every ([0-9]{1,3})d from ([0-9T:-]+)")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -163,10 +56,12 @@ class Every:
     """Every so many minutes, counted from `since` (aware), so that a late run delays no later one.
 
     Whole days are calendar days and keep the local time of day; anything else is elapsed time.
+    `anchored`: its day and time of day were named, as in "every other Friday at 17:00".
     """
 
     minutes: int
     since: datetime
+    anchored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +91,9 @@ def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
         NotASchedule: the text is no schedule.
     """
     now = now.replace(microsecond=0)
-    words = " ".join(_rewritten(text, _today(now, zone)).split())
+    words = " ".join(rewritten(text, _today(now, zone)).split())
+    if found := _FROM.fullmatch(words):
+        return _anchored(int(found[1]), _moment(found[2], zone), now, zone)
     if words.lower().startswith("every"):
         return Every(_minutes(words.lower().removeprefix("every").strip(), text), now)
     if _DATE.match(words):
@@ -204,6 +101,14 @@ def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
     if is_from_now(words):
         return Once(now + timedelta(minutes=_minutes(words.lower(), text, most_days=3660)))
     return _cron(words, text)
+
+
+def _anchored(days: int, first: datetime, now: datetime, zone: tzinfo) -> Every:
+    """Return what comes first at `first`, or where that is over a day or week later."""
+    step, wall = timedelta(days=days), first.astimezone(zone).replace(tzinfo=None)
+    while _existing(wall, zone) <= now:
+        wall += timedelta(days=1 if days % 7 else 7)
+    return Every(days * _DAY, _existing(wall - step, zone), anchored=True)
 
 
 def check(text: str) -> None:
@@ -217,7 +122,7 @@ def check(text: str) -> None:
 
 def is_from_now(text: str) -> bool:
     """Whether the text is a span that counts from when the schedule is made: `in 45 minutes`."""
-    words = _rewritten(text, _ANY_DAY.date())
+    words = rewritten(text, _ANY_DAY.date())
     return bool(_SPAN.fullmatch(" ".join(words.split()).lower()))
 
 
@@ -288,6 +193,9 @@ def _flowing(expression: str, moment: datetime, due: datetime, zone: tzinfo) -> 
 
 def _minutes(span: str, text: str, *, most_days: int = _MAX_DAYS) -> int:
     found = _SPAN.fullmatch(span)
+    if not found and lacks_time(text):
+        clear = f"{_quoted(text)} names no time of day"
+        raise NotASchedule(f'{clear}: write "{" ".join(text.split())} at 9:00".')
     unit = _UNITS.get(found[2], 0) if found else 0
     if not found or not unit:
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
@@ -315,6 +223,9 @@ def _cron(words: str, text: str) -> Cron:
     """
     fields = _NICKNAMES.get(words.lower(), words).upper().split()
     if len(fields) not in (5, 6) or not all(map(_FIELD.fullmatch, fields)):
+        if lacks_time(text):
+            clear = f"{_quoted(text)} names no time of day"
+            raise NotASchedule(f'{clear}: write "{" ".join(text.split())} at 9:00".')
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
     if not all(_SIGNED.match(field) for field in fields[:2]):  # "5 minutes from now please"
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")

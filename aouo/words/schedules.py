@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, NamedTuple, assert_never
@@ -35,12 +36,25 @@ def _in_words(schedule: Schedule, zone: tzinfo) -> str:
     match schedule:
         case Once(at):
             return text("schedules.w-once", moment=moment_in_words(at, zone))
-        case Every(minutes):
-            return text("schedules.w-each", span=_span(minutes).removeprefix("1 "))
+        case Every(minutes, since, anchored):
+            return _anchored(minutes, since.astimezone(zone)) if anchored else _each(minutes)
         case Cron(expression):
             return _cron_words(expression) or text("schedules.w-cron", expression=expression)
         case _:
             assert_never(schedule)
+
+
+def _each(minutes: int) -> str:
+    return text("schedules.w-each", span=_span(minutes).removeprefix("1 "))
+
+
+def _anchored(minutes: int, at: datetime) -> str:
+    """Return what comes every so many days or weeks, at a time of day that was named."""
+    weeks, rest = divmod(minutes, _WEEK)
+    if rest:
+        return text("schedules.w-days-at", days=_each(minutes), when=f"{at:%H:%M}")
+    day = text("schedules.w-weekdays").split()[at.isoweekday() % 7]
+    return text("schedules.w-weeks-on", weeks=weeks, day=day, when=f"{at:%H:%M}")
 
 
 def text_in_words(written: str, zone: tzinfo) -> str:
@@ -82,10 +96,19 @@ def _span(minutes: int) -> str:
 def _cron_words(expression: str) -> str:
     """Return the common patterns in words; "" for the others."""
     minute, hour, day, month, weekday = expression.split()
-    if month != "*" or not (when := _time(minute, hour)):
+    if not (when := _time(minute, hour)):
+        return ""
+    if month.isdigit() and day.isdigit() and weekday == "*":
+        name = text("schedules.w-months").split()[int(month) - 1]
+        return text("schedules.w-yearly", day=int(day), month=name, when=when)
+    if month != "*":
         return ""
     if hour == "*":
         return when if (day, weekday) == ("*", "*") else ""
+    if day == "*" and (nths := _nths(weekday)):
+        return text("schedules.w-nth", days=nths, when=when)
+    if weekday == "*" and day == "LW":
+        return text("schedules.w-last-workday", when=when)
     if day == "*" and (days := _days(weekday)):
         return text("schedules.w-days-at", days=days, when=when)
     if weekday == "*" and day.isdigit():
@@ -118,6 +141,14 @@ def _days(field: str) -> str:
     return text("schedules.w-every", days=_listed(days)) if all(days) else ""
 
 
+def _nths(field: str) -> str:
+    """Return weekdays of a month in words: `first Monday`; "" = they are none."""
+    said = text("schedules.w-nths").split()
+    found = [re.fullmatch(r"(\w{1,3})(?:#([1-4])|(L))", part) for part in field.split(",")]
+    days = [f"{said[int(one[2] or 5) - 1]} {_weekday(one[1])}" for one in found if one is not None]
+    return _listed(days) if len(days) == len(found) else ""
+
+
 def _weekday(part: str) -> str:
     number = _SHORT_DAYS.get(part, int(part) if part.isdigit() else -1)
     return text("schedules.w-weekdays").split()[number % 7] if number >= 0 else ""
@@ -130,6 +161,7 @@ def _listed(words: list[str]) -> str:
     return text("schedules.w-and", some=", ".join(words[:-1]), last=words[-1])
 
 
+_WEEK = 7 * 24 * 60
 SNOOZES = ("10m", "1h", "tomorrow")
 """How much later a reminder may come again."""
 PAGE = 8

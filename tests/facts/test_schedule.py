@@ -118,9 +118,9 @@ def test_a_schedule_is_written_as_people_and_as_cron_write_it(
         ("remind me of this now", 'write "every 30m"'),
         ("A B C D E", 'write "every 30m"'),
         ("", 'write "every 30m"'),
-        ("tomorrow", 'write "every 30m"'),
+        ("tomorrow", 'write "tomorrow at 9:00"'),
         ("every now and then", 'write "every 30m"'),
-        ("every day", 'write "every 30m"'),
+        ("every day", 'write "every day at 9:00"'),
         ("5 parsecs", 'write "every 30m"'),
         ("@reboot", 'write "every 30m"'),
         ("every week", 'write "every 30m"'),
@@ -276,6 +276,18 @@ def test_once_is_over_when_it_was() -> None:
         ("*/15 * * * *", "every 15 minutes"),
         ("*/15 * * * 1", "whenever cron says */15 * * * 1"),
         ("0 9 13 * 5", "whenever cron says 0 9 13 * 5"),
+        ("0 9 * * 1#1", "on the first Monday of every month at 09:00"),
+        (
+            "on the first and last Friday of every month at 17:00",
+            "on the first Friday and last Friday of every month at 17:00",
+        ),
+        ("every other Friday at 17:00", "every 2 weeks, on Friday at 17:00"),
+        ("every other day at 7:30", "every 2 days at 07:30"),
+        (
+            "every last working day of the month at 9",
+            "on the last working day of every month at 09:00",
+        ),
+        ("every year on 3 May at 9:00", "every year on 3 May at 09:00"),
         ("every 90m", "every 90 minutes"),
         ("every 60m", "every hour"),
         ("every 2d", "every 2 days"),
@@ -298,3 +310,51 @@ def test_a_schedule_is_told_in_words(text: str, words: str) -> None:
 )
 def test_what_is_not_made_yet_is_told_too(text: str, words: str) -> None:
     assert text_in_words(text, BERLIN) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "then"),
+    [
+        ("every first Monday of the month at 9:00", "2026-04-06T09:00", "2026-05-04T09:00"),
+        ("at 9:00 every first Monday", "2026-04-06T09:00", "2026-05-04T09:00"),
+        ("the last Friday of each month at 5pm", "2026-03-27T17:00", "2026-04-24T17:00"),
+        ("every other Friday at 17:00", "2026-03-06T17:00", "2026-03-20T17:00"),
+        ("every 2 weeks on Friday at 17:00", "2026-03-06T17:00", "2026-03-20T17:00"),
+        ("every second Saturday of the month at 10", "2026-03-14T10:00", "2026-04-11T10:00"),
+        ("on the last day of every month at 18:00", "2026-03-31T18:00", "2026-04-30T18:00"),
+        ("at the end of every month at 18:00", "2026-03-31T18:00", "2026-04-30T18:00"),
+        ("every year on 3 May at 9:00", "2026-05-03T09:00", "2027-05-03T09:00"),
+        ("every year on May 3rd at 9am", "2026-05-03T09:00", "2027-05-03T09:00"),
+        ("on the 1st and 15th of every month at 9", "2026-03-15T09:00", "2026-04-01T09:00"),
+        ("every quarter on the 1st at 9", "2026-04-01T09:00", "2026-07-01T09:00"),
+        ("every 3 days at 8:00", None, None),
+    ],
+)
+def test_how_people_say_that_something_comes_again(
+    text: str, first: str | None, then: str | None
+) -> None:
+    made = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    schedule = parse(text, made, BERLIN)
+    due = next_after(schedule, made, BERLIN)
+    assert due
+    later = next_after(schedule, due, BERLIN)
+    assert later
+    if first and then:
+        told = [one.astimezone(BERLIN).strftime("%Y-%m-%dT%H:%M") for one in (due, later)]
+        assert told == [first, then]
+    assert parse(text, made, BERLIN) == schedule
+
+
+@pytest.mark.parametrize(
+    ("text", "helps"),
+    [
+        ("every first Monday", 'write "every first Monday at 9:00"'),
+        ("every other Friday", 'write "every other Friday at 9:00"'),
+        ("every third Friday at 9", '"on the first Monday of every month at 9:00"'),
+        ("every 5 months on the 1st at 9", '"on the last day of every month at 18:00"'),
+    ],
+)
+def test_what_may_mean_two_things_is_refused_with_what_works(text: str, helps: str) -> None:
+    with pytest.raises(NotASchedule) as refused:
+        parse(text, NOW, BERLIN)
+    assert helps in str(refused.value)

@@ -504,9 +504,24 @@ def _address(text: str, here: Here) -> str:
     return said
 
 
+_AGAIN = (
+    (r"\b(?:im|des|in the|of the|every) (?:monats?|month)\b", "of the month"),
+    (r"\bersten?\b", "first"), (r"\bzweiten?\b", "second"), (r"\bdritten?\b", "third"),
+    (r"\bvierten?\b", "fourth"), (r"\bletzten?\b", "last"), (r"\banderen?\b", "other"),
+    (r"\b(?:every )?(?:jahr|jährlich)\b", "every year"),
+    (r"\b(?:am|an) (?=(?:first|second|third|fourth|last|\d))", "on the "),
+    (r"\b(first|second|third|fourth|last|other) days\b", r"\1 day"),
+    (r"\bevery 2 weeks (?=\w+day)", "every 2 weeks on "),
+    (r"\b(\d+)\. (?=[a-z])", r"\1 "),
+)  # fmt: skip
+"""How the little English of `_plain` says what comes again."""
+
+
 def _recurrence(text: str, here: Here) -> str:
     words = _plain(text).replace("every days", "every day").replace("every weeks", "every 7 days")
     words = re.sub(r"\bevery hours\b", "every hour", words)
+    for said, meant in _AGAIN:
+        words = re.sub(said, meant, words)
     now = here.now.astimezone(here.zone)
     for candidate in (text, words):
         try:
