@@ -28,6 +28,7 @@ from aouo.flow.handlers.obeying import WaitingNotice
 from aouo.flow.phrasing import Phrasing
 from aouo.flow.refreshing import Refreshing
 from aouo.flow.replies import Replies
+from aouo.flow.talking import halts
 from aouo.flow.uploads import Uploads
 from aouo.flow.web_chat import Deciding, WebChat
 from aouo.installer.changes import PackKit
@@ -190,21 +191,13 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     waiting_notice = WaitingNotice(
         database=database, clock=clock, outbox=outbox, language=shared.languages.of
     )
-    phrasing = Phrasing(
-        clock,
-        partial(zones, ""),
-        shared.zones,
-        lambda: generations.library,
-        lambda: generations.now.muted,
-        generations.answers,
-    )
     inbox = Inbox(
         database=database,
         clock=clock,
         concerns_us=lambda inbound, pack: concerns_us(inbound, pack, generations.library.names),
         lane_of=lane_of,
         burst_s=lambda: generations.now.telegram.message_batch_ms / 1000,
-        halts=phrasing.halts,
+        halts=halts,
         ready=bell.ring,
         redactor=redactor,
         waits=waiting_notice.look,
@@ -220,7 +213,14 @@ def _wire(shared: Shared, generations: Generations, running: Running) -> App:
         post_actions=post_actions,
         added=commands.added,
         media=home.media,
-        phrasing=phrasing,
+        phrasing=Phrasing(
+            clock,
+            partial(zones, ""),
+            shared.zones,
+            lambda: generations.library,
+            lambda: generations.now.muted,
+            generations.answers,
+        ),
         default=lambda: generations.now.default_pack,
         keeps_from=lambda person, pack: generations.now.keeps_from(person, pack),
     )

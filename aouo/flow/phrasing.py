@@ -110,9 +110,6 @@ def _ours() -> list[Phrase]:
     )
 
 
-_WORD_CHARS = 40
-
-
 @dataclass(slots=True, eq=False)
 class Phrasing:
     """Knows the phrases of what is installed now; they are compiled when they are first needed."""
@@ -157,17 +154,10 @@ class Phrasing:
 
     def stops(self, inbound: Inbound) -> bool:
         """Whether a text only says that something shall stop, or that it is not wanted."""
-        return self._hears(inbound) in ("stop", "halt")
-
-    def halts(self, inbound: Inbound) -> bool:
-        """Whether a text is the word that stops an answer, and nothing else."""
-        return self._hears(inbound) == "halt"
-
-    def _hears(self, inbound: Inbound) -> str:
         content = inbound.content
-        if not isinstance(content, Text) or content.theirs or len(content.text) > _WORD_CHARS:
-            return ""
-        return heard(content.text, self._here(inbound))[0]
+        if not isinstance(content, Text):
+            return False
+        return heard(content.text, self._here(inbound))[0] in ("stop", "halt")
 
     def _talk(self, said: str, here: Here, active_pack: str) -> Phrased | None:
         if self.answers(active_pack):

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from aouo.facts.events import Inbound, Text
 from aouo.packs.actions.phrases import Phrase, Phrases
 from aouo.packs.actions.slots import Here
 from aouo.words.catalogue import LANGUAGES
@@ -15,6 +16,7 @@ _FILLERS = re.compile(
     r"(?i)\s+(?:eigentlich|denn|mal|so|halt|bloß|überhaupt|really|just|actually|even|man|bro)\b"
 )
 _ROWS = ("qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm")
+_HALT_CHARS = 40
 _RUN = 4
 """So many keys side by side, there or back, are no word."""
 
@@ -35,21 +37,39 @@ def heard(said: str, here: Here) -> tuple[str, str]:
     return ("nonsense", spoken) if _is_nonsense(words) else ("", "")
 
 
+def halts(inbound: Inbound) -> bool:
+    """Whether a text is the word that stops an answer, in any language, and nothing else."""
+    content = inbound.content
+    if not isinstance(content, Text) or content.theirs or len(content.text) > _HALT_CHARS:
+        return False
+    words = re.sub(r"[^\w\s]+", " ", content.text.casefold())
+    return " ".join(words.split()) in _halts()
+
+
+@cache
+def _halts() -> frozenset[str]:
+    return frozenset(word for kinds in _listed().values() for word in kinds["halt"])
+
+
 @cache
 def _patterns() -> Phrases:
-    import yaml
-
-    read = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = (files("aouo.words") / "talk.yml").read_text("utf-8")
-    listed: dict[str, dict[str, list[str]]] = yaml.load(text, read)
     return Phrases(
         [
             Phrase(_PACK + language, kind, pattern, language)
             for language in LANGUAGES
-            for kind, patterns in listed[language].items()
+            for kind, patterns in _listed()[language].items()
             for pattern in patterns
         ]
     )
+
+
+@cache
+def _listed() -> dict[str, dict[str, list[str]]]:
+    """Language → kind → patterns; those of `halt` are plain words."""
+    import yaml
+
+    read = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load((files("aouo.words") / "talk.yml").read_text("utf-8"), read)
 
 
 def _is_nonsense(words: str) -> bool:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from aouo.facts.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
 from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
 from aouo.plumbing.logs import log
+from aouo.providers.aloud import Aloud
 from aouo.providers.dialect import Dialect, Dialects, alternatives, first_dialect, is_about_us
-from aouo.providers.event_stream import read_printed
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.formats.chat_answers import ChatParser
 from aouo.providers.formats.chat_requests import Bodies, wants_marks
@@ -159,6 +159,7 @@ class CompatibleModel(ServiceModel):
         super().__post_init__()
         self._bodies = Bodies(model=self.model, provider=self.provider)
         self._responses = ResponsesBodies(model=self.model, provider=self.provider)
+        self._aloud = Aloud()
         self._first = replace(
             self._first,
             thoughts=wants_thoughts(self.provider, self.model),
@@ -169,7 +170,7 @@ class CompatibleModel(ServiceModel):
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model; tool calls that it prints as text become calls."""
-        return read_printed(self._stream(request), request)
+        return self._aloud.read(self._stream(request), request)
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model, and after a refusal again in the next likely dialect.
