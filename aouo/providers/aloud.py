@@ -10,12 +10,13 @@ forms of calls: the chat templates of Qwen 3, Llama 3.1, Mistral and the harmony
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from aouo.facts import transcript
 from aouo.facts.errors import Stumbled
+from aouo.plumbing.logs import log
 from aouo.providers.printed import marked_calls, may_become_one, was_read, whole_calls
 
 _OPENS = ("<think>", "<thinking>", "<thought>")
@@ -110,10 +111,12 @@ def _begun(text: str) -> int:
 
 
 class Aloud:
-    """Remembers of one model whether its thoughts come without an opening mark."""
+    """Remembers of one model what its server does not keep apart: `heard`, and whether thoughts
+    come without an opening mark."""
 
-    def __init__(self, tell: Callable[[str], None] = lambda flag: None) -> None:
-        self._tell = tell
+    def __init__(self, name: str = "") -> None:
+        self.heard: set[str] = set()
+        self._name = name
         self._holds = False
 
     async def read(
@@ -168,8 +171,9 @@ class Aloud:
     ) -> transcript.Finished:
         said = event.said
         found = spoken_in(said.text)
-        if found.flag:
-            self._tell(found.flag)
+        if found.flag and found.flag not in self.heard:
+            self.heard.add(found.flag)
+            log.warning("passed_on_as_text", model=self._name, what=found.flag)
         if said.calls or not request.tools:
             return event if found.text == said.text else _saying(event, found.text)
         if found.markup:

@@ -64,6 +64,11 @@ class ServiceModel(ABC):
         return ((self.provider, self.model),)
 
     @property
+    def aloud(self) -> frozenset[str]:
+        """What the server passed on as text, though it is none; nothing on other wires."""
+        return frozenset()
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """The owner's settings that the service does not take; requests omit them."""
         dialect = self._dialect
@@ -159,7 +164,7 @@ class CompatibleModel(ServiceModel):
         super().__post_init__()
         self._bodies = Bodies(model=self.model, provider=self.provider)
         self._responses = ResponsesBodies(model=self.model, provider=self.provider)
-        self._aloud = Aloud()
+        self._aloud = Aloud(f"{self.provider} {self.model}")
         self._first = replace(
             self._first,
             thoughts=wants_thoughts(self.provider, self.model),
@@ -167,6 +172,11 @@ class CompatibleModel(ServiceModel):
             cache_marks=wants_marks(self.provider, self.base_url, self.model),
             cache_key=is_at("mistral", self.provider, self.base_url),
         )
+
+    @property
+    def aloud(self) -> frozenset[str]:
+        """What the server passed on as text, though it is none: `reasoning`, `tool calls`."""
+        return frozenset(self._aloud.heard)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model; tool calls that it prints as text become calls."""

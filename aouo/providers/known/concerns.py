@@ -35,6 +35,18 @@ def key_of(at: int) -> str:
     return f"provider.fallback.{at - 1}.model" if at else "provider.model"
 
 
+_PARSERS = {
+    "reasoning": (
+        "Have its server parse them: vLLM by --reasoning-parser, llama.cpp by --jinja and "
+        "--reasoning-format auto, LM Studio by “separate reasoning_content” in its settings."
+    ),
+    "tool calls": (
+        "Have its server parse them: vLLM by --enable-auto-tool-choice and --tool-call-parser, "
+        "llama.cpp by --jinja; in LM Studio choose a model that is marked for tools."
+    ),
+}
+
+
 def concerns(
     model: KnownModel, said: Inquiry, key: str, today: date, *, window_set: bool
 ) -> Iterator[Concern]:
@@ -74,7 +86,10 @@ def concerns(
 
 
 def unsent(model: KnownModel, *, temperature: float | None, effort: str) -> Iterator[Concern]:
-    """Settings of the owner's that a model's service did not take, once it has been asked."""
+    """Settings of the owner's that a model's service did not take, and what it does not keep apart
+    from the words, once it has been asked."""
+    for said in sorted(model.aloud):
+        yield Concern(f"{model.model} passes its {said} on as text", _PARSERS[said], urgent=False)
     mended = {"provider.temperature": "null", "provider.effort": '""'}
     is_set = {
         "provider.temperature": temperature is not None,

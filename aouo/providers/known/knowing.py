@@ -279,6 +279,11 @@ class KnownModel:
         return self._inner.candidates
 
     @property
+    def aloud(self) -> frozenset[str]:
+        """What its server passed on as text, though it is none."""
+        return self._inner.aloud
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """The owner's settings that the service does not take."""
         return self._inner.left_out
