@@ -248,6 +248,7 @@ class TurnContext:
         self.listen: Callable[[], Awaitable[None]] | None = None
         self.make_room: Callable[[bool], Awaitable[bool]] | None = None
         self.was_too_long: Callable[[], None] = lambda: None
+        self.unread = 0  # messages that the model was not sent, though they belong to the history
         self.images: tuple[
             transcript.Image, ...
         ] = ()  # of the person's words; no later turn has them

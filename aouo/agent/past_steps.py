@@ -12,7 +12,7 @@ from aouo.agent.pipelines import Next, Step
 from aouo.agent.tokens import Estimate, Estimator, estimate, estimate_entries
 from aouo.facts.ports import Clock
 from aouo.facts.records import NEWEST, Stretch
-from aouo.facts.transcript import UserSaid
+from aouo.facts.transcript import ToolReturned, UserSaid
 from aouo.plumbing.logs import log
 from aouo.store import journal, search
 from aouo.store.database import Database, Tx
@@ -114,6 +114,8 @@ async def _make_room(ctx: TurnContext, compactor: compaction.Compactor, *, known
         return True
     fewer = history.newest_that_fit(ctx.history, budget // 2, scale)
     smaller = len(fewer) < len(ctx.history)
+    left = ctx.history[: len(ctx.history) - len(fewer)]
+    ctx.unread = sum(not isinstance(one, ToolReturned) for one in left)
     ctx.history = fewer
     return smaller
 

@@ -81,6 +81,8 @@ class Commit:
     )
     """The model that was asked last and the one that answered in its place, by conversation; a
     start forgets it."""
+    without_history: set[str] = field(default_factory=set[str])
+    """Sessions that were told that messages before were left out."""
 
     async def end(
         self, turn: Turn, ended: Ending | StopReason, filled: Filled, begun_s: float
@@ -167,7 +169,8 @@ class Commit:
             await self._line_is_out(turn)
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
-        tail = self._other_model(turn) + (sentences.badge(badge) if badge else "")
+        tail = self._other_model(turn) + self._without_history(turn)
+        tail += sentences.badge(badge) if badge else ""
         max_parts = generation.telegram.max_parts if facts.address.platform == "tg" else 0
         shown = len(filled.ids)
         messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
@@ -192,6 +195,14 @@ class Commit:
             return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
         return await self._settle(turn, write, unless_stopped=True)
+
+    def _without_history(self, turn: Turn) -> str:
+        """Return the line that messages before were left out, once a session; "" = none were."""
+        session, unread = turn.ctx.facts.session_id, turn.ctx.unread
+        if not unread or session in self.without_history:
+            return ""
+        self.without_history.add(session)
+        return text("models.without-history", count=unread)
 
     def _other_model(self, turn: Turn) -> str:
         """Return the line that another model answered than was asked, or that it is back, where
