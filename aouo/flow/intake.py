@@ -234,7 +234,10 @@ class Intake:
         """What is shown of a recording, None = nothing."""
         where = audience.generation.stt.show
         private = job.inbound.chat_kind == "private"
-        if not (item.is_heard and words) or where == "never" or (where == "groups" and private):
+        off_record = job.off_record or is_once(job.inbound)
+        if not (item.is_heard and words) or where == "never" or off_record:
+            return None
+        if where == "groups" and private:
             return None
         shown = words if len(words) <= _SHOWN_CHARS else f"{words[:_SHOWN_CHARS]}…"
         return replace(message(text("media.heard", words=shown)), reply_to=item.message_id)
