@@ -154,6 +154,8 @@ class Runtime:
         ]
         if self.loaded.from_last_good:
             await app.owner_notices.tell(partial(sentences.config_broken, self.loaded.problems))
+        if down := self.loaded.settings.walls_down:
+            await app.owner_notices.tell(partial(sentences.walls_down, down), daily=False)
         if self._takeover.unfinished:
             await app.owner_notices.tell(partial(sentences.unfinished, self._takeover.told))
         ingress = [begin("load", telegram.load)] if telegram else []

@@ -154,7 +154,8 @@ class Reloading:
         async with self._after.of("Keeping a copy of config.json"):
             await asyncio.to_thread(remember, self.shared.home.path, text)
         failpoint.reached("after a configuration is remembered")
-        await self._accept(result, mended=bool(self._problems))
+        fallen = set(loaded.settings.walls_down) - set(before.settings.walls_down)
+        await self._accept(result, fallen, mended=bool(self._problems))
         return result
 
     async def _end_what_is_others(self, people: set[int]) -> None:
@@ -164,7 +165,7 @@ class Reloading:
             await self.taken_off(self._after.of)
         self._let_in = self._let_in | people if self._after.unfinished else people
 
-    async def _accept(self, result: _Reloaded, *, mended: bool) -> None:
+    async def _accept(self, result: _Reloaded, fallen: set[str], *, mended: bool) -> None:
         self._problems, told = (), self._told
         self._told = False
         if result.anything or mended:
@@ -175,6 +176,9 @@ class Reloading:
                 without_effect=list(result.without_effect),
             )
         about = str(self._file.look)
+        if fallen:
+            note = partial(sentences.walls_down, sorted(fallen))
+            await self.owner_notices.tell(note, about=about)
         if mended and told:
             await self.owner_notices.tell(partial(text, "config.mended"), about=about)
         if self._after.unfinished:

@@ -8,13 +8,15 @@ import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from aouo.config.file import FILE, ConfigBroken, Loaded, dump, parse, parse_json, read_text
 from aouo.config.keys import Tree, drop_at, put_at
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import write_atomically
 
+_DOWN = {"sandbox": "off", "fence_mode": "allow"}
+_BY_HAND = "this takes down a wall between packs and your files; only you can, in the file by hand"
 UNSET: Final = object()
 """Stands for "take the key out of the file", so that its default holds."""
 
@@ -66,7 +68,7 @@ def change(
     the whole would be, by raising.
 
     Raises:
-        ConfigBroken: it would have problems; the file is unchanged.
+        ConfigBroken: it would have problems, or takes down a wall; the file is unchanged.
         ChangedMeanwhile: the file has another version.
     """
     with _alone(home):
@@ -75,11 +77,14 @@ def change(
         file = home / FILE
         before = read_text(file) if file.exists() else None
         tree = read_tree(home)
+        standing = _walls_down(tree)
         for names, value in changes.items():
             if value is UNSET:
                 drop_at(tree, names)
             else:
                 put_at(tree, names, value)
+        if fallen := [key for key in _walls_down(tree) if key not in standing]:
+            raise ConfigBroken(tuple(f"{key}: {_BY_HAND}" for key in fallen), file)
         text = dump(tree)
         loaded = parse(text, environ, file)
         accept(loaded)
@@ -88,6 +93,13 @@ def change(
         except UnicodeEncodeError:  # in a key that nothing reads, or it would have been refused
             raise ConfigBroken(("it holds half a character (\\ud800)",), file) from None
         return before, loaded
+
+
+def _walls_down(tree: Tree) -> list[str]:
+    """Return the keys that take a wall down, as `Settings.walls_down` has them."""
+    section = tree.get("security")
+    said = cast("Tree", section) if isinstance(section, dict) else {}
+    return [f"security.{key}" for key, value in _DOWN.items() if said.get(key) == value]
 
 
 def replace_text(home: Path, text: str | None, version: str) -> None:

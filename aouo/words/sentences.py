@@ -211,6 +211,10 @@ def config_rejected(problems: Sequence[str]) -> str:
     return text("config.rejected", problem=problems[0])
 
 
+def walls_down(keys: Sequence[str]) -> str:
+    return text("config.walls-down", keys=", ".join(keys))
+
+
 def config_after_restart(keys: Sequence[str]) -> str:
     """Return the note to the owner about changed keys that a running bot cannot take up."""
     return text("config.after-restart", keys=", ".join(keys))
