@@ -12,10 +12,10 @@ from typing import Final, cast
 
 from aouo.config.file import FILE, ConfigBroken, Loaded, dump, parse, parse_json, read_text
 from aouo.config.keys import Tree, drop_at, put_at
+from aouo.config.sections import WALLS
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import write_atomically
 
-_DOWN = {"sandbox": "off", "fence_mode": "allow"}
 _BY_HAND = "this takes down a wall between packs and your files; only you can, in the file by hand"
 UNSET: Final = object()
 """Stands for "take the key out of the file", so that its default holds."""
@@ -99,7 +99,7 @@ def _walls_down(tree: Tree) -> list[str]:
     """Return the keys that take a wall down, as `Settings.walls_down` has them."""
     section = tree.get("security")
     said = cast("Tree", section) if isinstance(section, dict) else {}
-    return [f"security.{key}" for key, value in _DOWN.items() if said.get(key) == value]
+    return [f"security.{key}" for key, value in WALLS.items() if said.get(key) == value]
 
 
 def replace_text(home: Path, text: str | None, version: str) -> None:

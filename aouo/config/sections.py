@@ -350,6 +350,10 @@ class Security(Section):
     """Questions to the owner."""
 
 
+WALLS = {"sandbox": "off", "fence_mode": "allow"}
+"""Keys of `security`, and the value of each that takes a wall between packs and files down."""
+
+
 class Cron(Section):
     enabled: bool = True
     """Whether schedules run."""

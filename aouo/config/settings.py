@@ -217,11 +217,10 @@ class Settings(sections.Section):
     @property
     def walls_down(self) -> tuple[str, ...]:
         """The keys that take a wall down: what packs may do is confined by nothing else."""
-        down = {
-            "security.sandbox": self.security.sandbox == "off",
-            "security.fence_mode": self.security.fence_mode == "allow",
-        }
-        return tuple(key for key, is_down in down.items() if is_down)
+        down = (
+            key for key, value in sections.WALLS.items() if getattr(self.security, key) == value
+        )
+        return tuple(f"security.{key}" for key in down)
 
     def secrets(self) -> tuple[str, ...]:
         """Return every secret that is set, for the redactor."""

@@ -25,6 +25,7 @@ _CALLS = ("<tool_call>", "[TOOL_CALLS]", "<function=", "<function_calls>")
 _CHANNELS = ("<|channel|>", "<|start|>", "<|message|>")
 _MARKS = (*_OPENS, *_CLOSES, *_CALLS, *_CHANNELS)
 _MARK = re.compile("|".join(map(re.escape, _MARKS)))
+_LONGEST = max(map(len, _MARKS))
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 _CHANNEL = re.compile(
     r"(?:<\|start\|>\w*)?(?:<\|channel\|>(?P<head>[^<]*))?(?:<\|constrain\|>\w*)?<\|message\|>"
@@ -104,7 +105,7 @@ def _final_channel(raw: str) -> Spoken:
 
 def _begun(text: str) -> int:
     """Return how many of the last letters may be the beginning of a mark."""
-    for size in range(min(len(text), max(map(len, _MARKS)) - 1), 0, -1):
+    for size in range(min(len(text), _LONGEST - 1), 0, -1):
         if text[-size] in "<[" and any(mark.startswith(text[-size:]) for mark in _MARKS):
             return size
     return 0
@@ -130,12 +131,15 @@ class Aloud:
             Stumbled: a call was printed that none of the tools knows.
         """
         raw = shown = ""
+        marked = False  # most answers never are, and are not searched from their beginning again
         async with aclosing(events):
             async for event in events:
                 match event:
                     case transcript.TextDelta(text):
+                        since = max(0, len(raw) - _LONGEST)
                         raw += text
-                        now = self._so_far(raw, request)
+                        marked = marked or _MARK.search(raw, since) is not None
+                        now = self._so_far(raw, request, marked=marked)
                         if not now.startswith(shown):
                             self._holds = True
                             yield transcript.StartedOver()
@@ -144,7 +148,7 @@ class Aloud:
                             yield transcript.TextDelta(now[len(shown) :])
                             shown = now
                     case transcript.StartedOver():
-                        raw = shown = ""
+                        raw, shown, marked = "", "", False
                         yield event
                     case transcript.Finished():
                         finished = self._whole(event, request)
@@ -157,14 +161,16 @@ class Aloud:
                     case _:
                         yield event
 
-    def _so_far(self, raw: str, request: transcript.ModelRequest) -> str:
-        """Return what can be shown of an answer that goes on."""
+    def _so_far(self, raw: str, request: transcript.ModelRequest, *, marked: bool) -> str:
+        """Return what can be shown of an answer that goes on; `marked`: a mark is in it."""
         if self._holds and not any(close in raw for close in _CLOSES):
             return ""
-        found = spoken_in(raw, ended=False)
-        if found.markup or (request.tools and may_become_one(found.text)):
-            return "" if not found.markup else found.text
-        return found.text
+        if marked or raw.startswith("analysis"):
+            found = spoken_in(raw, ended=False)
+        else:
+            found = Spoken(raw[: len(raw) - _begun(raw)])
+        waits = request.tools and not found.markup and may_become_one(found.text)
+        return "" if waits else found.text
 
     def _whole(
         self, event: transcript.Finished, request: transcript.ModelRequest

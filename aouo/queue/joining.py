@@ -238,9 +238,8 @@ def words_of(inbound: Inbound, message_id: int) -> str:
             return item.caption
         case Album(items=items, parts=parts):
             said = {part.message_id: part.text for part in parts}
-            return {one.message_id: one.caption for one in items}.get(
-                message_id, said.get(message_id, "")
-            )
+            said |= {one.message_id: one.caption for one in items}
+            return said.get(message_id, "")
         case _:
             return ""
 

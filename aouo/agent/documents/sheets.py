@@ -21,6 +21,7 @@ _NAMED = 20
 _COMMENTS = 200
 _CELL = re.compile(rb"<(?:\w+:)?c\b([^>]*?)(?:/>|>(.*?)</(?:\w+:)?c>)", re.DOTALL)
 _FORMULA = re.compile(rb"<(?:\w+:)?f\b[^>]*?(?:/>|>([^<]*)<)")
+_STYLE = re.compile(rb'\bs="(\d+)"')
 _VALUE = re.compile(rb"<(?:\w+:)?v\b[^>]*>[^<]")
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z0-9:]+)"')
 _COMMENT = re.compile(
@@ -82,12 +83,17 @@ class _Package:
         uncounted: list[str] = []
         formats: defaultdict[str, list[str]] = defaultdict(list)
         for cell in _CELL.finditer(xml):
-            head, inside = _attributes(cell[1]), cell[2] or b""
-            place, has_value = head.get("r", "?"), bool(_VALUE.search(inside))
-            if b"<" in inside and not has_value and (formula := _FORMULA.search(inside)):
+            inside = cell[2] or b""
+            style = _STYLE.search(cell[1])
+            shown_as = self._formats.get(style[1].decode(), "") if style else ""
+            formula = None if _VALUE.search(inside) else _FORMULA.search(inside)
+            if not (formula or shown_as):
+                continue  # nearly all of a million cells
+            head = _attributes(cell[1])
+            place = head.get("r", "?")
+            if formula:
                 uncounted.append(f"{place} = {_plain(formula[1] or b'a shared formula')}")
-            shown_as = self._formats.get(head.get("s", ""), "")
-            if shown_as and has_value and head.get("t", "n") == "n":
+            elif inside and head.get("t", "n") == "n":
                 formats[shown_as].append(place)
         merged = [place.decode() for place in _MERGED.findall(xml)]
         if uncounted:
