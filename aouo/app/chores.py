@@ -13,7 +13,7 @@ from aouo.facts.schedule import ZoneOf
 from aouo.flow.attention import Digests
 from aouo.flow.chores.indexing import Titles, keep_indexed
 from aouo.flow.chores.known_models import KnownModels
-from aouo.flow.chores.retention import Tidying, end_what_is_theirs
+from aouo.flow.chores.retention import Tidying, end_what_is_theirs, keep_copies
 from aouo.flow.chores.subscribers import serve, subscribers_of_packages
 from aouo.flow.generations import Generations, WakingClock
 from aouo.flow.handlers.obeying import WaitingNotice
@@ -69,6 +69,8 @@ def chores_of(
     heartbeat = _heartbeat(shared, generations, inbox, owner_notices, zone_of)
     works: dict[str, Work] = {
         "waiting_notice": waiting_notice.run,
+        "storage": owner_notices.tell_of_trouble,
+        "copy": partial(keep_copies, database, clock, owner_notices),
         "retention": tidying.run,
         "titles": titles.run,
         "index": partial(keep_indexed, database, clock, shared.bus),

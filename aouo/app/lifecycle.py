@@ -112,9 +112,12 @@ class Runtime:
                 listening(app.shared.home, failed, verbs_of(self), pages),
                 asyncio.TaskGroup() as group,
             ):
-                ingress = await self._start(group, waiting)
-                await self._stop.wait()
-                await self._end(ingress)
+                try:
+                    ingress = await self._start(group, waiting)
+                    await self._stop.wait()
+                    await self._end(ingress)
+                finally:  # nothing ends that waits for a full disk
+                    app.shared.database.hurry()
                 raise _Done
         except* _Done:
             log.info("stopped")

@@ -158,7 +158,7 @@ async def open_app(
         async with AsyncExitStack() as stack:
             if is_network(kind := file_system(home.path)):
                 log.warning("home_on_network", file_system=kind, home=str(home.path))
-            database = await stack.enter_async_context(opened(home.database))
+            database = await stack.enter_async_context(opened(home.database, patient=True))
             session = await stack.enter_async_context(session_through(clock=clock))
             telegram = await _listening(settings.telegram, database, session, clock, stack)
             # In a thread, so that the poll goes on meanwhile.

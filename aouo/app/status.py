@@ -28,7 +28,7 @@ from aouo.providers.fallback import FallbackModel
 from aouo.queue import lexer
 from aouo.queue.lanes import Bell, idle
 from aouo.store import deliveries, jobs
-from aouo.store.database import Tx
+from aouo.store.database import Trouble, Tx
 from aouo.words import conversations
 from aouo.words.catalogue import text
 from aouo.words.models import no_answer_because
@@ -46,13 +46,21 @@ _UNCLAIMED_S = 60.0
 
 
 def reasons(
-    unheard_s: float | None, *, listens: bool, problem: str, unclaimed_s: float
+    unheard_s: float | None,
+    *,
+    listens: bool,
+    problem: str,
+    unclaimed_s: float,
+    trouble: Trouble | None = None,
 ) -> list[str]:
-    """Return why we are not healthy, none = we are.
+    """Return why we are not healthy, none = we are; a `trouble` of the database is the reason for
+    all others.
 
     `unheard_s` since Telegram answered, None = it is not asked; `listens`: the task that asks it
     goes on; `problem` is what it says; `unclaimed_s` since a message waits in a lane without work.
     """
+    if trouble:
+        return [f"The database cannot be written, its disk or file is {trouble}; everything waits."]
     found: list[str] = []
     if not listens:
         found.append("The task that asks Telegram hangs.")
@@ -79,7 +87,7 @@ class Health:
     def listens(self) -> bool:
         """Whether what asks Telegram goes on, answered or not."""
         telegram = self.shared.telegram
-        return telegram.is_alive if telegram else True
+        return telegram is None or telegram.is_alive or bool(self.shared.database.trouble)
 
     async def facts(self) -> Facts:
         """Return `ok` with the `reasons` where it is false, and what they were judged by.
@@ -97,7 +105,11 @@ class Health:
         unheard_s = (since_s if answered_s is None else answered_s) if telegram else None
         problem = str(telegram.state["problem"]) if telegram else ""
         found = reasons(
-            unheard_s, listens=self.listens, problem=problem, unclaimed_s=_age_s(clock, *idle)
+            unheard_s,
+            listens=self.listens,
+            problem=problem,
+            unclaimed_s=_age_s(clock, *idle),
+            trouble=self.shared.database.trouble,
         )
         return {
             "ok": not found,
@@ -146,6 +158,7 @@ async def state_of(app: App) -> Facts:
         },
         "models": _models_in_facts(model),
         "concerns": app.known_models.told,
+        "database": shared.database.trouble or "well",
         "packs": list(library.names),
         "broken_packs": {
             name: [str(problem) for problem in problems]

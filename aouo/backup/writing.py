@@ -6,8 +6,6 @@ of a pack's database that it was done, so that a restored bot does not do it twi
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
 import shutil
@@ -27,7 +25,9 @@ from aouo.config.keys import overriding
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, sync_folder
 from aouo.plumbing.trees import Found, TooMuch, discard, walk
-from aouo.store.opening import schema_number
+from aouo.store.database import copy_of
+from aouo.store.opening import FULL, schema_number
+from aouo.store.opening import copy as database_copy
 
 _FILES = ("SOUL.md", "RULES.md", "HEARTBEAT.md", "trial.json")
 _FOLDERS = ("skills", "commands", "data", "media")
@@ -128,7 +128,7 @@ def _sweep(home: Home, now: datetime) -> None:
 
 
 def _failed(target: Path, error: Exception) -> SetupError:
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if isinstance(error, OSError) and error.errno in FULL:
         free = shutil.disk_usage(target.parent).free if target.parent.is_dir() else 0
         return SetupError(
             f"There is not enough room for {target}: {free / 1e6:,.0f} MB are free.",
@@ -170,7 +170,7 @@ def _below(
     found = walk(root, most=_MOST, enter=enter)
     for one in found:
         file = root / one.path
-        if not one.is_file or file == home.database:
+        if not one.is_file or file in (home.database, copy_of(home.database)):
             continue
         if file.suffix == ".db" and home.data in file.parents:
             yield from _copied(home, work, file)
@@ -185,7 +185,7 @@ def _below(
 def _copied(home: Home, work: Path, file: Path) -> Iterator[tuple[str, Path]]:
     copy, place = work / "copy.db", str(file.relative_to(home.path))
     try:
-        _copy(file, copy)
+        database_copy(file, copy)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:  # it is none, or damaged: it goes along as it is
@@ -208,16 +208,6 @@ def _keyless(file: Path, environ: Mapping[str, str]) -> dict[str, Any] | None:
         return None
     tree = _tree(file)
     return None if tree is None else cast("dict[str, Any]", _without(tree, secrets))
-
-
-def _copy(file: Path, copy: Path) -> None:
-    with (
-        contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True)) as opened,
-        contextlib.closing(sqlite3.connect(copy)) as written,
-    ):
-        written.execute("PRAGMA synchronous=OFF").fetchall()
-        opened.backup(written)
-        written.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, no log beside it
 
 
 def _tree(file: Path) -> object:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -60,6 +62,12 @@ class Verbs(click.Group):
             problem = " ".join(error.problem.splitlines())
             click.echo(f"{problem} {error.fix}".strip(), err=True)
             ctx.exit(error.exit_code)
+        except OSError as error:  # of a file; the other end of a pipe is click's
+            if error.filename is None and error.errno != errno.ENOSPC:
+                raise
+            where = os.fsdecode(error.filename) if error.filename else "The disk of the home"
+            click.echo(f"{where}: {error.strerror}.", err=True)
+            ctx.exit(3)
 
 
 def home_option() -> click.Option:

@@ -11,12 +11,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from shlex import quote
 
 from aouo.facts import errors
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound
-from aouo.facts.ports import Clock, Messenger, Rendered, stamp
+from aouo.facts.ports import Clock, Messenger, Rendered, iso, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
@@ -24,8 +25,8 @@ from aouo.outbound.sender import Sender
 from aouo.plumbing.home import Home, home_path
 from aouo.plumbing.logs import log
 from aouo.store import deliveries
-from aouo.store.database import Database, Tx
-from aouo.words.catalogue import message, speaking
+from aouo.store.database import TROUBLE, Database, Tx
+from aouo.words.catalogue import message, speaking, text
 
 
 def _nothing() -> None: ...
@@ -156,6 +157,14 @@ class Outbox:
         """
         return self._waited_for.setdefault(row.id, asyncio.get_running_loop().create_future())
 
+    async def say(self, address: ConversationAddress, words: str) -> None:
+        """Send one message without a row, for while none can be written; a failure is logged."""
+        await self._pace.wait(address)
+        try:
+            await self.messengers[address.platform].send(address, Rendered(words))
+        except errors.DeliveryError as error:
+            log.warning("not_said", conversation=str(address), error=str(error))
+
     async def settled(self, row: Delivery) -> Delivery:
         """Wait until a row is sent, refused or unknown."""
         return await asyncio.shield(self.arrival(row))
@@ -243,6 +252,10 @@ class Outbox:
             future.set_result(row)
 
 
+_TROUBLE_S = 10.0
+"""A shorter one is nothing to tell."""
+
+
 def _chat_of(address: ConversationAddress) -> tuple[str, str]:
     """Return the key of a chat, the same for all its topics."""
     return address.platform, address.chat_id
@@ -272,14 +285,33 @@ class OwnerNotices:
         if chat is None:
             return
         with speaking(self.language()):
-            text = words()
+            said = words()
         now = stamp(self.clock)
-        digest = hashlib.sha256(f"{text}{about}".encode()).hexdigest()[:16]
+        digest = hashlib.sha256(f"{said}{about}".encode()).hexdigest()[:16]
 
         def write(tx: Tx) -> Delivery:
             key = f"owner:{now[:10] if daily else 'once'}:{digest}"
-            return deliveries.add(tx, chat, "notice", message(text), now, key=key)
+            return deliveries.add(tx, chat, "notice", message(said), now, key=key)
 
         row = await self.database.transact(write)
         if row.state == "queued":
             self.outbox.put(row)
+
+    async def tell_of_trouble(self) -> None:
+        """Say why nothing can be written, without writing it, and when that is over; for ever."""
+        changed = asyncio.Event()
+        self.database.listen(TROUBLE, changed.set)
+        while True:
+            await changed.wait()
+            changed.clear()
+            await self.clock.sleep(_TROUBLE_S)
+            if not (trouble := self.database.trouble):
+                continue
+            since = self.clock.now()
+            if (chat := self.chat()) and chat.platform == "tg":  # others live in the database
+                with speaking(self.language()):
+                    await self.outbox.say(chat, text(f"storage.{trouble}"))
+            while self.database.trouble:
+                await changed.wait()
+                changed.clear()
+            await self.tell(partial(text, "storage.over"), about=iso(since))

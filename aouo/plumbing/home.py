@@ -152,7 +152,7 @@ class Home:
                     made.append(file)
         except OSError as error:
             raise SetupError(
-                f"The home {self.path} cannot be made: {error.strerror or error}.",
+                f"The home cannot be made: {error.filename or self.path}: {error.strerror or error}.",
                 fix="Make the folder writable, or name another with --home.",
             ) from error
         return tuple(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sys
@@ -122,12 +123,15 @@ class LogFile:
         self._lines.clear()
         self._waiting_chars = 0
         try:
+            if self._file.closed:  # a rotation failed
+                self._file = self._open()
             size = self._file.seek(0, 2)
             if size and size + len(block) > self._max_bytes:
                 self._rotate()
             self._file.write(block)
         except OSError as error:
-            sys.stderr.write(f"the log cannot be written: {error}\n")
+            with contextlib.suppress(OSError):  # it may lie on the same disk
+                sys.stderr.write(f"the log cannot be written: {error}\n")
 
     def _rotate(self) -> None:
         self._file.close()

@@ -9,6 +9,11 @@ The way to the writer's thread and back costs several times what a short transac
 that is `brief` and need not wait for the disk runs at once, on the loop's thread, whenever the
 writer has nothing to do; nobody else touches its connection then.
 
+A file that cannot be written now - another process holds its lock, the disk is full or fails - is
+waited for: the writer tries the same transactions again until they are committed, so whoever asked
+for one waits, and nothing above this module loses or repeats anything. Work has to bear that: it
+may run again, on rows as they were.
+
 Only the writer's connection checkpoints: SQLite before 3.51.3 can corrupt a file when two
 connections checkpoint at once (sqlite.org/wal.html#walresetbug).
 """
@@ -24,17 +29,24 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, LiteralString, TypeAlias, TypeVar
 
 from aouo.facts.errors import SetupError, Unstorable, place_of
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import file_system
-from aouo.plumbing.waiting import finish
+from aouo.plumbing.logs import log
+from aouo.plumbing.waiting import finish, pause_s
 from aouo.store.snapshots import Query, Snapshot, Snapshots
 
 _T = TypeVar("_T")
+Trouble: TypeAlias = Literal["locked", "full", "read-only", "failing"]
+"""Why a file cannot be used now: another process holds its lock, or the disk is what is said."""
+TROUBLE = "trouble"
+"""What `Database.listen` calls its trouble."""
 _Value: TypeAlias = str | int | float | bytes | None
 _BATCH = 64
 PRUNED_AT_ONCE = 500
@@ -56,7 +68,8 @@ class Tx:
         self.touched.add(what)
 
     def forget(self) -> None:
-        """Have the write-ahead log emptied after the commit, so that old words leave it too."""
+        """Have the write-ahead log emptied after the commit, so that old words leave it too, and
+        the day's copy removed: another one is made soon."""
         self.forgets = True
 
     def run(self, sql: LiteralString, *values: _Value) -> int:
@@ -178,6 +191,45 @@ class _Request(Generic[_T]):
     done: asyncio.Future[_T]
 
 
+_WAITED_OUT: dict[int, Trouble] = {
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_PROTOCOL: "locked",
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_READONLY: "read-only",
+    sqlite3.SQLITE_IOERR: "failing",
+    sqlite3.SQLITE_CANTOPEN: "failing",
+}
+"""What ends without us, by the primary result code (sqlite.org/rescode.html)."""
+_BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_PAUSE = partial(pause_s, first_s=0.05, factor=2, most_s=2)
+
+
+def trouble_of(error: BaseException) -> Trouble | None:
+    """Return what keeps the file from being used and may end by itself, None = something else."""
+    code = getattr(error, "sqlite_errorcode", None) if isinstance(error, sqlite3.Error) else None
+    return None if code is None else _WAITED_OUT.get(code & 0xFF)
+
+
+def copy_of(file: Path) -> Path:
+    """Where the day's copy of the database lies."""
+    return file.with_name(f"{file.stem}.copy.db")
+
+
+def damaged(file: Path, why: object) -> SetupError:
+    """Say that the database is damaged, and from where to go on."""
+    try:
+        made = datetime.fromtimestamp(copy_of(file).stat().st_mtime).astimezone()
+    except OSError:
+        fix = "Restore a backup (aouo restore), or move it away to begin anew."
+    else:
+        fix = (
+            f"Move it and what begins with {file.name}- away, and name its copy "
+            f"{copy_of(file).name} of {made:%d %B %Y, %H:%M} {file.name}, or restore a backup."
+        )
+    return SetupError(f"{file} is damaged: {why}.", fix=fix)
+
+
 _Outcome: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 
@@ -241,12 +293,14 @@ class _Writer(threading.Thread):
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._borrowed = False
+        self.hurried = threading.Event()
+        self.trouble: Trouble | None = None
 
     def at_once(self, work: Callable[[Tx], _T]) -> tuple[_T, Tx] | None:
         """Run `work` in a transaction of its own, on the caller's thread, without waiting.
 
         Returns its result, and what it says is to be done after the commit; None = it was not run,
-        because another process writes.
+        because the file cannot be written now.
         """
         connection = self._connection
         assert connection is not None
@@ -261,9 +315,11 @@ class _Writer(threading.Thread):
             failpoint.reached("before commit")
             connection.execute("COMMIT")
             failpoint.reached("after commit")
-        except BaseException:
+        except BaseException as error:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
+            if trouble_of(error):
+                return None
             raise
         return result, tx
 
@@ -275,7 +331,7 @@ class _Writer(threading.Thread):
 
     def run(self) -> None:
         try:
-            connection = self._connection = connect(self._path)
+            connection = self._connection = self._connected()
             # A process that was killed may have left in the log what it had just overwritten.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except (sqlite3.Error, SetupError) as error:
@@ -286,6 +342,19 @@ class _Writer(threading.Thread):
             self._serve(connection)
         finally:
             connection.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        """Connect, however long another process holds the lock."""
+        for failures in count(1):
+            try:
+                return connect(self._path)
+            except sqlite3.OperationalError as error:
+                if trouble_of(error) != "locked" or self.hurried.is_set():
+                    raise
+                if failures == 1:
+                    log.warning("database_trouble", trouble="locked", error=str(error))
+                self.hurried.wait(_PAUSE(failures))
+        raise AssertionError
 
     def _serve(self, connection: sqlite3.Connection) -> None:
         tx = Tx(connection)
@@ -300,19 +369,41 @@ class _Writer(threading.Thread):
                 request = self.requests.get()
             ended = request is None
             if batch:
-                outcomes = self._commit_together(connection, tx, batch)
+                outcomes = self._commit_at_last(connection, tx, batch)
                 if tx.forgets:
-                    tx.forgets = False
-                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    copy_of(self._path).unlink(missing_ok=True)
+                    with suppress(sqlite3.OperationalError):  # then after the next commit
+                        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                        tx.forgets = False
                 loop = batch[0].loop
                 if tx.touched:
                     loop.call_soon_threadsafe(self._touched, frozenset(tx.touched))
                     tx.touched.clear()
                 loop.call_soon_threadsafe(_tell, outcomes)
 
-    def _commit_together(
+    def _commit_at_last(
         self, connection: sqlite3.Connection, tx: Tx, batch: Sequence[_Request[Any]]
     ) -> list[_Outcome]:
+        """Commit the batch, however long that is not possible; once hurried, try only once."""
+        for failures in count(1):
+            outcomes, error = self._commit_together(connection, tx, batch)
+            found = trouble_of(error) if error else None
+            if found != self.trouble:
+                self.trouble = found
+                batch[0].loop.call_soon_threadsafe(self._touched, (TROUBLE,))
+                log.warning("database_trouble", trouble=found or "over", error=str(error or ""))
+            if error and getattr(error, "sqlite_errorcode", None) in _BROKEN:
+                broken = damaged(self._path, error)
+                return [(request.done, None, broken) for request in batch]
+            if not found or self.hurried.wait(_PAUSE(failures)):
+                return outcomes
+            tx.touched.clear()
+        raise AssertionError
+
+    def _commit_together(
+        self, connection: sqlite3.Connection, tx: Tx, batch: Sequence[_Request[Any]]
+    ) -> tuple[list[_Outcome], BaseException | None]:
+        """Return the outcomes, and the error that all of them share."""
         try:
             self._behave(connection, borrowed=False)
             durable = any(request.durable for request in batch)
@@ -325,15 +416,17 @@ class _Writer(threading.Thread):
         except BaseException as error:  # noqa: BLE001 - the whole batch fails with it
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            return [(request.done, None, error) for request in batch]
-        return outcomes
+            return [(request.done, None, error) for request in batch], error
+        return outcomes, None
 
     def _apart(self, connection: sqlite3.Connection, tx: Tx, request: _Request[Any]) -> _Outcome:
         """Run one request in its savepoint; its outcome is told after the commit."""
         connection.execute("SAVEPOINT one")
         try:
             result = request.work(tx)
-        except BaseException as error:  # noqa: BLE001 - handed to the caller
+        except BaseException as error:
+            if trouble_of(error) or getattr(error, "sqlite_errorcode", None) in _BROKEN:
+                raise
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
             return request.done, None, error
@@ -345,31 +438,44 @@ class Database:
     """Runs transactions on one file; the module says which thread uses which connection."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._writer = _Writer(path, self._tell_of)
         self._listeners: dict[str, list[Callable[[], None]]] = {}
         self._reader: sqlite3.Connection | None = None
         self._snapshots = Snapshots(path)
         self._asked = 0  # requests to the writer's thread without an answer
 
-    async def open(self) -> None:
-        """Start the writer, open the reader.
+    async def open(self, *, patient: bool = False) -> None:
+        """Start the writer, open the reader; `patient`: wait for what keeps it from writing.
 
         Raises:
             SetupError: there is no write-ahead log on this file system.
             sqlite3.Error: the file cannot be opened.
         """
+        if not patient:
+            self.hurry()
         self._writer.start()
         await asyncio.wrap_future(self._writer.opened)
-        self._reader = connect(self._path)
-        self._reader.execute("PRAGMA query_only=ON")
+        self._reader = connect(self.path)
+        for pragma in ("query_only=ON", "busy_timeout=0"):  # it is on the loop's thread
+            self._reader.execute(f"PRAGMA {pragma}")
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """What the writer waits for, None = it writes; those who `listen` hear of each change."""
+        return self._writer.trouble
+
+    def hurry(self) -> None:
+        """Wait no longer for a file that cannot be written: from now on a failure is one."""
+        self._writer.hurried.set()
 
     async def transact(
         self, work: Callable[[Tx], _T], *, durable: bool = False, brief: bool = False
     ) -> _T:
         """Run `work` in a transaction and return its result after the commit.
 
-        Once requested it happens: a cancellation of the caller takes effect only after it.
+        Once requested it happens: a cancellation of the caller takes effect only after it. `work`
+        may run again, after its writes were taken back.
         `durable` waits for the disk: for commits that acknowledge an update or record an effect.
         `brief` says that `work` is a few indexed statements: unless it is durable too, it may run
         on the loop's thread, though never before an older request: order is kept.
@@ -430,6 +536,7 @@ class Database:
 
     async def close(self) -> None:
         """Finish the queued work; readers close first, so that the writer checkpoints last."""
+        self.hurry()
         await self._snapshots.close()
         if self._reader is not None:
             self._reader.close()

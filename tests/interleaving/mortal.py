@@ -73,10 +73,11 @@ class LoopDatabase(Database):
         self._chance = chance
         self._waiting: deque[tuple[Callable[[Tx], Any], asyncio.Future[Any]]] = deque()
 
-    async def open(self) -> None:
-        self._connection = connect(self._path)
+    async def open(self, *, patient: bool = False) -> None:
+        del patient
+        self._connection = connect(self.path)
         self._connection.execute("PRAGMA synchronous=OFF")  # nobody pulls the plug here
-        self._reader = connect(self._path)
+        self._reader = connect(self.path)
         self._reader.execute("PRAGMA query_only=ON")
 
     async def transact(

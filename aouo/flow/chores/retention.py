@@ -8,16 +8,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from aouo.config.sections import Retention
+from aouo.facts.errors import SetupError
 from aouo.facts.events import Report, Triggered
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.facts.work import Delivery
 from aouo.flow import media, waiting
 from aouo.flow.media import prune_files
-from aouo.outbound.outbox import Outbox
+from aouo.outbound.outbox import Outbox, OwnerNotices
 from aouo.plumbing.logs import log
+from aouo.plumbing.waiting import look_of
 from aouo.queue.running import Running, StopReason
 from aouo.store import (
     contents,
@@ -37,9 +40,10 @@ from aouo.store import (
     updates,
     web_messages,
 )
-from aouo.store.database import PRUNED_AT_ONCE, Database, Tx
+from aouo.store.database import PRUNED_AT_ONCE, Database, Tx, copy_of
 from aouo.store.forgetting import Forgotten
-from aouo.words.catalogue import say
+from aouo.store.opening import keep_copy
+from aouo.words.catalogue import say, text
 
 _PATIENCE_S = 10.0
 """How long what is stopped may take to end by itself."""
@@ -152,6 +156,23 @@ def _stop_run(tx: Tx, job_id: int, asked: Triggered, now: str) -> None:
 
 
 _DAY_S = 24 * 3600.0
+_HOUR_S = 3600.0
+
+
+async def keep_copies(database: Database, clock: Clock, owner_notices: OwnerNotices) -> None:
+    """Keep a copy of the database that is a day old at most, for ever; where it cannot be made
+    the owner hears why: the database may be damaged."""
+    while True:
+        await clock.sleep(_HOUR_S)
+        made = look_of(copy_of(database.path))
+        if made and clock.now().timestamp() - made[2] / 1e9 < _DAY_S:
+            continue
+        try:
+            if not await asyncio.to_thread(keep_copy, database.path):
+                log.warning("database_not_copied", why="there is too little room")
+        except SetupError as error:
+            log.error("database_not_copied", why=str(error))
+            await owner_notices.tell(partial(text, "storage.no-copy", problem=str(error)))
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
