@@ -46,8 +46,8 @@ Paused: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One claimed job. `claim_number` proves the claim; `starts` counts this start too;
-    `stopped`: its person said /stop to an earlier process.
+    """One claimed job. `claim_number` proves the claim; `deaths` of processes count against it,
+    and a `suspect` was at work when one died; `stopped`: its person said /stop to an earlier one.
 
     The claim read these: `active_pack` of the conversation, whether a question to its person is
     open there (`asked`), whether the conversation is off the record. `carried` is what the job's
@@ -57,8 +57,9 @@ class Job:
     id: int
     lane: Lane
     inbound: Inbound
-    starts: int
+    deaths: int
     claim_number: int
+    suspect: bool = False
     active_pack: str = ""
     asked: bool = False
     off_record: bool = False

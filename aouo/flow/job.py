@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -42,7 +42,9 @@ from aouo.queue.running import Running, StopReason
 from aouo.store.off_record import is_once
 from aouo.words.catalogue import say, speaking, text
 
-_STARTS_MAX = 3
+_DEATHS_MAX = 3
+_CLAIMS_MAX = 100
+"""Each death makes two of them: so many say that it dies before its turn begins."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -61,9 +63,18 @@ class Flow:
     forget: Callable[[Job], None]
     languages: Languages
     let_in: Callable[[str, str], Awaitable[bool]]
+    _suspects: Slots = field(init=False, default_factory=lambda: Slots(lambda: 1))
 
     async def handle(self, job: Job, slots: Slots) -> None:
-        """Decide what the job asks for, do it, settle it."""
+        """Decide what the job asks for, do it, settle it. Of those that were at work when a process
+        died one runs at a time, so that the next death tells which of them it was."""
+        if not job.suspect or job.lane.bypasses:
+            await self._handle_in(slots, job)
+            return
+        async with slots.parked(), self._suspects.taken():
+            await self._handle_in(self._suspects, job)
+
+    async def _handle_in(self, slots: Slots, job: Job) -> None:
         job = self._in_language(job)
         fields: dict[str, object] = {"job": job.id, "conversation": str(job.inbound.address)}
         if job.off_record or is_once(job.inbound):
@@ -92,8 +103,8 @@ class Flow:
     async def _handle(self, job: Job) -> None:
         if job.stopped:
             raise StopAsked(f"job {job.id}")
-        if job.starts > _STARTS_MAX:
-            log.error("job_set_aside", starts=job.starts)
+        if job.deaths >= _DEATHS_MAX or job.claim_number > _CLAIMS_MAX:
+            log.error("job_set_aside", deaths=job.deaths, claims=job.claim_number)
             if job.isolated:
                 await self.bringing.give_up(job, text("runs.broke", reference=f"job {job.id}"))
                 return

@@ -13,8 +13,9 @@ from aouo.facts.address import Lane
 from aouo.facts.errors import LostClaim, RouteRequiredError
 from aouo.facts.events import Button, Text
 from aouo.facts.people import Owner
-from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
 from aouo.facts.records import Spent
+from aouo.facts.taps import encode
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import waiting
 from aouo.flow.command_results import Outcome, carry_out
@@ -28,17 +29,17 @@ from aouo.plumbing.logs import log
 from aouo.queue.decide import ObeyCommand
 from aouo.queue.lexer import Installed, Phrased
 from aouo.queue.running import Running, StopReason
-from aouo.store import deliveries, gates, jobs, off_record, routes, turns
+from aouo.store import deliveries, edits, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.words import conversations
-from aouo.words.catalogue import message, say, speaking, variants
+from aouo.words.catalogue import message, say, speaking, text, variants
 from aouo.words.turns import Aside, set_aside
 
 Said: TypeAlias = Sequence[Rendered | Delivery]
 """Messages that answer a job, and rows that are queued already."""
 _TALKED_MAX = 1_000
 _ENDED: Mapping[Aside, str] = {
-    "broke": "the process broke down on it three times",
+    "broke": "three processes ended while they were at work on it",
     "unreadable": "what came cannot be read",
     "failed": "something broke",
 }
@@ -176,7 +177,12 @@ class Replies:
                 waiting.end_turn(tx, job.id, job.inbound.address, _ENDED[why], now) if turn else []
             )
             told = self._tell_owner(tx, job, why, turn.id if turn else "", now)
-            return [said, *ended, *told]
+            shown = said
+            if why == "broke" and not (job.off_record or off_record.is_once(job.inbound)):
+                offer_id, _ = edits.offer(tx, job.id, job.inbound, now)
+                again = ButtonSpec(text("asides.again"), encode("edited", offer_id))
+                shown = replace(said, buttons=((again,),))
+            return [shown, *ended, *told]
 
         await self.settle(job, work, state="aside", unless_stopped=not broken)
 

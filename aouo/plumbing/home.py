@@ -151,8 +151,9 @@ class Home:
                 if _write_new(file, text):
                     made.append(file)
         except OSError as error:
+            where = error.filename or self.path
             raise SetupError(
-                f"The home cannot be made: {error.filename or self.path}: {error.strerror or error}.",
+                f"The home cannot be made: {where}: {error.strerror or error}.",
                 fix="Make the folder writable, or name another with --home.",
             ) from error
         return tuple(made)

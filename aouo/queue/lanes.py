@@ -77,6 +77,15 @@ class Slots:
         self._give()
 
     @asynccontextmanager
+    async def taken(self) -> AsyncGenerator[None]:
+        """Take a slot for the block."""
+        await self.acquire()
+        try:
+            yield
+        finally:
+            self.release()
+
+    @asynccontextmanager
     async def parked(self) -> AsyncGenerator[None]:
         """Free a slot that is taken within the block; take one again at its end."""
         self.release()

@@ -156,13 +156,25 @@ def next_due(tx: Tx) -> str:
 
 
 def void_claims(tx: Tx) -> None:
-    """Give back the claims of an earlier process; the caller holds the home's lock."""
+    """Give back the claims of an earlier process; the caller holds the home's lock.
+
+    If it was killed, the turns at work are suspects. Its death counts against the one that was
+    alone, and against the one that was a suspect before: of those one runs at a time.
+    """
+    tx.run(
+        "UPDATE jobs SET suspect = 1, deaths = deaths + (suspect OR 1 = (SELECT count(*) FROM jobs "
+        "WHERE state = 'running' AND at_work = 1)) WHERE state = 'running' AND at_work = 1"
+    )
     tx.run("UPDATE jobs SET state = 'ready', fence = fence + 1 WHERE state = 'running'")
 
 
 def open_lanes(tx: Tx) -> list[Lane]:
-    """Return the lanes with a ready job, oldest job first, those that bypass others before all."""
-    rows = tx.all("SELECT lane FROM jobs WHERE state = 'ready' GROUP BY lane ORDER BY min(id)")
+    """Return the lanes with a ready job: those that bypass others before all, then by the deaths
+    that count against their oldest job, then by its age."""
+    rows = tx.all(
+        "SELECT lane, deaths, min(id) AS first FROM jobs WHERE state = 'ready' GROUP BY lane "
+        "ORDER BY deaths, first"
+    )
     return sorted((Lane(row["lane"]) for row in rows), key=lambda lane: not lane.bypasses)
 
 
@@ -174,7 +186,7 @@ def any_ready(tx: Tx, lane: Lane) -> bool:
 def claim(tx: Tx, lane: Lane) -> Job | None:
     """Take the oldest ready job of a lane; its claim number is higher than any before."""
     row = tx.one(
-        "UPDATE jobs SET state = 'running', fence = fence + 1, starts = starts + 1 WHERE id = "
+        "UPDATE jobs SET state = 'running', fence = fence + 1, at_work = 0 WHERE id = "
         "(SELECT id FROM jobs WHERE lane = ? AND state = 'ready' ORDER BY id LIMIT 1) "
         "AND NOT EXISTS (SELECT 1 FROM jobs WHERE lane = ? AND state = 'running') RETURNING *",
         lane,
@@ -188,8 +200,9 @@ def claim(tx: Tx, lane: Lane) -> Job | None:
         row["id"],
         lane,
         inbound,
-        row["starts"],
+        row["deaths"],
         row["fence"],
+        suspect=bool(row["suspect"]),
         active_pack=route.active_pack if route else "",
         asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
         off_record=route.off_record if route else False,
@@ -233,9 +246,9 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
 
 
 def waits_for_a_person(tx: Tx, turn_id: str) -> None:
-    """Reset the job's starts: a crash while its turn waits for an answer is not its fault."""
+    """Clear the job: a death of the process while its turn waits for an answer is not its fault."""
     tx.run(
-        "UPDATE jobs SET starts = 1 WHERE state = 'running' AND id = "
+        "UPDATE jobs SET deaths = 0, suspect = 0, at_work = 0 WHERE state = 'running' AND id = "
         "(SELECT job_id FROM turns WHERE id = ?)",
         turn_id,
     )
@@ -244,8 +257,7 @@ def waits_for_a_person(tx: Tx, turn_id: str) -> None:
 def release(tx: Tx, job: Job) -> None:
     """Give a claim back unfinished, as if it had not begun: the process shuts down."""
     tx.run(
-        "UPDATE jobs SET state = 'ready', starts = starts - 1 "
-        "WHERE id = ? AND fence = ? AND state = 'running'",
+        "UPDATE jobs SET state = 'ready' WHERE id = ? AND fence = ? AND state = 'running'",
         job.id,
         job.claim_number,
     )
@@ -299,8 +311,8 @@ def defer(tx: Tx, job: Job) -> Lane:
         LostClaim: as in `settle`.
     """
     row = tx.one(
-        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, ?), "
-        "starts = starts - 1 WHERE id = ? AND fence = ? AND state = 'running' RETURNING lane",
+        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, ?) "
+        "WHERE id = ? AND fence = ? AND state = 'running' RETURNING lane",
         Lane.MARK,
         job.id,
         job.claim_number,
@@ -310,19 +322,22 @@ def defer(tx: Tx, job: Job) -> Lane:
     return Lane(row["lane"])
 
 
-def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
+def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False, begins: bool = False) -> None:
     """Check that a claim holds, before anything is written in its name; with `unless_stopped`,
-    for a beginning or an answer, also that nobody stopped the job.
+    for a beginning or an answer, also that nobody stopped the job. `begins`: its turn is at work
+    from now on.
 
     Raises:
         LostClaim: as in `settle`.
         StopAsked: the job is to end without an answer.
     """
-    row = tx.one(
-        "SELECT stopped FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
-        job.id,
-        job.claim_number,
+    held: LiteralString = "WHERE id = ? AND fence = ? AND state = 'running'"
+    sql: LiteralString = (
+        f"UPDATE jobs SET at_work = 1 {held} RETURNING stopped"
+        if begins
+        else f"SELECT stopped FROM jobs {held}"
     )
+    row = tx.one(sql, job.id, job.claim_number)
     if row is None:
         raise LostClaim(f"job {job.id} with claim {job.claim_number}")
     if unless_stopped and row["stopped"]:
@@ -379,7 +394,7 @@ def join(tx: Tx, job_id: int, into: int, inbound: events.Inbound) -> None:
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     """Make the conversation's parked jobs ready again, in their old order; return how many."""
     return tx.run(
-        "UPDATE jobs SET state = 'ready', starts = 0 WHERE state = 'parked' "
+        "UPDATE jobs SET state = 'ready', deaths = 0 WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
         *address.columns,
     )

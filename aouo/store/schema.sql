@@ -38,7 +38,9 @@ CREATE TABLE jobs (               -- one stored inbound waiting for its turn
   state      TEXT NOT NULL CHECK (state IN
                ('gathering', 'ready', 'running', 'parked', 'done', 'dropped', 'aside')),
   due_at     TEXT NOT NULL DEFAULT '',      -- gathering: when the burst closes
-  starts     INTEGER NOT NULL DEFAULT 0,
+  deaths     INTEGER NOT NULL DEFAULT 0,    -- of processes, that count against it
+  suspect    INTEGER NOT NULL DEFAULT 0 CHECK (suspect IN (0, 1)),  -- at work when one died
+  at_work    INTEGER NOT NULL DEFAULT 0 CHECK (at_work IN (0, 1)),  -- its turn has begun
   fence      INTEGER NOT NULL DEFAULT 0,    -- raised by each claim: an older one cannot write
   stopped    INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0, 1)),  -- its person said /stop
   carried    TEXT NOT NULL DEFAULT '',      -- what its command left to its turn, as JSON

@@ -234,7 +234,7 @@ class Laws:
     def _set_aside(self) -> Iterator[str]:
         """Marks of texts in places that were told so."""
         for one in self._ever:
-            if one.text.startswith("I broke down three times"):
+            if one.text.startswith("I stopped working three times"):
                 for asked in self.play.model.asked:
                     for mark in asked.marks:
                         place = self._place(mark)

@@ -395,7 +395,7 @@ async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) ->
         jobs.void_claims(tx)
         second = jobs.claim(tx, ADA.lane)
         assert second
-        assert (second.starts, second.claim_number > first.claim_number) == (2, True)
+        assert second.claim_number > first.claim_number
         for write in (
             lambda: jobs.check_claim(tx, first),
             lambda: jobs.settle(tx, first, "done", "", NOW),
@@ -408,18 +408,28 @@ async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) ->
     await database.transact(lose)
 
 
-async def test_a_released_claim_counts_as_never_begun(database: Database) -> None:
-    def story(tx: Tx) -> list[int]:
-        jobs.add(tx, ADA.lane, said(), NOW)
-        starts: list[int] = []
-        for _ in range(3):
-            job = jobs.claim(tx, ADA.lane)
-            assert job
-            starts.append(job.starts)
-            jobs.release(tx, job)
-        return starts
+async def test_a_death_counts_against_who_was_alone_at_work_or_was_a_suspect(
+    database: Database,
+) -> None:
+    def story(tx: Tx) -> list[list[tuple[int, bool]]]:
+        lanes = ADA.lane, ConversationAddress("tg", "2").lane
+        for lane in lanes:
+            jobs.add(tx, lane, said(), NOW)
+        lives: list[list[tuple[int, bool]]] = []
+        for at_work in ((), (0, 1), (0, 1), (1,)):
+            claimed = [job for lane in lanes if (job := jobs.claim(tx, lane))]
+            for number in at_work:
+                jobs.check_claim(tx, claimed[number], begins=True)
+            lives.append([(job.deaths, job.suspect) for job in claimed])
+            jobs.void_claims(tx)
+        return lives
 
-    assert await database.transact(story) == [1, 1, 1]
+    assert await database.transact(story) == [
+        [(0, False), (0, False)],
+        [(0, False), (0, False)],
+        [(0, True), (0, True)],
+        [(1, True), (1, True)],
+    ]
 
 
 async def test_the_cursor_never_goes_back_and_an_update_is_stored_once(

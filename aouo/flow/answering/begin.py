@@ -160,7 +160,7 @@ async def begin(
     """
 
     def write(tx: Tx) -> _Begun:
-        jobs.check_claim(tx, job, unless_stopped=True)
+        jobs.check_claim(tx, job, unless_stopped=True, begins=True)
         if taken_up := _taken_up(tx, job, wanted, now):
             return taken_up
         told = place(tx)

@@ -426,7 +426,7 @@ async def test_a_message_that_broke_us_three_times_leaves_no_question_open(world
     asks(world, "red")
     async with world.running() as bot:
         await question(bot)
-        await bot.app.shared.database.transact(lambda tx: tx.run("UPDATE jobs SET starts = 9"))
+        await bot.app.shared.database.transact(lambda tx: tx.run("UPDATE jobs SET deaths = 9"))
     async with world.running() as bot:
         await bot.people.next_message(ADA, contains="three times")
         gates = await bot.rows("SELECT state FROM gates")
@@ -442,9 +442,9 @@ async def test_crashes_while_a_person_is_asked_are_not_the_questions_fault(world
     asks(world, "red")
     async with world.running() as bot:
         await question(bot)
-        await bot.app.shared.database.transact(lambda tx: tx.run("UPDATE jobs SET starts = 3"))
+        await bot.app.shared.database.transact(lambda tx: tx.run("UPDATE jobs SET deaths = 3"))
     async with world.running() as bot:
-        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE starts = 1"))
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE deaths = 0"))
 
 
 async def test_two_questions_in_one_response_are_asked_one_after_the_other(world: World) -> None:

@@ -202,7 +202,7 @@ async def test_an_answered_message_is_offered_once_and_runs_with_the_newest_word
         history = await bot.rows("SELECT text FROM messages WHERE visible = 1 ORDER BY id")
 
         assert [row["text"] for row in history] == ["one", "one", "three", "three"]
-        assert await answers(world) == ["one", "Answering what you wrote instead.", "three"]
+        assert await answers(world) == ["one", "I answer it now.", "three"]
 
 
 async def test_edits_of_several_messages_that_were_answered_together_are_offered_together(

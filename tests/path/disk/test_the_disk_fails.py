@@ -13,9 +13,10 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -64,7 +65,8 @@ def full(world: World) -> Generator[None]:
     connection.execute("PRAGMA max_page_count=1000000")
 
 
-FAULTS: list[Callable[[World], contextmanager[None]]] = [locked, full]
+Fault: TypeAlias = Callable[[World], AbstractContextManager[None]]
+FAULTS: list[Fault] = [locked, full]
 
 
 async def _told(world: World, words: str) -> bool:
@@ -80,7 +82,7 @@ async def unwell(world: World) -> list[str]:
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_what_is_said_meanwhile_is_answered_once_when_it_is_over(
-    world: World, fault: Callable[[World], contextmanager[None]]
+    world: World, fault: Fault
 ) -> None:
     long = [f"{word} {'plums ' * 600}".strip() for word in ("one", "two")]
     async with world.running() as bot:
@@ -101,9 +103,7 @@ async def test_what_is_said_meanwhile_is_answered_once_when_it_is_over(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_turn_at_work_ends_as_if_nothing_had_been(
-    world: World, fault: Callable[[World], contextmanager[None]]
-) -> None:
+async def test_a_turn_at_work_ends_as_if_nothing_had_been(world: World, fault: Fault) -> None:
     world.model.reply(Says("slowly but surely", chunks=3, stall_after=1))
     async with world.running() as bot:
         await world.people.say(ADA, ADA, "what of plums?")

@@ -383,14 +383,14 @@ async def test_a_turn_that_takes_too_long_is_stopped_said_and_the_lane_goes_on(
 async def test_a_message_that_ended_the_process_three_times_is_set_aside(
     world: World, clock: FastClock
 ) -> None:
-    """A claim that was never settled is a crash; `starts` counts them."""
+    """A claim that was never settled is a crash; `deaths` counts them."""
     async with world.running() as bot:
         await bot.ask("hello")
     async with world.running() as bot:
 
         def crash(tx: Tx) -> None:
             tx.run(
-                "UPDATE jobs SET state = 'running', starts = 3 "
+                "UPDATE jobs SET state = 'running', deaths = 3 "
                 "WHERE id = (SELECT max(id) FROM jobs)"
             )
             tx.run("UPDATE turns SET status = 'open'")
@@ -403,7 +403,7 @@ async def test_a_message_that_ended_the_process_three_times_is_set_aside(
             jobs = await bot.rows("SELECT state FROM jobs ORDER BY id")
             turns = await bot.rows("SELECT status FROM turns ORDER BY id")
 
-    assert told.text.startswith("I broke down three times on this message and put it aside")
+    assert told.text.startswith("I stopped working three times while I was answering this")
     assert answer.text == "next"
     assert [row["state"] for row in jobs] == ["aside", "done"]
     assert [row["status"] for row in turns] == ["aborted", "ack"]
@@ -426,7 +426,8 @@ async def test_the_owner_is_told_of_a_message_that_is_set_aside_and_not_what_it_
         turns = await bot.rows("SELECT id FROM turns")
 
     assert told.text == (
-        "A message made me break down three times, so I put it aside and told its sender: "
+        "A message was being answered three times when I stopped working, so I put it aside and "
+        "told its sender: "
         f"Ben, id {BEN}, in {where}. To see what happened there: aouo trace {turns[0]['id']}"
     )
     assert len(await answers(world, ADA)) == 1
@@ -449,7 +450,7 @@ async def broken_down(world: World, person: int, chat: int) -> None:
         await world.model.stalled.wait()
         await cut_off(bot)
     with closing(sqlite3.connect(world.home.database, isolation_level=None)) as connection:
-        connection.execute("UPDATE jobs SET starts = 3")
+        connection.execute("UPDATE jobs SET deaths = 3")
 
 
 async def test_nothing_of_a_message_that_is_set_aside_stays_as_if_it_were_an_answer(
@@ -466,7 +467,7 @@ async def test_nothing_of_a_message_that_is_set_aside_stays_as_if_it_were_an_ans
         await eventually(is_live)
         await cut_off(bot)
     with closing(sqlite3.connect(world.home.database, isolation_level=None)) as connection:
-        connection.execute("UPDATE jobs SET starts = 3")
+        connection.execute("UPDATE jobs SET deaths = 3")
     async with world.running() as bot:
         told = await bot.people.next_message(ADA, contains="three times")
         await settled(bot)
