@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import RecipientGone, TopicGone
@@ -16,6 +17,9 @@ from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 from aouo.words import conversations, turns
 from aouo.words.catalogue import speaking
+
+Lost: TypeAlias = Sequence[tuple[Delivery, Sequence[int]]]
+"""Live messages that may have arrived, with the ids they may have."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -34,11 +38,12 @@ class Ledger:
     publish: Callable[[Event], None]
     language: Callable[[str], str]
 
-    async def recover(self) -> list[Delivery]:
-        """Take over the rows that an earlier process left; return the queued ones, in order."""
+    async def recover(self) -> tuple[list[Delivery], Lost]:
+        """Take over the rows that an earlier process left; return the queued ones, in order, and
+        the live messages that may have arrived, with the ids they may have."""
         now = stamp(self.clock)
 
-        def take_up(tx: Tx) -> tuple[list[Delivery], list[Event]]:
+        def take_up(tx: Tx) -> tuple[list[Delivery], list[Event], Lost]:
             unreadable = deliveries.refuse_unreadable(tx, now)
             for number in unreadable:
                 log.error("delivery_unreadable", delivery=number)
@@ -46,11 +51,16 @@ class Ledger:
             for row in unknown:
                 self._after_unknown(tx, row, now)
             failed = _failures(tx, (*unreadable, *(row.id for row in unknown)))
-            return deliveries.queued(tx), failed
+            lost = [
+                (row, found)
+                for row in unknown
+                if row.kind == "live" and (found := deliveries.may_be_at(tx, row))
+            ]
+            return deliveries.queued(tx), failed, lost
 
-        queued, failed = await self.database.transact(take_up, durable=True)
+        queued, failed, lost = await self.database.transact(take_up, durable=True)
         self._tell(failed)
-        return queued
+        return queued, lost
 
     async def begin(self, row: Delivery) -> bool:
         """Record that a row is being sent; False = it was dropped or refused meanwhile."""

@@ -20,7 +20,8 @@ from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import Clock, Messenger, Rendered, iso, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
-from aouo.outbound.ledger import Ledger
+from aouo.outbound.ledger import Ledger, Lost
+from aouo.outbound.payloads import sendable
 from aouo.outbound.sender import Sender
 from aouo.plumbing.home import Home, home_path
 from aouo.plumbing.logs import log
@@ -50,6 +51,8 @@ class Outbox:
         self._senders: dict[ConversationAddress, Sender] = {}
         self._begun: asyncio.Queue[Sender | None] = asyncio.Queue()
         self._waited_for: dict[int, asyncio.Future[Delivery]] = {}
+        self._lost: Lost = ()
+        self._removed = asyncio.Event()
         self._no_drafts: set[tuple[str, str]] = set()
         """(platform, chat) that refused a draft, "" = all its chats; edits are used there."""
 
@@ -57,8 +60,10 @@ class Outbox:
         """Send until closed."""
         try:
             async with asyncio.TaskGroup() as group:
+                removing = group.create_task(self._remove_lost())
                 while (sender := await self._begun.get()) is not None:
                     group.create_task(self._drain(sender), name=f"sender {sender.address}")
+                removing.cancel()
         finally:
             for waiting in self._waited_for.values():  # no sender is left that could settle it
                 waiting.cancel()
@@ -75,9 +80,30 @@ class Outbox:
 
     async def recover(self) -> int:
         """Take over the rows that an earlier process left; return how many are queued."""
-        rows = await self.ledger.recover()
+        rows, self._lost = await self.ledger.recover()
         self.put(*rows)
         return len(rows)
+
+    async def _remove_lost(self) -> None:
+        """Delete the live messages whose ids died with their process, before anything is sent.
+
+        An edit tells which message it is: it is the only one of ours that nobody knows.
+        """
+        for row, message_ids in self._lost:
+            messenger = self.messengers[row.address.platform]
+            await messenger.ready()
+            for message_id in message_ids:
+                await self._pace.wait(row.address)
+                try:
+                    await messenger.edit(row.address, message_id, sendable(row.message, row.id))
+                    await messenger.delete(row.address, message_id)
+                    break
+                except errors.DeliveryRefused:
+                    continue
+                except errors.DeliveryError as error:
+                    log.warning("lost_message_stays", delivery=row.id, error=str(error))
+                    break
+        self._removed.set()
 
     def put(self, *rows: Delivery) -> None:
         """Hand over rows whose transaction is committed.
@@ -236,6 +262,8 @@ class Outbox:
     async def _drain(self, sender: Sender) -> None:
         known_as = sender.address
         try:
+            if known_as.platform == "tg":
+                await self._removed.wait()
             await sender.drain()
         finally:
             del self._senders[known_as]

@@ -16,6 +16,8 @@ from aouo.store.database import Tx
 from aouo.store.rendered import dump, load
 from aouo.store.rows import columns, made
 
+_LOST_WITHIN = 6
+"""So many ids after what was answered a lost message is looked for: others write, too."""
 ONLY_CHANGES = ("chosen", "ending")
 """Kinds that only edit a message: if that is gone, they are sent nowhere."""
 
@@ -293,6 +295,38 @@ def cut_off(tx: Tx, now: str) -> list[Delivery]:
     for row in rows:
         mark(tx, row["id"], "unknown", now, error="process ended")
     return [_delivery(row) for row in rows]
+
+
+def may_be_at(tx: Tx, row: Delivery) -> list[int]:
+    """Return the message ids that a lost live message may have: after what its turn answers, and
+    not those of messages that are known; none if another message is lost in its chat."""
+    here = row.address.platform, row.address.chat_id
+    if (
+        tx.number(
+            "SELECT count(*) FROM deliveries WHERE state = 'unknown' AND settled_at = (SELECT "
+            "settled_at FROM deliveries WHERE id = ?) AND platform = ? AND chat_id = ?",
+            row.id,
+            *here,
+        )
+        > 1
+    ):
+        return []
+    after = tx.number(
+        "SELECT max(m.message_id) FROM turns AS t JOIN job_messages AS m ON m.job_id = t.job_id "
+        "WHERE t.id = ?",
+        row.turn_id,
+    )
+    known = tx.all(
+        "SELECT message_id FROM deliveries WHERE platform = ? AND chat_id = ? AND message_id > ? "
+        "UNION SELECT message_id FROM job_messages WHERE platform = ? AND chat_id = ? "
+        "AND message_id > ?",
+        *here,
+        after,
+        *here,
+        after,
+    )
+    ids = range(after + 1, after + 1 + _LOST_WITHIN)
+    return sorted(set(ids) - {one["message_id"] for one in known}) if after else []
 
 
 def hush(tx: Tx, delivery_id: int) -> None:

@@ -102,3 +102,27 @@ async def test_a_status_line_of_a_killed_process_goes_when_the_next_one_asks(
 
             await here.until(asks_alone)
             await here.end()
+
+
+async def test_a_live_message_that_was_cut_while_it_was_created_does_not_stay_behind(
+    tmp_path: Path, runner_port: int
+) -> None:
+    """Its id died with the process: what the person reads in the end is the answer alone."""
+
+    def model(body: Body) -> Says:
+        del body
+        return Says("word " * 40, chunks=4, stall_after=1)
+
+    async with place(tmp_path, ("notes",), model, runner_port=runner_port) as here:
+        await here.emulator.client.say(ADA, ADA, "what of plums?")
+        async with here.alive(kill_at=1, among="after sendMessage") as life:
+            await life.gone.wait()
+        assert len(await here.said()) == 1
+        async with here.alive() as life:
+            await here.until_stalled()
+            here.model.release.set()
+            await here.settle(["word " * 39 + "word"])
+            texts = await told(here)
+            life.stop()
+
+    assert texts == ["word " * 39 + "word"]
