@@ -24,14 +24,16 @@ from aouo.plumbing.logs import log
 
 _PROCESSES = Path("/proc")
 """Holds every process's environment, and with it our keys."""
-_LINKED = ("config.json", "SOUL.md", "RULES.md", "HEARTBEAT.md", "packs", "packs/*", "skills/*")
+_DEPTHS = {"": 2, "data": 3}
+"""So deep below the home links are looked for, by its folder, "" = any other."""
 
 
 class Protection:
     """Guards one home; inside it only the acting pack's data folder is open to tools.
 
     `folder_of` gives that folder for a pack and a tenant. Also closed are the targets of links in
-    the home, and `packs_in`, folders of packs, since their files hold their permissions.
+    the home and in its folders, and `packs_in`, folders of packs, since their files hold their
+    permissions.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Protection:
         self._home = home.resolve()
         self._folder_of = folder_of
         self._packs_in = tuple(packs_in)
+        self._listed: dict[Path, tuple[int, tuple[tuple[Path, bool], ...]]] = {}
 
     def judge(self, action: PreparedCall) -> Verdict:
         """Block a call that names a closed file. Pure except for resolving links."""
@@ -91,8 +94,27 @@ class Protection:
         yield self._home
         yield _PROCESSES
         yield from (folder.resolve() for folder in self._packs_in)
-        for pattern in _LINKED:
-            yield from (entry.resolve() for entry in self._home.glob(pattern) if entry.is_symlink())
+        yield from self._linked(self._home, 1)
+
+    def _linked(self, folder: Path, level: int) -> Iterator[Path]:
+        """Yield what links lead to in a folder and in those below it; a folder that has not
+        changed is not listed again, for one of media may be large."""
+        try:
+            changed_ns = folder.stat().st_mtime_ns
+            if self._listed.get(folder, (0,))[0] != changed_ns:
+                entries = [one for one in os.scandir(folder) if one.is_symlink() or one.is_dir()]
+                self._listed[folder] = (
+                    changed_ns,
+                    tuple((Path(one), one.is_symlink()) for one in entries),
+                )
+        except OSError:
+            return
+        for path, is_link in self._listed[folder][1]:
+            if is_link:
+                yield path.resolve()
+            first = path.relative_to(self._home).parts[0]
+            if level < _DEPTHS.get(first, _DEPTHS[""]):
+                yield from self._linked(path, level + 1)
 
 
 _Mode: TypeAlias = Literal["ask", "deny", "allow"]

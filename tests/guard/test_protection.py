@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,21 @@ def test_what_the_home_only_links_to_is_closed_too(home: Path) -> None:
     assert not verdict(home, {"path": str(elsewhere / "aouo.json")})
     assert not verdict(home, {"path": str(elsewhere / "vocab" / "pack.yml")})
     assert verdict(home, {"path": str(elsewhere / "other.txt")})
+
+
+@pytest.mark.parametrize("name", ["data", "data/store", "data/packs/vocab", "media", "logs/old"])
+def test_whatever_folder_of_the_home_is_a_link_its_target_is_closed(home: Path, name: str) -> None:
+    """A home whose data is kept on another disk; the links may come while the bot runs."""
+    place, disk = home / name, home.parent / "disk"
+    guard = Protection(home=home, folder_of=lambda pack, owner: home / pack / owner)
+    assert disk not in guard.closed()
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    (disk / "there").mkdir(parents=True)
+    place.symlink_to(disk)
+
+    assert disk in guard.closed()
+    assert not verdict(home, {"path": str(disk / "there" / "aouo.db")})
 
 
 def test_without_a_pack_nothing_in_the_home_is_open(home: Path) -> None:

@@ -127,3 +127,12 @@ def test_a_folder_that_holds_our_home_is_given_without_it_and_without_links(me: 
     (around / "link").symlink_to(around / "home")
 
     assert given(me, "nothing", ["{me}/.."], "allow") == [".", "../you"]
+
+
+def test_what_a_folder_of_our_home_is_a_link_to_is_not_given(me: Path) -> None:
+    around = me.parent
+    (around / "disk" / "store").mkdir(parents=True)
+    (around / "home" / "data").mkdir(exist_ok=True)
+    (around / "home" / "data" / "store").symlink_to(around / "disk" / "store")
+
+    assert given(me, "nothing", ["{me}/.."], "allow") == ["."]
