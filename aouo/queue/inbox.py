@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias, cast
@@ -103,15 +104,20 @@ class Inbox:
 
         arrivals = [self._clean(arrival) for arrival in arrivals]
 
+        tapped, unclaimed = self._tapped, self._unclaimed
+
         def file(tx: Tx) -> _Filed:
+            self._tapped, self._unclaimed = dict(tapped), copy(unclaimed)
             updates.advance(tx, bot_id, next_update_id)
             return self._file_all(tx, bot_id, arrivals)
 
-        tapped = dict(self._tapped)
         try:
             filed = await self._commit(file)
         except BaseException:
-            self._tapped = tapped  # what is not on disk comes again, and must not count as repeated
+            self._tapped, self._unclaimed = (
+                tapped,
+                unclaimed,
+            )  # what is not on disk comes again, and must not count as repeated
             raise
         if any(arrival.inbound and joining.gathers_album(arrival.inbound) for arrival in arrivals):
             self._bursts_changed.set()

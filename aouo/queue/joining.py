@@ -62,7 +62,7 @@ class Unclaimed:
 
     def keep(self, inbound: Inbound, now: datetime) -> None:
         if gathers_album(inbound):
-            self._items.append((now, inbound))
+            self._items = [*self._items, (now, inbound)]
 
     def forget_old(self, now: datetime) -> None:
         since = now - timedelta(seconds=COMPLETE_AFTER_S)
