@@ -27,6 +27,7 @@ from aouo.store.opening import keep_copy
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.guard.sandbox.places import HERE
+from tests.path.dashboard.looking import dashboard
 from tests.path.looking import answers, eventually, prompts, said, settled
 from tests.path.world import ADA, ROOT, World
 
@@ -73,11 +74,14 @@ async def _told(world: World, words: str) -> bool:
     return any(words in text for text in await answers(world))
 
 
-async def unwell(world: World) -> list[str]:
-    async def look() -> list[str]:
-        return (await anext(asked(world.home, "health")))["health"]["reasons"]
+async def unwell(world: World) -> None:
+    """Wait until the bot's health says that it is not, and why."""
 
-    return await eventually(look)
+    async def look() -> bool:
+        reasons = (await anext(asked(world.home, "health")))["health"]["reasons"]
+        return any("cannot be written" in reason for reason in reasons)
+
+    await eventually(look)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -92,7 +96,7 @@ async def test_what_is_said_meanwhile_is_answered_once_when_it_is_over(
             for text in long:
                 await world.people.say(ADA, ADA, text)
             told = await eventually(partial(_told, world, "so I can write nothing down"))
-            assert "cannot be written" in (await unwell(world))[0]
+            await unwell(world)
         await said(world, long[1])
         await eventually(partial(_told, world, "I can write again."))
         await settled(bot)
@@ -115,6 +119,47 @@ async def test_a_turn_at_work_ends_as_if_nothing_had_been(world: World, fault: F
         await settled(bot)
 
     assert prompts(world) == ["what of plums?"]
+
+
+async def test_a_reminder_that_came_due_meanwhile_comes_once(
+    world: World, clock: FastClock
+) -> None:
+    async with world.running() as bot:
+        await bot.ask("remind me in 10 minutes to call mum")
+        await settled(bot)
+        before = await answers(world)
+        with locked(world):
+            clock.jump(660)
+            await unwell(world)
+        await eventually(lambda: _more(world, before))
+        await settled(bot)
+        come = (await answers(world))[len(before) :]
+
+    assert sum("call mum" in text.lower() for text in come) == 1
+    assert prompts(world) == []
+
+
+async def _more(world: World, before: list[str]) -> bool:
+    return any("call mum" in text.lower() for text in (await answers(world))[len(before) :])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_page_shows_what_there_is_and_says_what_is_wrong(
+    world: World, fault: Fault
+) -> None:
+    text = ("plums " * 600).strip()
+    async with dashboard(world) as page:
+        await page.bot.ask("before")
+        await settled(page.bot)
+        with fault(world):
+            await world.people.say(ADA, ADA, text)
+            await unwell(world)
+            status, health = await page.get("/healthz")
+            turns, _ = await page.get("/api/turns")
+        await said(world, text)
+
+    assert (status, turns) == (503, 200)
+    assert "cannot be written" in health["reasons"][0]
 
 
 async def test_a_bot_that_waits_for_its_disk_can_be_stopped(world: World) -> None:
