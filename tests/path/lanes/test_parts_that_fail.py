@@ -18,6 +18,7 @@ from aouo.flow.chores.known_models import KnownModels
 from aouo.flow.chores.retention import Tidying
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.obeying import WaitingNotice
+from aouo.outbound.outbox import OwnerNotices
 from aouo.plumbing.client import answers as asked
 from aouo.queue.inbox import Inbox
 from aouo.schedules.heartbeat import Heartbeat
@@ -36,6 +37,8 @@ OPTIONAL: dict[str, tuple[object, str]] = {
     "waking": (chores, "watch"),
     "menu": (TelegramChannel, "set_menu"),
     "config": (Reloading, "run"),
+    "copy": (chores, "keep_copies"),
+    "storage": (OwnerNotices, "tell_of_trouble"),
     "consolidation": (Consolidating, "run"),
     "digests": (Digests, "run"),
     "generations": (Generations, "run"),
